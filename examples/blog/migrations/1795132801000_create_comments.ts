@@ -1,0 +1,32 @@
+import { column, primaryKey, timestamps } from 'resource-kit'
+import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+
+export class CreateComments1795132801000 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    await runner.createTable(
+      new Table({
+        name: 'comments',
+        columns: [
+          primaryKey(runner),
+          column(runner, 'body', 'text'),
+          column(runner, 'post_id', 'uuid'),
+          ...timestamps(runner),
+        ],
+        foreignKeys: [
+          {
+            columnNames: ['post_id'],
+            referencedTableName: 'posts',
+            referencedColumnNames: ['id'],
+            onDelete: 'CASCADE',
+          },
+        ],
+        // Pages of one post's comments are read in this order.
+        indices: [{ name: 'comments_post_id', columnNames: ['post_id', 'id'] }],
+      }),
+    )
+  }
+
+  async down(runner: QueryRunner) {
+    await runner.dropTable('comments')
+  }
+}

@@ -1,0 +1,108 @@
+import { BaseResource, Parent, Resource, type Context } from 'resource-kit'
+import { Comment } from '../models/comment.js'
+import { Post } from '../models/post.js'
+import { PostsResource } from './posts.js'
+
+/** /posts/{post_id}/comments, in html, JSON and XML. */
+@Resource('/comments')
+@Parent(PostsResource)
+export class CommentsResource extends BaseResource {
+  /** GET /posts/{post_id}/comments: one page of comments, newest first. */
+  async list(ctx: Context) {
+    const post = await this.post(ctx)
+    const { records: comments, pagination } = await ctx.paginate(Comment, { where: { post_id: post.id } })
+    return ctx.respond({
+      html: () => ctx.render('comments/index', { post, comments, pagination }),
+      json: comments,
+      xml: comments,
+    })
+  }
+
+  /** GET /posts/{post_id}/comments/{comment_id} */
+  async show(ctx: Context) {
+    const comment = await this.comment(ctx)
+    return ctx.respond({
+      html: () => ctx.render('comments/show', { comment }),
+      json: comment,
+      xml: comment,
+    })
+  }
+
+  /** GET /posts/{post_id}/comments/new: the form for a new comment. */
+  async new(ctx: Context) {
+    const post = await this.post(ctx)
+    return ctx.respond({ html: () => ctx.render('comments/new', { post, comment: new Comment() }) })
+  }
+
+  /** POST /posts/{post_id}/comments */
+  async create(ctx: Context) {
+    const post = await this.post(ctx)
+    const comment = ctx.bind(new Comment())
+    comment.post_id = post.id
+    const errors = await ctx.save(comment)
+    if (errors) {
+      return ctx.respond(errors.status, {
+        html: () => ctx.render('comments/new', { post, comment, errors }),
+        json: errors,
+        xml: errors,
+      })
+    }
+
+    const path = ctx.pathFor('postCommentPath', comment)
+    ctx.set('Location', path)
+    return ctx.respond(201, {
+      html: () => ctx.seeOther(path, { success: ctx.t('comment.created.success') }),
+      json: comment,
+      xml: comment,
+    })
+  }
+
+  /** GET /posts/{post_id}/comments/{comment_id}/edit: the form for changing a comment. */
+  async edit(ctx: Context) {
+    const comment = await this.comment(ctx)
+    return ctx.respond({ html: () => ctx.render('comments/edit', { comment }) })
+  }
+
+  /** PUT /posts/{post_id}/comments/{comment_id} */
+  async update(ctx: Context) {
+    const comment = ctx.bind(await this.comment(ctx))
+    const errors = await ctx.save(comment)
+    if (errors) {
+      return ctx.respond(errors.status, {
+        html: () => ctx.render('comments/edit', { comment, errors }),
+        json: errors,
+        xml: errors,
+      })
+    }
+
+    const path = ctx.pathFor('postCommentPath', comment)
+    return ctx.respond({
+      html: () => ctx.seeOther(path, { success: ctx.t('comment.updated.success') }),
+      json: comment,
+      xml: comment,
+    })
+  }
+
+  /** DELETE /posts/{post_id}/comments/{comment_id} */
+  async destroy(ctx: Context) {
+    const comment = await this.comment(ctx)
+    await ctx.destroy(comment)
+    const path = ctx.pathFor('postCommentsPath', { post_id: comment.post_id })
+    return ctx.respond({
+      html: () => ctx.seeOther(path, { success: ctx.t('comment.destroyed.success') }),
+      json: comment,
+      xml: comment,
+    })
+  }
+
+  /** The post that the path names. */
+  private post(ctx: Context) {
+    return ctx.find(Post, ctx.params.post_id)
+  }
+
+  /** The comment that the path names, among those of its post. */
+  private comment(ctx: Context) {
+    const { post_id, comment_id } = ctx.params
+    return ctx.find(Comment, { id: comment_id, post_id })
+  }
+}

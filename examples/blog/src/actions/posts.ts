@@ -1,0 +1,90 @@
+import { BaseResource, Resource, type Context } from 'resource-kit'
+import { Post } from '../models/post.js'
+
+/** /posts, in html, JSON and XML. */
+@Resource('/posts')
+export class PostsResource extends BaseResource {
+  /** GET /posts: one page of posts, newest first. */
+  async list(ctx: Context) {
+    const { records: posts, pagination } = await ctx.paginate(Post)
+    return ctx.respond({
+      html: () => ctx.render('posts/index', { posts, pagination }),
+      json: posts,
+      xml: posts,
+    })
+  }
+
+  /** GET /posts/{post_id} */
+  async show(ctx: Context) {
+    const post = await ctx.find(Post, ctx.params.post_id)
+    return ctx.respond({
+      html: () => ctx.render('posts/show', { post }),
+      json: post,
+      xml: post,
+    })
+  }
+
+  /** GET /posts/new: the form for a new post. */
+  async new(ctx: Context) {
+    return ctx.respond({ html: () => ctx.render('posts/new', { post: new Post() }) })
+  }
+
+  /** POST /posts */
+  async create(ctx: Context) {
+    const post = ctx.bind(new Post())
+    const errors = await ctx.save(post)
+    if (errors) {
+      return ctx.respond(errors.status, {
+        html: () => ctx.render('posts/new', { post, errors }),
+        json: errors,
+        xml: errors,
+      })
+    }
+
+    const path = ctx.pathFor('postPath', post)
+    ctx.set('Location', path)
+    return ctx.respond(201, {
+      html: () => ctx.seeOther(path, { success: ctx.t('post.created.success') }),
+      json: post,
+      xml: post,
+    })
+  }
+
+  /** GET /posts/{post_id}/edit: the form for changing a post. */
+  async edit(ctx: Context) {
+    const post = await ctx.find(Post, ctx.params.post_id)
+    return ctx.respond({ html: () => ctx.render('posts/edit', { post }) })
+  }
+
+  /** PUT /posts/{post_id} */
+  async update(ctx: Context) {
+    const post = ctx.bind(await ctx.find(Post, ctx.params.post_id))
+    const errors = await ctx.save(post)
+    if (errors) {
+      return ctx.respond(errors.status, {
+        html: () => ctx.render('posts/edit', { post, errors }),
+        json: errors,
+        xml: errors,
+      })
+    }
+
+    const path = ctx.pathFor('postPath', post)
+    return ctx.respond({
+      html: () => ctx.seeOther(path, { success: ctx.t('post.updated.success') }),
+      json: post,
+      xml: post,
+    })
+  }
+
+  /** DELETE /posts/{post_id} */
+  async destroy(ctx: Context) {
+    const post = await ctx.find(Post, ctx.params.post_id)
+    await ctx.destroy(post)
+    const path = ctx.pathFor('postsPath')
+    return ctx.respond({
+      html: () => ctx.seeOther(path, { success: ctx.t('post.destroyed.success') }),
+      json: post,
+      xml: post,
+    })
+  }
+}

@@ -1,0 +1,21 @@
+import { App, transaction, translations } from 'resource-kit'
+import { CommentsResource } from './actions/comments.js'
+import { home } from './actions/home.js'
+import { PostsResource } from './actions/posts.js'
+import { database } from './database.js'
+
+/** The application: middleware and routes, top to bottom. What is declared has the middleware that is above it. */
+export const app = new App({ sessionName: '_blog_session' })
+
+// Every request has a database transaction, ctx.tx. It begins with the first query and commits before the answer leaves.
+app.use(transaction(database))
+
+// Reads locales/ and chooses each request's language.
+app.use(translations('locales'))
+
+app.get('/', home)
+app.resource(PostsResource)
+app.resource(CommentsResource)
+
+// Takes every path that is left, so it stands last.
+app.static('/', 'public')

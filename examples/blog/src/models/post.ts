@@ -1,0 +1,19 @@
+import { Model, Present, type ValidationErrors } from 'resource-kit'
+import { Column, Entity, type EntityManager } from 'typeorm'
+
+/** A row of the table `posts`. `id`, `created_at` and `updated_at` come from Model. */
+@Entity('posts')
+export class Post extends Model {
+  @Column('varchar')
+  @Present()
+  title!: string
+
+  @Column('text', { nullable: true })
+  description!: string | null
+
+  /** Runs before a post is created. Add what is wrong with it: `errors.add('title', 'taken', 'Title is taken.')`. */
+  async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
+
+  /** Runs before a post is updated. */
+  async validateUpdate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
+}

@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MaxLength } from 'class-validator'
+import { Column, Entity, JoinColumn, ManyToOne, Table } from 'typeorm'
+import type { MigrationInterface, QueryRunner, Relation } from 'typeorm'
+import { column, primaryKey, timestamps } from '../../src/data/columns.js'
+import { Database } from '../../src/data/database.js'
+import type { DatabaseSettings } from '../../src/data/database.js'
+import { Model } from '../../src/data/model.js'
+import { Present } from '../../src/data/validation.js'
+
+@Entity('posts')
+export class Post extends Model {
+  @Present()
+  @MaxLength(80)
+  @Column('varchar', { unique: true })
+  title!: string
+
+  @Column('text', { nullable: true })
+  description?: string | null
+}
+
+@Entity('comments')
+export class Comment extends Model {
+  @Column('text')
+  body!: string
+
+  @Column('uuid')
+  post_id!: string
+
+  @ManyToOne(() => Post)
+  @JoinColumn({ name: 'post_id' })
+  post?: Relation<Post>
+}
+
+export class CreateBlog1700000000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.createTable(
+      new Table({
+        name: 'posts',
+        columns: [
+          primaryKey(runner),
+          column(runner, 'title', 'string', { isUnique: true }),
+          column(runner, 'description', 'text', { isNullable: true }),
+          ...timestamps(runner),
+        ],
+      }),
+    )
+    await runner.createTable(
+      new Table({
+        name: 'comments',
+        columns: [
+          primaryKey(runner),
+          column(runner, 'body', 'text'),
+          column(runner, 'post_id', 'uuid'),
+          ...timestamps(runner),
+        ],
+        foreignKeys: [
+          { columnNames: ['post_id'], referencedTableName: 'posts', referencedColumnNames: ['id'] },
+        ],
+      }),
+    )
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.dropTable('comments')
+    await runner.dropTable('posts')
+  }
+}
+
+/** A database of posts and comments at this url, open and migrated. */
+export async function openBlog(url: string, settings: Omit<DatabaseSettings, 'url'> = {}): Promise<Database> {
+  const database = blogDatabase(url, settings)
+  await database.open()
+  await database.migrate()
+  return database
+}
+
+/** The same, not open yet. Its errors are expected, so nothing is logged. */
+export function blogDatabase(url: string, settings: Omit<DatabaseSettings, 'url'> = {}): Database {
+  return new Database(
+    {
+      test: { url, logging: false, ...settings },
+      models: [Post, Comment],
+      migrations: [CreateBlog1700000000000],
+    },
+    'test',
+  )
+}
+
+/** A new post, not saved yet. */
+export function newPost(title: string): Post {
+  return Object.assign(new Post(), { title })
+}
+
+/** Calls `work` with the path of a new folder, which is deleted afterwards. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'kit-spec-'))
+  try {
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,37 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { App, Database } from '../../src/index.js'
+import { Site } from './site.js'
+
+const folder = new URL('../../../examples/blog/', import.meta.url)
+
+interface Blog {
+  app: App
+  database: Database
+}
+
+/** examples/blog on a database of its own, migrated and empty. */
+export async function openBlog(): Promise<{ site: Site; database: Database }> {
+  const { app, database } = await load()
+  const site = await Site.open(app)
+  await database.migrate()
+  await database.query('DELETE FROM posts')
+  return { site, database }
+}
+
+let blog: Promise<Blog> | undefined
+
+/** The blog's modules exist once in a process, and read its folders from the one that it is started in. */
+function load(): Promise<Blog> {
+  return (blog ??= (async () => {
+    const before = process.env['DATABASE_URL']
+    process.env['DATABASE_URL'] ??= `sqlite:${join(mkdtempSync(join(tmpdir(), 'kit-blog-')), 'blog.sqlite')}`
+    process.chdir(new URL(folder).pathname)
+    const { app }: { app: App } = await import(new URL('dist/src/app.js', folder).href)
+    const { database }: { database: Database } = await import(new URL('dist/src/database.js', folder).href)
+    app.callback()
+    if (before === undefined) delete process.env['DATABASE_URL']
+    return { app, database }
+  })())
+}

@@ -1,0 +1,40 @@
+/**
+ * A process that writes to a SQLite file, for specs that need a second one.
+ *
+ * - `half URL COUNT PREFIX`: COUNT transactions at once, of which every second one throws after its insert
+ * - `hold URL`: a transaction that inserts, says "holding" and never ends
+ * - `migrate URL`: migrates, and prints the names of what it has run as JSON
+ */
+import 'reflect-metadata'
+import { setTimeout as delay } from 'node:timers/promises'
+import { blogDatabase, newPost } from './blog-data.js'
+
+const [task, url = '', count = '0', prefix = ''] = process.argv.slice(2)
+const database = await blogDatabase(url).open()
+
+switch (task) {
+  case 'half':
+    await Promise.allSettled(Array.from({ length: Number(count) }, (_, index) => write(index)))
+    break
+  case 'hold':
+    await database.transaction(async (tx) => {
+      await tx.save(newPost('never committed'))
+      console.log('holding')
+      await delay(60_000)
+    })
+    break
+  case 'migrate':
+    console.log(JSON.stringify(await database.migrate()))
+    break
+  default:
+    throw new Error(`unknown task ${task}`)
+}
+await database.close()
+
+function write(index: number): Promise<void> {
+  return database.transaction(async (tx) => {
+    await tx.save(newPost(`${prefix} ${index}`))
+    await delay(2)
+    if (index % 2 === 1) throw new Error('half of them fail')
+  })
+}

@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import { display, time } from '../../src/views/formats.js'
+import { viewContext } from '../support/view-context.js'
+
+const context = viewContext()
+const moment = new Date('2026-05-01T22:05:00Z')
+
+/** Intl puts a narrow space before AM and PM. */
+const plain = (html: unknown) => String(html).replaceAll(/\s/g, ' ')
+
+describe('time', () => {
+  it('shows a moment in UTC', () => {
+    expect(plain(time(context, moment))).to.equal(
+      '<time datetime="2026-05-01T22:05:00.000Z">May 1, 2026, 10:05 PM UTC</time>',
+    )
+  })
+
+  it("writes it as the page's language does", () => {
+    expect(plain(time(viewContext({ locale: 'de' }), moment))).to.contain('>01.05.2026, 22:05 UTC<')
+  })
+
+  it('shows a day without a time', () => {
+    expect(plain(time(context, '2026-05-01'))).to.equal('<time datetime="2026-05-01">May 1, 2026</time>')
+  })
+
+  it('shows nothing for null, and escapes what is no date', () => {
+    expect(String(time(context, null))).to.equal('')
+    expect(String(time(context, '<b>'))).to.equal('&lt;b&gt;')
+  })
+})
+
+describe('display', () => {
+  const rows: Array<[name: string, value: unknown, shown: string]> = [
+    ['text, escaped', '<b>', '&lt;b&gt;'],
+    ['a number', 0, '0'],
+    ['true', true, 'Yes'],
+    ['false', false, 'No'],
+    ['null', null, ''],
+    ['undefined', undefined, ''],
+    ['JSON, escaped', { a: '<' }, '<code>{ &quot;a&quot;: &quot;&lt;&quot; }</code>'],
+    ['a moment', moment, '<time datetime="2026-05-01T22:05:00.000Z">May 1, 2026, 10:05 PM UTC</time>'],
+  ]
+  for (const [name, value, shown] of rows) {
+    it(`shows ${name}`, () => {
+      expect(plain(display(context, value)).replaceAll(/ +/g, ' ')).to.equal(shown)
+    })
+  }
+})

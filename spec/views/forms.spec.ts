@@ -1,0 +1,272 @@
+import { expect } from 'chai'
+import { ValidationErrors } from '../../src/errors.js'
+import { Form, type FormOptions } from '../../src/views/forms.js'
+import type { Html } from '../../src/views/html.js'
+import type { ViewContext } from '../../src/views/view-context.js'
+import { viewContext } from '../support/view-context.js'
+
+const attack = '"><script>'
+const escaped = '&quot;&gt;&lt;script&gt;'
+
+class BlogPost {
+  constructor(values: Record<string, unknown>) {
+    Object.assign(this, values)
+  }
+}
+
+function formOf(
+  values: Record<string, unknown>,
+  options: Partial<FormOptions> = {},
+  context: Partial<ViewContext> = {},
+) {
+  return new Form(viewContext(context), new BlogPost(values), { action: '/blog_posts', ...options })
+}
+
+const texts: Record<string, string> = { 'blog_post.title': 'Titel', 'blog_post.state.draft': 'Entwurf' }
+
+const german = (id: string) => texts[id] ?? id
+
+/** The HTML without the white space between tags. */
+const tight = (html: Html) => String(html).replaceAll(/>\s+</g, '><')
+
+describe('form.hiddenFields()', () => {
+  it('carries the token', () => {
+    expect(tight(formOf({}, {}, { csrfToken: attack }).hiddenFields())).to.equal(
+      `<input type="hidden" name="authenticity_token" value="${escaped}" />`,
+    )
+  })
+
+  it('carries the method that HTML can not send', () => {
+    expect(tight(formOf({}, { method: 'PUT' }).hiddenFields())).to.equal(
+      '<input type="hidden" name="_method" value="PUT" /><input type="hidden" name="authenticity_token" value="token" />',
+    )
+  })
+
+  it('is empty for a plain POST without a token', () => {
+    expect(tight(formOf({}, {}, { csrfToken: undefined }).hiddenFields())).to.equal('')
+  })
+})
+
+describe('form.errorSummary()', () => {
+  it('is nothing when nothing is wrong', () => {
+    expect(tight(formOf({}).errorSummary())).to.equal('')
+    expect(tight(formOf({}, { errors: new ValidationErrors() }).errorSummary())).to.equal('')
+  })
+
+  it('links each message to its field, takes the focus and is announced', () => {
+    const errors = new ValidationErrors().add('title', 'present', attack).add('body', 'present', 'Body?')
+    expect(tight(formOf({}, { errors }).errorSummary())).to.equal(
+      '<div class="error-summary" role="alert" tabindex="-1" autofocus>' +
+        '<h2>Nothing was saved: there are 2 problems</h2>' +
+        `<ul><li><a href="#blog_post_title">${escaped}</a></li><li><a href="#blog_post_body">Body?</a></li></ul></div>`,
+    )
+  })
+
+  it('speaks of one problem in the singular', () => {
+    const errors = new ValidationErrors().add('title', 'present', 'Title?')
+    expect(tight(formOf({}, { errors }).errorSummary())).to.contain(
+      '<h2>Nothing was saved: there is a problem</h2>',
+    )
+  })
+})
+
+describe('a field', () => {
+  it('has a label, which is the humanized attribute', () => {
+    expect(tight(formOf({}).text('published_at', { required: true }))).to.equal(
+      '<div class="field"><label for="blog_post_published_at">Published at</label>' +
+        '<input id="blog_post_published_at" name="published_at" type="text" value="" required /></div>',
+    )
+  })
+
+  it('takes its label from the translation of model and attribute', () => {
+    expect(tight(formOf({}, {}, { t: german }).text('title', { required: true }))).to.contain(
+      '>Titel</label>',
+    )
+  })
+
+  it('takes its label from its options, escaped', () => {
+    expect(tight(formOf({}).text('title', { label: attack, required: true }))).to.contain(
+      `>${escaped}</label>`,
+    )
+  })
+
+  it('says when it is optional', () => {
+    expect(tight(formOf({}).text('title'))).to.contain(
+      'Title <span class="optional">(optional)</span></label>',
+    )
+  })
+
+  it('is described by its hint', () => {
+    expect(tight(formOf({}).text('title', { hint: attack, required: true }))).to.equal(
+      '<div class="field"><label for="blog_post_title">Title</label>' +
+        `<p class="hint" id="blog_post_title_hint">${escaped}</p>` +
+        '<input id="blog_post_title" name="title" type="text" value="" required aria-describedby="blog_post_title_hint" />' +
+        '</div>',
+    )
+  })
+
+  it('is marked and described by its errors', () => {
+    const errors = new ValidationErrors().add('title', 'a', attack).add('title', 'b', 'Second.')
+    expect(tight(formOf({}, { errors }).text('title', { hint: 'Short.', required: true }))).to.equal(
+      '<div class="field"><label for="blog_post_title">Title</label>' +
+        '<p class="hint" id="blog_post_title_hint">Short.</p>' +
+        '<input id="blog_post_title" name="title" type="text" value="" required' +
+        ' aria-describedby="blog_post_title_hint blog_post_title_error" aria-invalid="true" />' +
+        `<p class="error" id="blog_post_title_error">${escaped} Second.</p></div>`,
+    )
+  })
+
+  it('shows what the user submitted where it could not be read', () => {
+    const submitted: Record<string, string> = { price: attack }
+    const form = formOf({ price: 3, stock: 4 }, {}, { submittedValue: (_record, field) => submitted[field] })
+    expect(tight(form.number('price'))).to.contain(`value="${escaped}"`)
+    expect(tight(form.number('stock'))).to.contain('value="4"')
+  })
+
+  it('takes its name from the options of the form', () => {
+    expect(tight(formOf({}, { name: 'post' }).text('title'))).to.contain('id="post_title"')
+  })
+})
+
+describe('the input of', () => {
+  const moment = new Date('2026-05-01T10:30:00Z')
+  const rows: Array<[kind: string, field: (form: Form) => Html, value: unknown, input: string]> = [
+    [
+      'text',
+      (form) => form.text('it'),
+      attack,
+      `<input id="blog_post_it" name="it" type="text" value="${escaped}" />`,
+    ],
+    [
+      'an email address',
+      (form) => form.text('it', { type: 'email' }),
+      'a@b',
+      '<input id="blog_post_it" name="it" type="email" value="a@b" />',
+    ],
+    [
+      'a password, which is never shown',
+      (form) => form.text('it', { type: 'password' }),
+      'secret',
+      '<input id="blog_post_it" name="it" type="password" />',
+    ],
+    [
+      'text of several lines',
+      (form) => form.textarea('it', { rows: 10 }),
+      `\n${attack}`,
+      `<textarea id="blog_post_it" name="it" rows="10">\n\n${escaped}</textarea>`,
+    ],
+    [
+      'a number',
+      (form) => form.number('it', { step: 'any' }),
+      0,
+      '<input id="blog_post_it" name="it" type="number" value="0" step="any" />',
+    ],
+    [
+      'a day',
+      (form) => form.date('it'),
+      '2026-05-01',
+      '<input id="blog_post_it" name="it" type="date" value="2026-05-01" />',
+    ],
+    ['a day that is a Date', (form) => form.date('it'), moment, 'type="date" value="2026-05-01" />'],
+    [
+      'a time',
+      (form) => form.time('it'),
+      '10:30:00',
+      '<input id="blog_post_it" name="it" type="time" value="10:30" step="any" />',
+    ],
+    [
+      'a time with seconds',
+      (form) => form.time('it'),
+      '10:30:05',
+      'type="time" value="10:30:05" step="any" />',
+    ],
+    [
+      'a moment, which says that it is in UTC',
+      (form) => form.dateTime('it'),
+      moment,
+      '<p class="hint" id="blog_post_it_hint">In UTC (coordinated universal time).</p>' +
+        '<input id="blog_post_it" name="it" type="datetime-local" value="2026-05-01T10:30" step="any" aria-describedby="blog_post_it_hint" />',
+    ],
+    [
+      'a moment with seconds',
+      (form) => form.dateTime('it'),
+      new Date('2026-05-01T10:30:05.250Z'),
+      'value="2026-05-01T10:30:05.250"',
+    ],
+    [
+      'JSON',
+      (form) => form.json('it', { rows: 10 }),
+      { a: '<' },
+      '<textarea id="blog_post_it" name="it" class="code" spellcheck="false" rows="10">\n{\n  &quot;a&quot;: &quot;&lt;&quot;\n}</textarea>',
+    ],
+    ['no JSON', (form) => form.json('it'), null, 'spellcheck="false"></textarea>'],
+  ]
+  for (const [kind, field, value, input] of rows) {
+    it(kind, () => {
+      expect(tight(field(formOf({ it: value })))).to.contain(input)
+    })
+  }
+})
+
+describe('form.checkbox(attribute)', () => {
+  it('sends false when it is not ticked', () => {
+    expect(tight(formOf({ public: false }).checkbox('public'))).to.equal(
+      '<div class="field checkbox"><input type="hidden" name="public" value="false" />' +
+        '<input id="blog_post_public" name="public" type="checkbox" value="true" />' +
+        '<label for="blog_post_public">Public</label></div>',
+    )
+  })
+
+  it('is ticked when the value is true', () => {
+    expect(tight(formOf({ public: true }).checkbox('public'))).to.contain(
+      'type="checkbox" value="true" checked />',
+    )
+  })
+
+  it('is described by its hint and its errors', () => {
+    const errors = new ValidationErrors().add('public', 'type.bool', 'Public?')
+    const field = tight(formOf({}, { errors }).checkbox('public', { hint: 'For all.' }))
+    expect(field)
+      .to.contain('aria-describedby="blog_post_public_hint blog_post_public_error" aria-invalid="true"')
+      .and.to.contain('<p class="hint" id="blog_post_public_hint">For all.</p>')
+      .and.to.contain('<p class="error" id="blog_post_public_error">Public?</p>')
+  })
+})
+
+describe('form.select(attribute, choices)', () => {
+  it('offers words, with their translations or as people read them', () => {
+    const form = formOf({ state: 'in_review' }, {}, { t: german })
+    expect(tight(form.select('state', ['draft', 'in_review'], { required: true }))).to.contain(
+      '<select id="blog_post_state" name="state" required>' +
+        '<option value="draft">Entwurf</option><option value="in_review" selected>In review</option></select>',
+    )
+  })
+
+  it('offers nothing as well, unless it is required', () => {
+    expect(tight(formOf({ state: 'draft' }).select('state', ['draft']))).to.contain(
+      '<option value="">None</option><option value="draft" selected>Draft</option>',
+    )
+  })
+
+  it('asks for a choice when it is required and has none', () => {
+    expect(tight(formOf({}).select('state', ['draft'], { required: true }))).to.contain(
+      '<option value="">Please choose</option><option value="draft">Draft</option>',
+    )
+  })
+
+  it('offers values with labels, escaped', () => {
+    const choices = [{ value: attack, label: attack }]
+    expect(tight(formOf({ state: attack }).select('state', choices))).to.contain(
+      `<option value="${escaped}" selected>${escaped}</option>`,
+    )
+  })
+
+  it('offers records by their title, name or id', () => {
+    const authors = [{ id: '1', title: 'Dr' }, { id: '2', name: 'Ada' }, { id: '3' }]
+    expect(tight(formOf({ author_id: '2' }).select('author_id', authors, { required: true }))).to.equal(
+      '<div class="field"><label for="blog_post_author_id">Author</label>' +
+        '<select id="blog_post_author_id" name="author_id" required>' +
+        '<option value="1">Dr</option><option value="2" selected>Ada</option><option value="3">3</option></select></div>',
+    )
+  })
+})

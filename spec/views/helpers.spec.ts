@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { viewHelpers } from '../../src/views/helpers.js'
+import { viewContext } from '../support/view-context.js'
+
+describe('viewHelpers(context)', () => {
+  it('has every path function by its name', () => {
+    const { postPath } = viewHelpers(viewContext({ paths: { postPath: () => '/posts/1' } }))
+    expect(postPath?.()).to.equal('/posts/1')
+  })
+
+  it('shows the messages that wait, escaped', () => {
+    const flash = [{ type: 'success', message: 'Saved <b>.' }]
+    expect(String(viewHelpers(viewContext({ flash })).flashMessages())).to.equal(
+      '<p class="flash success">Saved &lt;b&gt;.</p>',
+    )
+  })
+
+  it('reads neither the token nor the messages before a template asks for them', () => {
+    const context = {
+      ...viewContext(),
+      get csrfToken(): string {
+        throw new Error('read too early')
+      },
+      get flash(): never {
+        throw new Error('read too early')
+      },
+    }
+    expect(Object.keys(viewHelpers(context))).to.include.members(['formFor', 'flashMessages'])
+  })
+
+  it('names attributes by their translation, else for people', () => {
+    const texts: Record<string, string> = { 'post.title': 'Titel' }
+    const { label } = viewHelpers(viewContext({ t: (id) => texts[id] ?? id }))
+    expect([label('post.title'), label('post.published_at')]).to.deep.equal(['Titel', 'Published at'])
+  })
+
+  it('takes the word of `has` for whether there is a translation', () => {
+    const { label } = viewHelpers(viewContext({ t: (id) => id, has: (id) => id === 'post' }))
+    expect(label('post')).to.equal('post')
+  })
+
+  it('deletes with a form that works without JavaScript', () => {
+    const button = String(viewHelpers(viewContext()).deleteButton('/posts/"1"'))
+    expect(button.replaceAll(/>\s+</g, '><')).to.equal(
+      '<form action="/posts/&quot;1&quot;" method="post" data-confirm="Are you sure? This can not be undone.">' +
+        '<input type="hidden" name="_method" value="DELETE" />' +
+        '<input type="hidden" name="authenticity_token" value="token" />' +
+        '<button class="danger" type="submit">Delete</button></form>',
+    )
+  })
+
+  it('deletes with a label of its own', () => {
+    expect(String(viewHelpers(viewContext()).deleteButton('/posts/1', '<Remove>'))).to.contain(
+      '>&lt;Remove&gt;</button>',
+    )
+  })
+})

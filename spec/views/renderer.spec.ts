@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { TemplateNotFound } from '../../src/errors.js'
+import { frameworkTemplates, Renderer } from '../../src/views/renderer.js'
+import { viewHelpers } from '../../src/views/helpers.js'
+import { viewContext } from '../support/view-context.js'
+
+describe('new Renderer({ folders, cache })', () => {
+  let root: string
+  let folder: string
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'renderer-'))
+    folder = join(root, 'templates')
+  })
+
+  afterEach(() => rmSync(root, { recursive: true }))
+
+  function write(name: string, source: string): void {
+    mkdirSync(dirname(join(root, name)), { recursive: true })
+    writeFileSync(join(root, name), source)
+  }
+
+  const renderer = (cache = false) => new Renderer({ folders: [folder, join(root, 'shared')], cache })
+
+  it('renders a template with its locals, escaped', () => {
+    write('templates/posts/show.pug', 'h1(title=title)= title')
+    expect(renderer().render('posts/show', { title: '"><script>' })).to.equal(
+      '<h1 title="&quot;&gt;&lt;script&gt;">&quot;&gt;&lt;script&gt;</h1>',
+    )
+  })
+
+  it('takes a template from the first folder that has it', () => {
+    write('templates/a.pug', 'p first')
+    write('shared/a.pug', 'p second')
+    write('shared/b.pug', 'p second')
+    expect(renderer().render('a')).to.equal('<p>first</p>')
+    expect(renderer().render('b')).to.equal('<p>second</p>')
+  })
+
+  it('finds what a template extends and includes in every folder', () => {
+    write('templates/posts/show.pug', 'extends /base\nblock content\n  include _part\n  include ../footer')
+    write('shared/base.pug', 'main\n  block content')
+    write('shared/posts/_part.pug', 'p part')
+    write('templates/footer.pug', 'p footer')
+    expect(renderer().render('posts/show')).to.equal('<main><p>part</p><p>footer</p></main>')
+  })
+
+  it("falls back to the framework's layout", () => {
+    write('templates/home.pug', 'extends /layout\nblock content\n  h1 Hello')
+    const page = renderer().render('home', viewHelpers(viewContext()))
+    expect(page).to.contain('<html lang="en-US">').and.to.contain('<h1>Hello</h1>')
+  })
+
+  it('names the view and every file that it looked for when there is no template', () => {
+    expect(() => renderer().render('posts/shwo'))
+      .to.throw(TemplateNotFound)
+      .that.deep.includes({
+        view: 'posts/shwo.pug',
+        tried: [folder, join(root, 'shared'), frameworkTemplates].map((place) =>
+          join(place, 'posts/shwo.pug'),
+        ),
+      })
+  })
+
+  it('names the template that extends or includes a missing one', () => {
+    write('templates/home.pug', 'include missing')
+    expect(() => renderer().render('home')).to.throw(TemplateNotFound, /missing\.pug[^]*home\.pug line 1/)
+  })
+
+  for (const view of [
+    '../secret',
+    'posts/../../secret',
+    '/etc/secret',
+    'posts/show\0',
+    '../templates/../secret',
+  ]) {
+    it(`refuses the name ${JSON.stringify(view)}`, () => {
+      write('secret.pug', 'p secret')
+      expect(() => renderer().render(view)).to.throw(TemplateNotFound, 'leads out of the template folders')
+    })
+  }
+
+  it('refuses to extend or include what is outside of the folders', () => {
+    write('secret.pug', 'p secret')
+    write('templates/a.pug', 'include ../secret')
+    write('templates/b.pug', 'include /../secret')
+    expect(() => renderer().render('a')).to.throw(TemplateNotFound, 'leads out of the template folders')
+    expect(() => renderer().render('b')).to.throw(TemplateNotFound, 'leads out of the template folders')
+  })
+
+  it('compiles a template once when it may keep it', () => {
+    write('templates/a.pug', 'p old')
+    const kept = renderer(true)
+    kept.render('a')
+    write('templates/a.pug', 'p new')
+    expect(kept.render('a')).to.equal('<p>old</p>')
+  })
+
+  it('shows each change of a template, and of what it includes, when it may not', () => {
+    write('templates/a.pug', 'p old\ninclude b')
+    write('templates/b.pug', 'p old')
+    const fresh = renderer(false)
+    fresh.render('a')
+    write('templates/a.pug', 'p new\ninclude b')
+    write('templates/b.pug', 'p newer')
+    expect(fresh.render('a')).to.equal('<p>new</p><p>newer</p>')
+  })
+})

@@ -1,0 +1,192 @@
+import type { RequestListener } from 'node:http'
+import { resolve } from 'node:path'
+import Koa from 'koa'
+import type { Logger } from 'pino'
+import type { Context, Middleware } from './context.js'
+import { extendContext, helpersOf } from './context-members.js'
+import { Dispatcher } from './dispatcher.js'
+import { currentEnvironment } from './environment.js'
+import { bodyReader } from './http/body.js'
+import { createLogger } from './logger.js'
+import { errorHandler } from './middleware/error-handler.js'
+import { health } from './middleware/health.js'
+import { requestLog } from './middleware/request-log.js'
+import { sessions } from './middleware/session.js'
+import type { PathArgument } from './routing/path.js'
+import type { Route } from './routing/route.js'
+import { Declarations, Scope } from './routing/scope.js'
+import { shadowedRoutes } from './routing/shadowed.js'
+import { GracefulServer } from './server.js'
+import { Renderer } from './views/renderer.js'
+
+/** What an application may be told when it is made. Everything has a default. */
+export interface AppOptions {
+  /** `GO_ENV`, else `NODE_ENV`, else `development`. */
+  env?: string
+  /** An API application answers in json unless asked otherwise, and has no sessions. */
+  api?: boolean
+  /** The name of the session cookie (`_kit_session`). */
+  sessionName?: string
+  /** Signs the session cookie (`SESSION_SECRET`). Required in production. */
+  secret?: string
+  /** The port to listen on: `PORT`, else 3000. */
+  port?: number
+  /** The address to listen on: `HOST`, else 127.0.0.1, in production every address. */
+  host?: string
+  /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
+  proxy?: boolean
+  logger?: Logger
+  /** The folder of the templates (`templates`), from the folder that the application is started in. */
+  templates?: string
+  /** The most bytes of a request's body, uploaded files apart (1 MiB). */
+  bodyLimit?: number
+  /** The most bytes of all files of an upload together (10 MiB). */
+  filesLimit?: number
+  /** Milliseconds that `close` waits for requests that are under way (30,000). */
+  drainTimeout?: number
+}
+
+/**
+ * A web application. Middleware, routes and resources are declared top to bottom: what is declared has the middleware
+ * that was used before it, and of the routes that match a request the first one answers.
+ *
+ * @example
+ * const app = new App({ sessionName: '_blog_session' })
+ * app.use(transaction(database))
+ * app.resource(PostsResource)
+ * app.static('/', 'public')
+ * await app.listen()
+ */
+export class App extends Scope {
+  readonly env: string
+  readonly logger: Logger
+  private readonly koa = new Koa()
+  private readonly settings: AppOptions
+  private listener: RequestListener | undefined
+  private server: GracefulServer | undefined
+  private closing: Promise<void> | undefined
+
+  constructor(options: AppOptions = {}) {
+    super(new Declarations(), '', undefined, [])
+    this.settings = options
+    this.env = options.env ?? currentEnvironment()
+    this.logger = options.logger ?? createLogger(this.env)
+    this.koa.proxy = options.proxy ?? this.isProduction
+  }
+
+  /** The routing table, in the order of declaration. */
+  get routes(): readonly Route[] {
+    return this.declarations.table.routes
+  }
+
+  /**
+   * The path of a named route: `app.pathFor('postPath', { post_id })`.
+   *
+   * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given
+   */
+  pathFor(name: string, ...args: PathArgument[]): string {
+    return this.declarations.table.pathFor(name, ...args)
+  }
+
+  /**
+   * The function that answers requests, for a server of one's own, which calls `start` and `close` itself.
+   *
+   * @throws DeclarationError in production when sessions have no secret
+   */
+  callback(): RequestListener {
+    return (this.listener ??= this.compose())
+  }
+
+  /**
+   * Opens what the middleware needs (the database), and listens. SIGTERM and SIGINT close the application.
+   *
+   * @returns the address: `http://127.0.0.1:3000`
+   * @throws when the port is taken, or the database does not open
+   */
+  async listen(
+    port = this.settings.port ?? Number(process.env['PORT'] ?? 3000),
+    host = this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1'),
+  ): Promise<string> {
+    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts)) this.logger.warn(sentence)
+    this.server = new GracefulServer(this.callback())
+    await this.start()
+    const address = await this.server.listen(port, host)
+    process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
+    this.logger.info(`listening on ${address}`)
+    return address
+  }
+
+  /** Opens what the middleware needs, without listening. */
+  async start(): Promise<void> {
+    for (const middleware of this.lifecycles) await middleware.start?.()
+  }
+
+  /**
+   * Stops accepting connections, waits for the requests that are under way, and gives up what the middleware holds.
+   * Connections that are still open after `drainTimeout` are cut.
+   */
+  close(): Promise<void> {
+    return (this.closing ??= this.drain().finally(() => (this.closing = undefined)))
+  }
+
+  private async drain(): Promise<void> {
+    process.off('SIGTERM', this.closeOnSignal).off('SIGINT', this.closeOnSignal)
+    await this.server?.close(this.settings.drainTimeout ?? 30_000)
+    for (const middleware of this.lifecycles) await middleware.stop?.()
+  }
+
+  private readonly closeOnSignal = (signal: NodeJS.Signals): void => {
+    this.logger.info(`${signal}: finishing the requests that are under way`)
+    this.close().catch((error: unknown) => {
+      this.logger.error({ err: error }, 'closing failed')
+      process.exitCode = 1
+    })
+  }
+
+  /** The steps of every request, from the outermost to the route. */
+  private compose(): RequestListener {
+    const { table, mounts } = this.declarations
+    const { api = false, templates = 'templates', bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024 } = this.settings
+    const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
+    extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
+    const dispatcher = new Dispatcher(table, mounts, bodyReader({ body: bodyLimit, files: filesLimit }))
+
+    this.add(health(() => this.check(), this.logger))
+    this.add(requestLog(this.logger))
+    this.add(
+      errorHandler({
+        showsInternals: this.env === 'development',
+        routes: table.routes,
+        render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
+      }),
+    )
+    if (!api) this.koa.use(this.sessions())
+    this.add((ctx) => dispatcher.dispatch(ctx))
+    this.koa.on('error', (error: unknown) => this.logger.error({ err: error }, 'the answer could not be written'))
+    return this.koa.callback()
+  }
+
+  /** Koa's context has our members since `extendContext`, which its type does not know. */
+  private add(middleware: Middleware): void {
+    this.koa.use((ctx, next) => middleware(ctx as unknown as Context, next))
+  }
+
+  private sessions(): Koa.Middleware {
+    const { sessionName: name = '_kit_session', secret = process.env['SESSION_SECRET'] } = this.settings
+    return sessions(this.koa, { name, secret, isProduction: this.isProduction })
+  }
+
+  private async check(): Promise<void> {
+    if (this.closing) throw new Error('the application is closing')
+    for (const middleware of this.lifecycles) await middleware.check?.()
+  }
+
+  private get lifecycles(): Middleware[] {
+    // Middleware that was written for Koa has none of these members, and so none is called.
+    return [...this.declarations.middleware] as Middleware[]
+  }
+
+  private get isProduction(): boolean {
+    return this.env === 'production'
+  }
+}

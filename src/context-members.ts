@@ -1,0 +1,182 @@
+import type Koa from 'koa'
+import type { Context, ContextMembers } from './context.js'
+import { attributesOf } from './data/attributes.js'
+import { linkHeader, paginate } from './data/pagination.js'
+import { destroyRecord, findRecord, saveRecord } from './data/records.js'
+import { messageOf, validate, type Translate } from './data/validation.js'
+import { NoTransaction, ValidationErrors } from './errors.js'
+import { bind, submittedValue, unreadableOf } from './http/binder.js'
+import { addFlash, takeFlash } from './http/flash.js'
+import type { Format } from './http/negotiation.js'
+import { respond, type Responses } from './http/responder.js'
+import { humanize } from './names.js'
+import type { RouteTable } from './routing/route-table.js'
+import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
+import { viewHelpers } from './views/helpers.js'
+import type { Renderer } from './views/renderer.js'
+import type { ViewContext } from './views/view-context.js'
+
+/** What the context's members work with. */
+export interface ContextServices {
+  table: RouteTable
+  renderer: Renderer
+  defaultFormat: Format
+}
+
+/** Puts the framework's members on the context that an application gives to its handlers. */
+export function extendContext(context: Koa['context'], services: ContextServices): void {
+  Object.defineProperties(context, Object.getOwnPropertyDescriptors(membersOf(services)))
+}
+
+/** The functions that every template can call, for one request. */
+export function helpersOf(ctx: Context, table: RouteTable): Record<string, unknown> {
+  return { ...viewHelpers(viewContext(ctx, table.helpers)) }
+}
+
+type Members = Pick<
+  ContextMembers,
+  | 'locale'
+  | 'catalogue'
+  | 'defaultFormat'
+  | 'tx'
+  | 'afterCommit'
+  | 't'
+  | 'flash'
+  | 'takeFlash'
+  | 'bind'
+  | 'find'
+  | 'paginate'
+  | 'validate'
+  | 'save'
+  | 'destroy'
+  | 'respond'
+  | 'render'
+  | 'seeOther'
+  | 'pathFor'
+>
+
+function membersOf({ table, renderer, defaultFormat }: ContextServices): Members & ThisType<Context> {
+  return {
+    locale: defaultLocale,
+    catalogue: frameworkCatalogue(),
+    defaultFormat,
+
+    get tx(): never {
+      throw new NoTransaction()
+    },
+
+    afterCommit() {
+      throw new NoTransaction()
+    },
+
+    t(id, values) {
+      return this.catalogue.translate(this.locale, id, values) ?? id
+    },
+
+    flash(type, message) {
+      if (this.session) addFlash(this.session, type, message)
+    },
+
+    takeFlash() {
+      return takeFlash(this.session)
+    },
+
+    bind(record) {
+      const parents = new Set(Object.keys(this.params))
+      parents.delete(this.route.resource?.param ?? '')
+      const attributes = attributesOf(record.constructor).filter(({ name }) => !parents.has(name))
+      return bind(record, attributes, { body: this.request.body, isJson: /[/+]json$/.test(this.request.type) })
+    },
+
+    find(model, where) {
+      return findRecord(this.tx, model, where)
+    },
+
+    async paginate(model, options) {
+      const page = await paginate(this.tx, model, this.query, options)
+      this.set('X-Total-Count', String(page.pagination.total))
+      this.set('Link', linkHeader(page.pagination, (number) => pageUrl(this, number)))
+      return page
+    },
+
+    async validate(record) {
+      return merged(this, record, await validate(record, translator(this)))
+    },
+
+    async save(record) {
+      if (unreadableOf(record).length > 0) return this.validate(record)
+      return saveRecord(this.tx, record, translator(this))
+    },
+
+    destroy(record) {
+      return destroyRecord(this.tx, record)
+    },
+
+    respond(...args: [Responses] | [number, Responses]) {
+      const [status, responses] = args.length === 2 ? args : [200, args[0]]
+      return respond(this, status, responses)
+    },
+
+    render(view, locals) {
+      this.type = 'html'
+      this.body = renderer.render(view, Object.assign(helpersOf(this, table), locals))
+    },
+
+    seeOther(url, flash = {}) {
+      for (const [type, message] of Object.entries(flash)) this.flash(type, message)
+      this.status = 303
+      this.redirect(url)
+    },
+
+    pathFor(name, ...args) {
+      return table.pathFor(name, ...args)
+    },
+  }
+}
+
+/** The fields that could not be read come first: what else is wrong with them follows from that. */
+function merged(ctx: Context, record: object, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+  const unread = unreadableOf(record)
+  if (unread.length === 0) return errors
+  const all = new ValidationErrors()
+  for (const { attribute } of unread) {
+    const rule = `type.${attribute.kind}`
+    const values = { attribute: humanize(attribute.name), values: attribute.values?.join(', ') }
+    const own = `${values.attribute} is not a ${attribute.kind}.`
+    all.add(attribute.name, rule, messageOf(record.constructor, attribute.name, rule, values, { own }, translator(ctx)), values)
+  }
+  for (const [field, violations] of errors?.fields ?? []) {
+    if (all.fields.has(field)) continue
+    for (const { rule, message, values } of violations) all.add(field, rule, message, values)
+  }
+  return all
+}
+
+function translator(ctx: Context): Translate {
+  return (id, values) => ctx.catalogue.translate(ctx.locale, id, values)
+}
+
+/** The request's own path and query, with another page. */
+function pageUrl(ctx: Context, page: number): string {
+  const query = new URLSearchParams(ctx.querystring)
+  query.set('page', String(page))
+  return `${ctx.path}?${query}`
+}
+
+/** What a template's helpers ask of the request. The session is read only by a page that shows messages. */
+function viewContext(ctx: Context, paths: ViewContext['paths']): ViewContext {
+  return {
+    t: (id, values) => ctx.t(id, values),
+    has: (id) => ctx.catalogue.translate(ctx.locale, id) !== undefined,
+    locale: ctx.locale,
+    get csrfToken() {
+      return ctx.csrfToken
+    },
+    paths,
+    get flash() {
+      return ctx.takeFlash()
+    },
+    currentUrl: ctx.url,
+    submittedValue,
+  }
+}

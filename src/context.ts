@@ -1,0 +1,148 @@
+import type { DefaultState, Middleware as KoaMiddleware, Next, ParameterizedContext } from 'koa'
+import type { Logger } from 'pino'
+import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
+import type { Page, PageOptions } from './data/pagination.js'
+import type { Model } from './data/model.js'
+import type { ValidationErrors } from './errors.js'
+import type { Flash } from './http/flash.js'
+import type { Format } from './http/negotiation.js'
+import type { Responses } from './http/responder.js'
+import type { PathArgument } from './routing/path.js'
+import type { Route } from './routing/route.js'
+import type { Catalogue } from './translations/catalogue.js'
+
+/** What a handler and a middleware are given: Koa's context, and what the framework adds to it. */
+export interface Context extends ParameterizedContext<DefaultState, ContextMembers> {}
+
+/** What the framework adds to Koa's context. An application adds its own members with `declare module`. */
+export interface ContextMembers {
+  /** The parameters of the path, by name: `{ post_id: '...' }`. */
+  params: Record<string, string>
+
+  /** The route that answers this request. */
+  readonly route: Route
+
+  /** The method that the client sent, before a form's `_method` took its place. */
+  readonly originalMethod: string
+
+  /** The format of answers to clients that name none: html, or json in an API application. */
+  readonly defaultFormat: Format
+
+  /** The id of this request, which is in the answer's `X-Request-Id`, in the log and in problem documents. */
+  readonly requestId: string
+
+  /** A logger whose lines carry the request's id. */
+  readonly log: Logger
+
+  /**
+   * The request's transaction, as a TypeORM EntityManager. It begins with its first query.
+   *
+   * @throws NoTransaction when no `transaction()` middleware was declared before the route
+   */
+  readonly tx: EntityManager
+
+  /** Runs `work` once the request's transaction has been committed; never when it is rolled back. */
+  afterCommit(work: () => unknown): void
+
+  /** The values of the request's session, kept over requests. Web applications only. */
+  session: Record<string, unknown> | null
+
+  /** The token that forms carry, where the `csrf()` middleware is used. */
+  readonly csrfToken: string | undefined
+
+  /** The locale of this request, `en-US` unless the `translations()` middleware chose another. */
+  locale: string
+
+  /** The texts that `t` looks in. */
+  catalogue: Catalogue
+
+  /** The text of a translation id in this request's locale; an id without a translation shows as itself. */
+  t(id: string, values?: Record<string, unknown>): string
+
+  /** Keeps a message for the next page that is shown: `ctx.flash('success', 'Saved.')`. */
+  flash(type: string, message: string): void
+
+  /** Takes the messages that wait to be shown. Afterwards they are gone. */
+  takeFlash(): Flash
+
+  /**
+   * Copies the request's body onto a record: its declared attributes only, read as their column's type. What can not be
+   * read is remembered, and reported by `save` and `validate` as an error of its field.
+   *
+   * @returns the record
+   */
+  bind<T extends object>(record: T): T
+
+  /**
+   * Finds the one record of a model by its id, or by several columns.
+   *
+   * @example await ctx.find(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
+   * @throws RecordNotFound (404) when there is none, also when an id is no UUID
+   */
+  find<T extends Model>(model: EntityTarget<T>, where: string | FindOptionsWhere<T> | undefined): Promise<T>
+
+  /**
+   * Reads one page of records, newest first, as the query's `page` and `per_page` say, and sets the headers `Link` and
+   * `X-Total-Count`.
+   */
+  paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
+
+  /** Validates a record without saving it. */
+  validate(record: object): Promise<ValidationErrors | undefined>
+
+  /**
+   * Validates a record and, when nothing is wrong, inserts or updates it. A constraint of the database that refuses
+   * it counts as an error of the field.
+   *
+   * @returns what is wrong, or undefined when the record has been saved
+   */
+  save(record: Model): Promise<ValidationErrors | undefined>
+
+  /** Deletes a record. It keeps its id, so that it can be shown once more. */
+  destroy(record: Model): Promise<void>
+
+  /**
+   * Answers in the format that the client asks for, among those that are given. `html` is a function that renders or
+   * redirects; `json` and `xml` are the value to show, or a function that returns it.
+   *
+   * @example await ctx.respond(201, { html: () => ctx.seeOther(path), json: post, xml: post })
+   * @throws NotAcceptable (406) when the client accepts none of them
+   */
+  respond(responses: Responses): Promise<void>
+  respond(status: number, responses: Responses): Promise<void>
+
+  /** Renders a template of the `templates` folder as the answer: `ctx.render('posts/show', { post })`. */
+  render(view: string, locals?: Record<string, unknown>): void
+
+  /**
+   * Redirects with 303 See Other: the browser goes there with GET (RFC 9110, section 15.4.4).
+   *
+   * @param flash messages for the page there, by type
+   * @example ctx.seeOther(path, { success: ctx.t('post.created.success') })
+   */
+  seeOther(url: string, flash?: Record<string, string>): void
+
+  /**
+   * The path of a named route: `ctx.pathFor('postPath', post)`, `ctx.pathFor('postsPath', { page: 2 })`.
+   *
+   * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given
+   */
+  pathFor(name: string, ...args: PathArgument[]): string
+}
+
+/** A function between the request and the handler: does its part, calls `next`, and does the rest. */
+export interface Middleware {
+  (ctx: Context, next: Next): unknown
+  /** Prepares what the middleware needs, when the application starts. */
+  start?(): Promise<void>
+  /** Gives up what the middleware holds, when the application stops. */
+  stop?(): Promise<void>
+  /** Rejects when the middleware could not do its work now: `GET /up` then answers 503. */
+  check?(): Promise<void>
+}
+
+/** Any middleware that an application may use: ours, or one written for Koa. */
+export type AnyMiddleware = Middleware | KoaMiddleware
+
+/** Answers a request. A returned Error counts as thrown. */
+export type Handler = (ctx: Context) => unknown

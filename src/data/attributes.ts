@@ -1,0 +1,145 @@
+import { getMetadataArgsStorage } from 'typeorm'
+import type { ColumnType } from 'typeorm'
+import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
+
+/** What an attribute holds, whatever the engine calls its column. */
+export type AttributeKind =
+  | 'string'
+  | 'text'
+  | 'int'
+  | 'bigint'
+  | 'float'
+  | 'decimal'
+  | 'bool'
+  | 'date'
+  | 'time'
+  | 'datetime'
+  | 'uuid'
+  | 'json'
+  | 'enum'
+
+/** A column of a model that a client may set. */
+export interface Attribute {
+  /** The property, which is also the column, the JSON member and the form field. */
+  name: string
+  kind: AttributeKind
+  nullable: boolean
+  /** The values of an enum, as text. */
+  values?: string[]
+  /** The most characters of a string. */
+  length?: number
+  /** The digits of a decimal. */
+  precision?: number
+  /** The digits of a decimal after its point. */
+  scale?: number
+}
+
+/** The column types of SQLite, PostgreSQL and MariaDB/MySQL, by what they hold. TypeORM makes an integer of `Number`. */
+const TYPES: Record<AttributeKind, readonly ColumnType[]> = {
+  string: [
+    String,
+    'varchar',
+    'character varying',
+    'varying character',
+    'char varying',
+    'char',
+    'character',
+    'native character',
+    'nchar',
+    'national char',
+    'nvarchar',
+    'national varchar',
+  ],
+  text: ['text', 'tinytext', 'mediumtext', 'longtext', 'clob', 'citext'],
+  int: [Number, 'int', 'integer', 'int2', 'int4', 'tinyint', 'smallint', 'mediumint'],
+  bigint: ['bigint', 'int8', 'unsigned big int'],
+  float: ['float', 'float4', 'float8', 'double', 'double precision', 'real'],
+  decimal: ['decimal', 'numeric', 'dec', 'fixed'],
+  bool: [Boolean, 'boolean', 'bool'],
+  date: ['date'],
+  time: ['time', 'timetz', 'time with time zone', 'time without time zone'],
+  datetime: [
+    Date,
+    'datetime',
+    'timestamp',
+    'timestamptz',
+    'timestamp with time zone',
+    'timestamp without time zone',
+  ],
+  uuid: ['uuid'],
+  json: ['json', 'jsonb', 'simple-json'],
+  enum: ['enum', 'simple-enum'],
+}
+
+const KINDS = new Map<ColumnType, AttributeKind>(
+  (Object.keys(TYPES) as AttributeKind[]).flatMap((kind) => TYPES[kind].map((type) => [type, kind] as const)),
+)
+
+/** What a column of this type holds; undefined for types that are no attribute (blobs, arrays, geometries). */
+export function kindOf(type: ColumnType | undefined): AttributeKind | undefined {
+  return type === undefined ? undefined : KINDS.get(type)
+}
+
+const known = new WeakMap<Function, Attribute[]>()
+
+/**
+ * The attributes of a model that a client may set: its regular columns, the inherited ones first. Not the id, the
+ * dates that the framework sets, a version, what is generated, hidden (`select: false`) or not written
+ * (`insert: false`, `update: false`), nor a column whose type has no textual form (a blob, an array).
+ */
+export function attributesOf(model: Function): Attribute[] {
+  const attributes = known.get(model) ?? columnsOf(model).filter(isSettable).flatMap(toAttribute)
+  known.set(model, attributes)
+  return attributes
+}
+
+/** The columns of a class and its ancestors; one that is declared anew counts as the descendant declares it. */
+function columnsOf(model: Function): ColumnMetadataArgs[] {
+  const ancestors = ancestorsOf(model)
+  const { columns } = getMetadataArgsStorage()
+  const byName = new Map<string, ColumnMetadataArgs>()
+  for (const ancestor of ancestors) {
+    for (const column of columns) if (column.target === ancestor) byName.set(column.propertyName, column)
+  }
+  return [...byName.values()]
+}
+
+/** A class and what it extends, the most general first. */
+function ancestorsOf(model: Function): Function[] {
+  const parent: unknown = Object.getPrototypeOf(model)
+  return typeof parent === 'function' && parent !== Function.prototype
+    ? [...ancestorsOf(parent), model]
+    : [model]
+}
+
+function isSettable({ target, propertyName, mode, options }: ColumnMetadataArgs): boolean {
+  const isGenerated = getMetadataArgsStorage().generations.some(
+    (generation) => generation.target === target && generation.propertyName === propertyName,
+  )
+  const isWritten = options.insert !== false && options.update !== false && !options.asExpression
+  return mode === 'regular' && !options.primary && !isGenerated && isWritten && options.select !== false
+}
+
+function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attribute[] {
+  const kind = options.array ? undefined : kindOf(options.type)
+  if (!kind) return []
+  return [
+    {
+      name: propertyName,
+      kind,
+      nullable: options.nullable ?? false,
+      ...(options.enum && { values: valuesOf(options.enum) }),
+      ...(options.length && { length: Number(options.length) }),
+      ...(typeof options.precision === 'number' && { precision: options.precision }),
+      ...(options.scale !== undefined && { scale: options.scale }),
+    },
+  ]
+}
+
+/** The values of an enum. A numeric TypeScript enum also maps its numbers back to names: those keys are left out. */
+function valuesOf(enumeration: object): string[] {
+  if (Array.isArray(enumeration)) return enumeration.map(String)
+  return Object.entries(enumeration)
+    .filter(([key]) => Number.isNaN(Number(key)))
+    .map(([, value]) => String(value))
+}

@@ -1,0 +1,191 @@
+import { isAbsolute, resolve } from 'node:path'
+import { DataSource } from 'typeorm'
+import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
+import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
+import { DeclarationError } from '../errors.js'
+import { migrate, migrationStatus, rollback } from './migrations.js'
+import type { MigrationState } from './migrations.js'
+import { PooledSqliteDriver } from './pooled-sqlite.js'
+import { StampsSubscriber } from './stamps.js'
+import { keepTimesInUtc } from './times.js'
+
+/** The database of one environment. */
+export interface DatabaseSettings {
+  /** `sqlite:db/development.sqlite`, `postgres://user:password@host/name`, `mysql://...`, `mariadb://...` */
+  url: string
+  /** The most connections: 8 on SQLite, 10 elsewhere. */
+  pool?: number
+  /** Milliseconds that a query waits for a connection, or for its turn to write (10,000). */
+  patience?: number
+  /** What TypeORM writes to the console, for example `['error', 'query']`. */
+  logging?: LoggerOptions
+}
+
+/** What `ormconfig.ts` exports: the database of each environment, the models and the migrations. */
+export interface DatabaseConfig {
+  /** Classes, or patterns of the compiled files that export them. */
+  models?: MixedList<Function | string>
+  migrations?: MixedList<Function | string>
+  [environment: string]: DatabaseSettings | MixedList<Function | string> | undefined
+}
+
+/**
+ * The application's database: TypeORM's DataSource for one environment of `ormconfig.ts`.
+ *
+ * @example
+ * ```ts
+ * export const database = new Database(config)
+ * await database.open()
+ * ```
+ */
+export class Database extends DataSource {
+  private opening: Promise<this> | undefined
+  private closing: Promise<void> | undefined
+
+  /**
+   * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` takes the place of its url.
+   * @throws DeclarationError when the url is none that is known, or when its driver is not installed
+   */
+  constructor(config: DatabaseConfig, environment: string = currentEnvironment()) {
+    const settings = settingsOf(config, environment)
+    try {
+      super(toOptions(config, settings))
+    } catch (error) {
+      if (error instanceof DriverPackageNotInstalledError) throw missingDriver(settings.url, error)
+      throw error
+    }
+    if (this.options.type === 'better-sqlite3') {
+      this.driver = new PooledSqliteDriver(this, {
+        size: settings.pool ?? 8,
+        patience: settings.patience ?? PATIENCE,
+      })
+    }
+    keepTimesInUtc(this.driver)
+  }
+
+  /** Opens the database; once, however many ask. A try that failed can be repeated. */
+  async open(): Promise<this> {
+    await this.closing
+    this.opening ??= this.initialize().catch((error: unknown) => {
+      this.opening = undefined
+      throw error
+    })
+    return this.opening
+  }
+
+  /** Closes the database, if it is open. */
+  async close(): Promise<void> {
+    this.closing ??= this.closeOnce().finally(() => {
+      this.closing = undefined
+    })
+    return this.closing
+  }
+
+  /** Whether the database answers. */
+  async ping(): Promise<boolean> {
+    const timeout = new Promise<boolean>((answer) => setTimeout(answer, 5000, false).unref())
+    const answer = this.query('SELECT 1').then(
+      () => true,
+      () => false,
+    )
+    return Promise.race([answer, timeout])
+  }
+
+  /** Runs the migrations that have not been run yet. Returns their names. */
+  migrate(): Promise<string[]> {
+    return migrate(this)
+  }
+
+  /** Undoes the last migrations. Returns their names. */
+  rollback(steps = 1): Promise<string[]> {
+    return rollback(this, steps)
+  }
+
+  /** Which migrations there are, and which of them have been run. */
+  migrationStatus(): Promise<MigrationState[]> {
+    return migrationStatus(this)
+  }
+
+  private async closeOnce(): Promise<void> {
+    const { opening } = this
+    if (!opening) return
+    await opening.catch(() => undefined)
+    if (this.isInitialized) await this.destroy()
+    this.opening = undefined
+  }
+}
+
+const PATIENCE = 10_000
+
+function currentEnvironment(): string {
+  return process.env['GO_ENV'] || process.env['NODE_ENV'] || 'development'
+}
+
+function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettings {
+  const { models: _models, migrations: _migrations, ...environments } = config
+  const settings = environments[environment]
+  const url = process.env['DATABASE_URL'] || (isSettings(settings) ? settings.url : undefined)
+  if (!url) {
+    throw new DeclarationError(
+      `ormconfig.ts has no database for the environment "${environment}". ` +
+        `It knows: ${Object.keys(environments).join(', ') || 'none'}. Add one, or set DATABASE_URL.`,
+    )
+  }
+  return { ...(isSettings(settings) && settings), url }
+}
+
+function isSettings(value: DatabaseConfig[string]): value is DatabaseSettings {
+  return typeof value === 'object' && 'url' in value && typeof value.url === 'string'
+}
+
+function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSourceOptions {
+  const { url, pool = 10, patience = PATIENCE, logging = ['error'] } = settings
+  const common = {
+    entities: config.models ?? [],
+    migrations: config.migrations ?? [],
+    subscribers: [StampsSubscriber],
+    synchronize: false,
+    logging,
+  }
+  switch (url.slice(0, url.indexOf(':'))) {
+    case 'sqlite':
+      return { ...common, type: 'better-sqlite3', database: sqlitePath(url) }
+    case 'postgres':
+    case 'postgresql':
+      return { ...common, type: 'postgres', url, poolSize: pool, connectTimeoutMS: patience }
+    case 'mysql':
+      return { ...common, type: 'mysql', url, poolSize: pool, connectTimeout: patience, ...MYSQL }
+    case 'mariadb':
+      return { ...common, type: 'mariadb', url, poolSize: pool, connectTimeout: patience, ...MYSQL }
+    default:
+      throw unknownUrl(url)
+  }
+}
+
+/** Times are stored in UTC, and a date without a time is no moment in any time zone. */
+const MYSQL = { timezone: 'Z', dateStrings: ['DATE'] }
+
+/** The file of `sqlite:relative/path`, `sqlite:///absolute/path`, or `:memory:`. */
+function sqlitePath(url: string): string {
+  const path = url.slice('sqlite:'.length).replace(/^\/\/(?=.)/, '')
+  if (path === '' || path === '//') throw unknownUrl(url)
+  return path === ':memory:' || isAbsolute(path) ? path : resolve(path)
+}
+
+function unknownUrl(url: string): DeclarationError {
+  return new DeclarationError(
+    `Unknown database url "${hidePassword(url)}". Known urls: sqlite:relative/path, sqlite:///absolute/path, ` +
+      'sqlite::memory:, postgres://user:password@host/name, mysql://user:password@host/name, mariadb://...',
+  )
+}
+
+function hidePassword(url: string): string {
+  return url.replace(/(:\/\/[^/@]*?:).*@/, '$1***@')
+}
+
+function missingDriver(url: string, cause: Error): DeclarationError {
+  const name = { sqlite: 'better-sqlite3', mysql: 'mysql2', mariadb: 'mysql2' }[url.slice(0, url.indexOf(':'))] ?? 'pg'
+  return new DeclarationError(`The database ${hidePassword(url)} needs the package "${name}": npm install ${name}`, {
+    cause,
+  })
+}

@@ -1,0 +1,130 @@
+import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import { QueryFailedError } from 'typeorm'
+import { HttpError, ServiceUnavailable } from '../errors.js'
+
+/**
+ * A transaction that begins with its first query. Until then it holds no connection and locks nothing.
+ *
+ * @example
+ * ```ts
+ * const transaction = new LazyTransaction(dataSource, 'master')
+ * await transaction.manager.save(post)
+ * await transaction.commit()
+ * ```
+ */
+export class LazyTransaction {
+  /** Asks within the transaction. After its end it throws. */
+  readonly manager: EntityManager
+  private readonly runner: QueryRunner
+  private beginning: Promise<void> | undefined
+  private savepoints = 0
+  private hasEnded = false
+
+  /**
+   * @param mode `slave` for a transaction that reads; on SQLite it then waits for no writer
+   */
+  constructor(
+    dataSource: DataSource,
+    mode: ReplicationMode,
+    private readonly isolation?: IsolationLevel,
+  ) {
+    this.runner = dataSource.createQueryRunner(mode)
+    this.manager = dataSource.createEntityManager(this.beginFirst(this.runner))
+  }
+
+  /** Commits, if there is anything to commit, and gives the connection back. */
+  async commit(): Promise<void> {
+    this.hasEnded = true
+    try {
+      if (await this.hasBegun()) await this.runner.commitTransaction()
+    } catch (error) {
+      await this.rollback().catch(() => undefined)
+      throw error
+    } finally {
+      await this.runner.release()
+    }
+  }
+
+  /** Rolls back, if there is anything to roll back, and gives the connection back. */
+  async rollback(): Promise<void> {
+    this.hasEnded = true
+    try {
+      // Savepoints that a forgotten promise has left open go with the transaction.
+      while ((await this.hasBegun()) && this.runner.isTransactionActive) await this.runner.rollbackTransaction()
+    } finally {
+      await this.runner.release()
+    }
+  }
+
+  /** Whether there is a transaction; one that could not begin is none. */
+  private async hasBegun(): Promise<boolean> {
+    if (!this.beginning) return false
+    return this.beginning.then(
+      () => true,
+      () => false,
+    )
+  }
+
+  private async begin(): Promise<void> {
+    this.refuseWhenEnded()
+    this.beginning ??= this.runner.startTransaction(this.isolation).catch((error: unknown) => {
+      throw isOfQuery(error) ? error : new ServiceUnavailable('the database does not answer', 5, { cause: error })
+    })
+    await this.beginning
+    this.refuseWhenEnded()
+  }
+
+  private refuseWhenEnded(): void {
+    if (this.hasEnded) {
+      throw new Error('The transaction of this request has ended. Was a promise that uses ctx.tx not awaited?')
+    }
+  }
+
+  /**
+   * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and commit
+   * one of its own, and in which `transaction()` is a savepoint.
+   */
+  private beginFirst(runner: QueryRunner): QueryRunner {
+    const members: Partial<Record<keyof QueryRunner, unknown>> = {
+      query: async (...args: Parameters<QueryRunner['query']>) => {
+        await this.begin()
+        return runner.query(...args)
+      },
+      stream: async (...args: Parameters<QueryRunner['stream']>) => {
+        await this.begin()
+        return runner.stream(...args)
+      },
+      connect: async () => {
+        await this.begin()
+        return runner.connect()
+      },
+      startTransaction: async () => {
+        await this.begin()
+        await runner.startTransaction()
+        this.savepoints += 1
+      },
+      commitTransaction: () => this.endSavepoint(() => runner.commitTransaction()),
+      rollbackTransaction: () => this.endSavepoint(() => runner.rollbackTransaction()),
+      release: () => Promise.resolve(),
+    }
+    return new Proxy(runner, {
+      get: (target, name) => {
+        if (name === 'isTransactionActive') return true
+        return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
+      },
+    })
+  }
+
+  private async endSavepoint(end: () => Promise<void>): Promise<void> {
+    this.refuseWhenEnded()
+    if (this.savepoints === 0) throw new Error('The transaction of a request is ended by the framework.')
+    this.savepoints -= 1
+    await end()
+  }
+}
+
+/** Whether the database has answered at all; what else keeps a transaction from its beginning is the connection. */
+function isOfQuery(error: unknown): boolean {
+  return error instanceof QueryFailedError || error instanceof HttpError
+}

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ServiceUnavailable } from '../errors.js'
+
+/** Gives a place back. Calling it again does nothing. */
+export type Leave = () => void
+
+/** A number of places. Who finds none free waits in line, first come, first served, and not forever. */
+export class Places {
+  private readonly line: Waiting[] = []
+  private free: number
+  private closed: Error | undefined
+
+  /**
+   * @param count how many may be inside at the same time
+   * @param patience milliseconds that one waits at most
+   * @param complaint what is said to those who waited in vain
+   */
+  constructor(
+    count: number,
+    private readonly patience: number,
+    private readonly complaint: string,
+  ) {
+    this.free = count
+  }
+
+  /**
+   * Takes a place, as soon as there is one.
+   *
+   * @throws ServiceUnavailable when there is none in time, or when the places have been closed
+   */
+  take(): Promise<Leave> {
+    if (this.closed) return Promise.reject(this.closed)
+    if (this.free === 0) return this.wait()
+    this.free -= 1
+    return Promise.resolve(this.leaveOnce())
+  }
+
+  /** Sends everybody away who waits or comes later. */
+  close(reason: Error): void {
+    this.closed = reason
+    for (const waiting of this.line.splice(0)) waiting.refuse(reason)
+  }
+
+  private wait(): Promise<Leave> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.line.splice(this.line.indexOf(waiting), 1)
+        reject(new ServiceUnavailable(this.complaint))
+      }, this.patience)
+      const settle = (act: () => void): void => {
+        clearTimeout(timer)
+        act()
+      }
+      const waiting: Waiting = {
+        admit: () => settle(() => resolve(this.leaveOnce())),
+        refuse: (reason) => settle(() => reject(reason)),
+      }
+      this.line.push(waiting)
+    })
+  }
+
+  private leaveOnce(): Leave {
+    let isInside = true
+    return () => {
+      if (!isInside) return
+      isInside = false
+      const next = this.line.shift()
+      if (next) next.admit()
+      else this.free += 1
+    }
+  }
+}
+
+interface Waiting {
+  admit(): void
+  refuse(reason: Error): void
+}
+
+/**
+ * Does what another process may be in the way of, again and again with short waits of uneven length, which leave
+ * the event loop free.
+ *
+ * @throws ServiceUnavailable when the other one is in the way for longer than `patience` milliseconds
+ */
+export async function insist<T>(work: () => T, isInTheWay: (error: unknown) => boolean, patience: number): Promise<T> {
+  const deadline = performance.now() + patience
+  for (let wait = 1; ; wait = Math.min(wait * 2, 16)) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isInTheWay(error)) throw error
+      if (performance.now() > deadline) {
+        throw new ServiceUnavailable('the database is busy with the work of another process', 1, { cause: error })
+      }
+    }
+    await delay(wait * (0.5 + Math.random()))
+  }
+}

@@ -1,0 +1,210 @@
+import { QueryFailedError, QueryResult, QueryRunnerAlreadyReleasedError } from 'typeorm'
+import type { ObjectLiteral, ReplicationMode } from 'typeorm'
+import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlaceholdersNotSupportedError.js'
+import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
+import { HttpError, ServiceUnavailable } from '../errors.js'
+import type { Leave } from './places.js'
+import type { PooledSqliteDriver } from './pooled-sqlite.js'
+import { isStale } from './sqlite-connection.js'
+import type { Outcome, SqliteConnection } from './sqlite-connection.js'
+import type { Held, SqlitePool } from './sqlite-pool.js'
+
+/** Statements that change the connection itself, which the runner then keeps to the end. */
+const STAYS = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
+
+/**
+ * Runs statements: single ones on the connection that everybody shares, those of a transaction on a connection of
+ * their own. It takes the turn to write with the first statement that needs it, and keeps it to the transaction's end.
+ */
+export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
+  declare driver: PooledSqliteDriver
+  private held: Promise<Held> | undefined
+  private isHeldForTransaction = false
+  private turn: Promise<Leave> | undefined
+
+  constructor(
+    driver: PooledSqliteDriver,
+    private readonly replicationMode: ReplicationMode,
+  ) {
+    super(driver)
+  }
+
+  override getReplicationMode(): ReplicationMode {
+    return this.replicationMode
+  }
+
+  /** Takes a connection that this runner has to itself until it is released. */
+  override async connect(): Promise<SqliteConnection['database']> {
+    const { connection } = await this.hold(() => this.pool.take())
+    return connection.database
+  }
+
+  /** Begins a transaction, or a savepoint within it. A transaction waits for its turn to write before it begins. */
+  override async startTransaction(isolationLevel?: IsolationLevel): Promise<void> {
+    if (this.isTransactionActive) return super.startTransaction(isolationLevel)
+
+    this.isTransactionActive = true
+    try {
+      await this.broadcaster.broadcast('BeforeTransactionStart')
+      await this.begin()
+    } catch (error) {
+      this.isTransactionActive = false
+      await this.endTransaction()
+      throw error
+    }
+    this.transactionDepth = 1
+    await this.broadcaster.broadcast('AfterTransactionStart')
+  }
+
+  /** Rolls back. SQLite has done so already after some errors (a full disk): then there is nothing left to do. */
+  override async rollbackTransaction(): Promise<void> {
+    if (!(await this.isLost())) return super.rollbackTransaction()
+
+    this.transactionDepth -= 1
+    this.isTransactionActive = this.transactionDepth > 0
+    await this.broadcaster.broadcast('AfterTransactionRollback')
+  }
+
+  /** Gives everything back. A transaction that is still open is rolled back. */
+  override async release(): Promise<void> {
+    if (this.isReleased) return
+    this.isReleased = true
+    this.isTransactionActive = false
+    this.transactionDepth = 0
+    await super.release()
+    await this.giveBack()
+    await this.leaveTurn()
+  }
+
+  /** Runs one statement. */
+  override query(query: string, parameters: unknown[] | ObjectLiteral | undefined, structured: true): Promise<QueryResult>
+  override query(query: string, parameters?: unknown[] | ObjectLiteral, structured?: boolean): Promise<unknown>
+  override async query(query: string, parameters?: unknown[] | ObjectLiteral, structured = false): Promise<unknown> {
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError()
+    if (parameters && !Array.isArray(parameters)) throw new NamedPlaceholdersNotSupportedError()
+
+    const values = (parameters ?? []).map(toSqlite)
+    const { logger } = this.dataSource
+    const after = new BroadcasterResult()
+    logger.logQuery(query, values, this)
+    await this.broadcaster.broadcast('BeforeQuery', query, values)
+    const start = performance.now()
+    try {
+      const result = toResult(await this.run(query, values))
+      const duration = performance.now() - start
+      this.broadcaster.broadcastAfterQueryEvent(after, query, values, true, duration, result.raw, undefined)
+      return structured ? result : result.raw
+    } catch (error) {
+      logger.logQueryError(error instanceof Error ? error : String(error), query, values, this)
+      this.broadcaster.broadcastAfterQueryEvent(after, query, values, false, undefined, undefined, error)
+      throw error instanceof HttpError || !(error instanceof Error) ? error : new QueryFailedError(query, values, error)
+    } finally {
+      await after.wait()
+    }
+  }
+
+  private get pool(): SqlitePool {
+    return this.driver.pool
+  }
+
+  private async begin(): Promise<void> {
+    const isReading = this.replicationMode === 'slave'
+    if (!isReading) await this.takeTurn()
+    this.isHeldForTransaction = !this.held
+    await this.hold(() => (isReading ? this.pool.take() : this.pool.takeWriter()))
+    await this.query(isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
+  }
+
+  private async run(sql: string, values: unknown[]): Promise<Outcome> {
+    if (await this.isLost()) throw new Error('SQLite has rolled back this transaction after an earlier error')
+    if (!this.held && STAYS.test(sql)) await this.connect()
+    if (!this.held) return this.runSingle(await this.pool.share(), sql, values)
+
+    const { connection } = await this.held
+    try {
+      if (connection.writes(sql)) await this.takeTurn()
+      if (this.isReleased) throw new QueryRunnerAlreadyReleasedError()
+      return await connection.run(sql, values, this.pool.options.patience)
+    } catch (error) {
+      if (!isStale(error)) throw error
+      await this.leaveTurn()
+      throw new ServiceUnavailable('what this transaction has read has changed meanwhile', 1, { cause: error })
+    } finally {
+      if (!connection.isInTransaction) await this.endTransaction()
+    }
+  }
+
+  private async runSingle(connection: SqliteConnection, sql: string, values: unknown[]): Promise<Outcome> {
+    const { patience } = this.pool.options
+    if (!connection.writes(sql)) return connection.run(sql, values, patience)
+    const leave = await this.pool.takeTurn()
+    try {
+      return await connection.run(sql, values, patience)
+    } finally {
+      leave()
+    }
+  }
+
+  /** Whether SQLite has rolled back on its own. Without this check, what follows would be committed at once. */
+  private async isLost(): Promise<boolean> {
+    if (this.transactionDepth === 0) return false
+    const held = await this.held
+    return !held?.connection.isInTransaction
+  }
+
+  private async endTransaction(): Promise<void> {
+    if (this.isHeldForTransaction) await this.giveBack()
+    await this.leaveTurn()
+  }
+
+  private async hold(take: () => Promise<Held>): Promise<Held> {
+    this.held ??= take()
+    try {
+      return await this.held
+    } catch (error) {
+      this.held = undefined
+      throw error
+    }
+  }
+
+  private async giveBack(): Promise<void> {
+    const { held } = this
+    this.held = undefined
+    this.isHeldForTransaction = false
+    await held?.then(({ giveBack }) => giveBack(), ignore)
+  }
+
+  private async takeTurn(): Promise<void> {
+    this.turn ??= this.pool.takeTurn()
+    try {
+      await this.turn
+    } catch (error) {
+      this.turn = undefined
+      throw error
+    }
+  }
+
+  private async leaveTurn(): Promise<void> {
+    const { turn } = this
+    this.turn = undefined
+    await turn?.then((leave) => leave(), ignore)
+  }
+}
+
+/** Who waited for what could not be had has been told. */
+function ignore(): void {}
+
+/** better-sqlite3 binds no booleans. */
+function toSqlite(value: unknown): unknown {
+  return typeof value === 'boolean' ? Number(value) : value
+}
+
+function toResult({ rows, affected, lastId }: Outcome): QueryResult {
+  const result = new QueryResult()
+  result.raw = rows ?? lastId
+  if (rows) result.records = rows
+  if (affected !== undefined) result.affected = affected
+  return result
+}

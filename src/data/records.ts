@@ -1,0 +1,169 @@
+import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } from 'typeorm'
+import { RecordNotFound, ValidationErrors } from '../errors.js'
+import { kindOf } from './attributes.js'
+import { explainDatabaseError, RECORD } from './database-errors.js'
+import type { Model } from './model.js'
+import { humanize, messageOf, validate } from './validation.js'
+import type { Translate } from './validation.js'
+
+/**
+ * Finds the one record of a model by its id, or by several columns.
+ *
+ * @example await findRecord(tx, Comment, { id: comment_id, post_id })
+ * @throws RecordNotFound (404) when there is none, also for what no record can have: no value, no UUID, a null byte
+ */
+export async function findRecord<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  idOrWhere: string | FindOptionsWhere<T> | undefined,
+): Promise<T> {
+  const metadata = tx.dataSource.getMetadata(model)
+  const where = typeof idOrWhere === 'object' ? idOrWhere : { id: idOrWhere }
+  const record = canExist(metadata, where)
+    ? // Every model has an id, which the compiler can not see through the conditional types of FindOptionsWhere.
+      await tx.findOneBy(model, lowerCaseIds(metadata, where) as FindOptionsWhere<T>)
+    : null
+  if (!record) throw new RecordNotFound(metadata.targetName)
+  return record
+}
+
+/**
+ * Validates a record and, when nothing is wrong, inserts or updates it.
+ *
+ * @returns what is wrong, be it that the database says so, or undefined when the record has been saved
+ */
+export async function saveRecord(
+  tx: EntityManager,
+  record: Model,
+  t?: Translate,
+): Promise<ValidationErrors | undefined> {
+  const isNew = !isSaved(record)
+  const errors = (await validate(record, t)) ?? new ValidationErrors()
+  // A model may have left its hooks away, or assigned undefined to them.
+  const hook = isNew ? record.validateCreate : record.validateUpdate
+  await hook?.call(record, errors, tx)
+  if (!errors.isEmpty) return errors
+
+  const { id, created_at, updated_at } = record
+  try {
+    // A savepoint: PostgreSQL refuses every query after a failed one, but the form is shown again with some.
+    await tx.transaction((savepoint) => savepoint.save(record))
+    return undefined
+  } catch (error) {
+    Object.assign(record, { id, created_at, updated_at })
+    return translate(await refusal(tx, record, error), record, t)
+  }
+}
+
+/**
+ * Deletes a record. It keeps its id, so that it can be shown once more.
+ *
+ * @throws ValidationErrors (409) when other records refer to it
+ */
+export async function destroyRecord(tx: EntityManager, record: Model): Promise<void> {
+  const { id } = record
+  try {
+    await tx.transaction((savepoint) => savepoint.remove(record))
+  } catch (error) {
+    throw explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
+  } finally {
+    record.id = id
+  }
+}
+
+/** Whether a record comes from the database. Its id alone does not tell: it may have been chosen before. */
+function isSaved(record: Partial<Model>): boolean {
+  return record.id !== undefined && record.created_at !== undefined
+}
+
+/** What the database has against a record. An error that is none of the record is thrown. */
+async function refusal(tx: EntityManager, record: Model, error: unknown): Promise<ValidationErrors> {
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const explained = explainDatabaseError(error, metadata)
+  if (!(explained instanceof ValidationErrors)) throw explained
+
+  const [violation] = explained.fields.get(RECORD) ?? []
+  if (violation?.rule !== 'reference') return explained
+  const field = (await missingReference(tx, metadata, record)) ?? RECORD
+  const attribute = humanize(field)
+  return new ValidationErrors(explained.status === 409 ? 409 : 422, { cause: error }).add(
+    field,
+    'reference',
+    field === RECORD ? violation.message : `${attribute} does not exist.`,
+    field === RECORD ? violation.values : { attribute },
+  )
+}
+
+/** The column of a record that refers to nothing. SQLite does not say which one it refused. */
+async function missingReference(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  record: Model,
+): Promise<string | undefined> {
+  for (const { columns, referencedColumns, referencedEntityMetadata } of metadata.foreignKeys) {
+    const [column] = columns
+    const [referenced] = referencedColumns
+    const value: unknown = column?.getEntityValue(record)
+    if (!column || !referenced || value === undefined || value === null) continue
+    const where = { [referenced.propertyName]: value }
+    if (!(await tx.existsBy(referencedEntityMetadata.target, where))) return column.databaseName
+  }
+  return undefined
+}
+
+/** What the database says is translated as what class-validator says. */
+function translate(errors: ValidationErrors, record: Model, t: Translate | undefined): ValidationErrors {
+  const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
+  for (const [field, violations] of errors.fields) {
+    for (const { rule, message, values = {} } of violations) {
+      translated.add(field, rule, messageOf(record.constructor, field, rule, values, { own: message }, t), values)
+    }
+  }
+  return translated
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whether a record can have these values at all: PostgreSQL raises an error when it is asked for others. */
+function canExist(metadata: EntityMetadata, where: object): boolean {
+  return Object.entries(where).every(([property, value]: [string, unknown]) => {
+    const relation = metadata.findRelationWithPropertyPath(property)
+    if (relation && isPlain(value)) return canExist(relation.inverseEntityMetadata, value)
+    return isReadable(metadata, property, value)
+  })
+}
+
+function isReadable(metadata: EntityMetadata, property: string, value: unknown): boolean {
+  if (value === undefined || value === null) return false
+  if (typeof value !== 'string') return true
+  switch (kindOf(metadata.findColumnWithPropertyName(property)?.type)) {
+    case 'uuid':
+      return UUID.test(value)
+    case 'int':
+      return /^-?\d+$/.test(value) && Math.abs(Number(value)) <= 2_147_483_647
+    case 'bigint':
+      return /^-?\d{1,18}$/.test(value)
+    case 'float':
+    case 'decimal':
+      return value.trim() !== '' && Number.isFinite(Number(value))
+    case 'date':
+    case 'datetime':
+      return !Number.isNaN(Date.parse(value))
+    default:
+      return !value.includes('\0')
+  }
+}
+
+/** Ids are written in lower case; SQLite compares letter by letter. */
+function lowerCaseIds(metadata: EntityMetadata, where: object): object {
+  return Object.fromEntries(
+    Object.entries(where).map(([property, value]: [string, unknown]) => {
+      const isId = kindOf(metadata.findColumnWithPropertyName(property)?.type) === 'uuid'
+      return [property, isId && typeof value === 'string' ? value.toLowerCase() : value]
+    }),
+  )
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}

@@ -1,0 +1,99 @@
+import type { Database, Options, Statement } from 'better-sqlite3'
+import { insist } from './places.js'
+
+/** The constructor of better-sqlite3, as the driver loads it. */
+export type Sqlite = new (path: string, options: Options) => Database
+
+/** What a statement has done: the rows that it returns, or how many rows it has changed. */
+export interface Outcome {
+  rows?: unknown[]
+  affected?: number
+  lastId?: number | bigint
+}
+
+const STATEMENTS_KEPT = 500
+
+/** One connection to a SQLite file, with the statements that it has prepared. */
+export class SqliteConnection {
+  private readonly statements = new Map<string, Statement>()
+
+  constructor(readonly database: Database) {}
+
+  /** Opens a connection, and makes the file a WAL database if it is none yet. */
+  static async open(sqlite: Sqlite, path: string, isPrivate: boolean, patience: number): Promise<SqliteConnection> {
+    // SQLite's own busy timeout blocks the event loop: waiting for other processes is up to `run`.
+    const database = new sqlite(path, { timeout: 0 })
+    const settings = isPrivate ? ['synchronous = OFF'] : ['synchronous = NORMAL']
+    try {
+      await insist(
+        () => {
+          if (database.pragma('journal_mode', { simple: true }) !== 'wal') database.pragma('journal_mode = WAL')
+          for (const setting of [...settings, 'foreign_keys = ON']) database.pragma(setting)
+        },
+        isBusy,
+        patience,
+      )
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    return new SqliteConnection(database)
+  }
+
+  get isInTransaction(): boolean {
+    return this.database.inTransaction
+  }
+
+  /** Whether a statement may change the database, returning rows or not. */
+  writes(sql: string): boolean {
+    return !this.prepare(sql).readonly
+  }
+
+  /** Runs one statement, patiently while another process holds a lock. */
+  run(sql: string, parameters: unknown[], patience: number): Promise<Outcome> {
+    return insist(() => this.execute(this.prepare(sql), parameters), isBusy, patience)
+  }
+
+  /** Leaves the connection as a new one is: no transaction, foreign keys enforced. */
+  reset(): void {
+    if (this.isInTransaction) this.database.exec('ROLLBACK')
+    this.database.pragma('foreign_keys = ON')
+  }
+
+  close(): void {
+    this.statements.clear()
+    this.database.close()
+  }
+
+  private execute(statement: Statement, parameters: unknown[]): Outcome {
+    if (statement.reader) return { rows: statement.all(...parameters) }
+    const { changes, lastInsertRowid } = statement.run(...parameters)
+    return { affected: changes, lastId: lastInsertRowid }
+  }
+
+  /** The statement of a text, prepared once; those that have not been used for the longest time are forgotten. */
+  private prepare(sql: string): Statement {
+    const statement = this.statements.get(sql) ?? this.database.prepare(sql)
+    this.statements.delete(sql)
+    this.statements.set(sql, statement)
+    if (this.statements.size > STATEMENTS_KEPT) {
+      const [oldest] = this.statements.keys()
+      if (oldest !== undefined) this.statements.delete(oldest)
+    }
+    return statement
+  }
+}
+
+/** Whether a lock of another process refused a statement that may well succeed when it is tried again. */
+function isBusy(error: unknown): boolean {
+  return ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_PROTOCOL'].includes(codeOf(error) ?? '')
+}
+
+/** Whether a transaction wants to write on the strength of what it has read, but that has changed since. */
+export function isStale(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_BUSY_SNAPSHOT'
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,116 @@
+import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-validator'
+import type { ValidationError, ValidationOptions } from 'class-validator'
+import inflection from 'inflection'
+import { ValidationErrors } from '../errors.js'
+
+/** Finds the text of a translation id; undefined when there is none. */
+export type Translate = (id: string, values: Record<string, unknown>) => string | undefined
+
+/**
+ * Validates a record by the class-validator decorators of its class.
+ *
+ * The message of a broken rule is the translation `validation.<model>.<attribute>.<rule>`, else the message that the
+ * decorator was given, else the translation `validation.<rule>`, else class-validator's own. Errors of nested records
+ * are those of the field `author.name`.
+ *
+ * @returns what is wrong, or undefined
+ */
+export async function validate(record: object, t?: Translate): Promise<ValidationErrors | undefined> {
+  const found = await findErrors(record, { forbidUnknownValues: false, stopAtFirstError: false })
+  const errors = new ValidationErrors()
+  for (const error of found) addError(errors, error, record, '', t)
+  return errors.isEmpty ? undefined : errors
+}
+
+/**
+ * A required attribute: a text with something other than white space, or any other value that is neither null nor
+ * undefined.
+ */
+export function Present(options?: ValidationOptions): PropertyDecorator {
+  const defaultMessage = (args?: { property: string }) => `${humanize(args?.property ?? '')} can not be blank.`
+  return ValidateBy({ name: 'present', validator: { validate: isPresent, defaultMessage } }, options)
+}
+
+/** The sentence of a broken rule of a record's field, in the reader's language where it is translated. */
+export function messageOf(
+  model: Function,
+  attribute: string,
+  rule: string,
+  values: Record<string, unknown>,
+  fallback: { given?: string | undefined; own: string },
+  t: Translate = () => undefined,
+): string {
+  return (
+    t(`validation.${inflection.underscore(model.name)}.${attribute}.${rule}`, values) ??
+    fallback.given ??
+    t(`validation.${rule}`, values) ??
+    fallback.own
+  )
+}
+
+/** A field as people call it: `published_at` is "Published at", `author_id` is "Author". */
+export function humanize(field: string): string {
+  return inflection.humanize(field)
+}
+
+function isPresent(value: unknown): boolean {
+  return typeof value === 'string' ? value.trim() !== '' : value !== null && value !== undefined
+}
+
+function addError(
+  errors: ValidationErrors,
+  error: ValidationError,
+  record: object,
+  prefix: string,
+  t: Translate | undefined,
+): void {
+  const field = prefix + error.property
+  const owner = error.target ?? record
+  for (const [rule, own] of Object.entries(error.constraints ?? {})) {
+    const metadata = ruleOf(owner.constructor, error.property, rule)
+    const values = { attribute: humanize(error.property), ...valuesOf(rule, metadata?.constraints ?? []) }
+    const given = metadata?.message ? own : undefined
+    errors.add(
+      field,
+      rule,
+      messageOf(owner.constructor, error.property, rule, values, { given, own }, t),
+      values,
+    )
+  }
+  for (const child of error.children ?? []) addError(errors, child, record, `${field}.`, t)
+}
+
+/** How the decorator of a rule was called. */
+function ruleOf(model: Function, property: string, rule: string) {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(model, '', false, false)
+    .find((metadata) => metadata.propertyName === property && metadata.name === rule)
+}
+
+/** What the numbers of a rule are called in its message; a rule that is not listed has `constraint1`, `constraint2`. */
+const VALUE_NAMES: Record<string, readonly string[]> = {
+  min: ['min'],
+  max: ['max'],
+  minLength: ['min'],
+  maxLength: ['max'],
+  isLength: ['min', 'max'],
+  arrayMinSize: ['min'],
+  arrayMaxSize: ['max'],
+  minDate: ['min'],
+  maxDate: ['max'],
+  isDivisibleBy: ['divisor'],
+  isIn: ['values'],
+  isNotIn: ['values'],
+  isEnum: ['enum', 'values'],
+  equals: ['other'],
+  notEquals: ['other'],
+  contains: ['text'],
+  notContains: ['text'],
+  matches: ['pattern'],
+}
+
+function valuesOf(rule: string, constraints: unknown[]): Record<string, unknown> {
+  return Object.fromEntries(
+    constraints.map((value, index) => [VALUE_NAMES[rule]?.[index] ?? `constraint${index + 1}`, value]),
+  )
+}

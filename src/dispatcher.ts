@@ -1,0 +1,81 @@
+import type { Context } from './context.js'
+import { MethodNotAllowed, RouteNotFound } from './errors.js'
+import { hasForm, removeUploads, type BodyReader } from './http/body.js'
+import { isServedBy, sendFile } from './http/static-files.js'
+import { canonicalPath } from './routing/path.js'
+import type { Route } from './routing/route.js'
+import type { Match, RouteTable } from './routing/route-table.js'
+import type { StaticMount } from './routing/shadowed.js'
+
+/** What a form may send as POST and mean otherwise, by its field `_method`. */
+const overrides = ['PUT', 'PATCH', 'DELETE']
+
+/**
+ * Finds the route of a request and runs it. Refusals come in this order: unknown path 404, known path 405, then the
+ * body's 413, 415 and 400; the route's own middleware comes after them.
+ */
+export class Dispatcher {
+  constructor(
+    private readonly table: RouteTable,
+    private readonly mounts: readonly StaticMount[],
+    private readonly readBody: BodyReader,
+  ) {}
+
+  async dispatch(ctx: Context): Promise<void> {
+    const path = canonicalPath(ctx.path)
+    const matches = this.table.match(ctx.hostname, path)
+    if (await this.servesFile(ctx, path, matches)) return
+    if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
+
+    const isOverridable = ctx.method === 'POST' && matches.some(({ route }) => overrides.some((it) => route.answers(it)))
+    if (isOverridable && hasForm(ctx)) await this.override(ctx)
+    const match = find(matches, ctx.method)
+    if (match) await this.run(ctx, match)
+    else refuse(ctx, matches)
+  }
+
+  private async run(ctx: Context, { route, params }: Match): Promise<void> {
+    if (ctx.request.body === undefined) await this.readBody(ctx)
+    Object.assign(ctx, { route, params })
+    try {
+      await route.run(ctx)
+    } finally {
+      await removeUploads(ctx)
+    }
+  }
+
+  private async override(ctx: Context): Promise<void> {
+    await this.readBody(ctx)
+    const method: unknown = Reflect.get(Object(ctx.request.body), '_method')
+    const wanted = typeof method === 'string' ? method.toUpperCase() : ''
+    if (overrides.includes(wanted)) ctx.method = wanted
+  }
+
+  /** Whether a folder of static files answers: one that is declared before the route, or where there is no route. */
+  private async servesFile(ctx: Context, path: string, matches: Match[]): Promise<boolean> {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false
+    const route = find(matches, ctx.method)?.route
+    for (const mount of this.mounts) {
+      if ((route && mount.order > route.order) || !isServedBy(mount, path)) continue
+      if (await sendFile(ctx, mount)) return true
+      if (route) throw new RouteNotFound(ctx.method, ctx.path)
+    }
+    return false
+  }
+}
+
+function find(matches: Match[], method: string): Match | undefined {
+  return matches.find(({ route }) => route.answers(method))
+}
+
+/** A known path, but not with this method: OPTIONS is told the methods, any other one refused with them. */
+function refuse(ctx: Context, matches: Match[]): void {
+  const allowed = [...new Set([...matches.flatMap(({ route }) => methodsOf(route)), 'OPTIONS'])]
+  if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, ctx.path, allowed)
+  ctx.status = 204
+  ctx.set('Allow', allowed.join(', '))
+}
+
+function methodsOf(route: Route): string[] {
+  return route.alsoAnswers ? [route.method, route.alsoAnswers] : [route.method]
+}

@@ -1,0 +1,204 @@
+/**
+ * Every failure of the framework, one class each. An error that becomes a response carries its `status`; an error of
+ * the programmer (a wrong declaration, found at start-up) is a `DeclarationError`.
+ */
+
+/** A mistake in how an application is declared. It stops the start with one sentence. */
+export class DeclarationError extends Error {
+  override name = 'DeclarationError'
+}
+
+/**
+ * A failure that becomes a response.
+ *
+ * @example throw new HttpError(402, 'The subscription has ended.')
+ */
+export class HttpError extends Error {
+  override name = 'HttpError'
+
+  /**
+   * @param status the HTTP status of the answer, 400 to 599
+   * @param message the `detail` of the problem document
+   * @param headers headers that the answer takes along, for example `Allow`
+   */
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly headers: Record<string, string> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** 400: the request cannot be read. */
+export class BadRequest extends HttpError {
+  override name = 'BadRequest'
+  constructor(message: string, options?: ErrorOptions) {
+    super(400, message, {}, options)
+  }
+}
+
+/** 404: there is no route of this path. */
+export class RouteNotFound extends HttpError {
+  override name = 'RouteNotFound'
+  constructor(method: string, path: string) {
+    super(404, `no route matches ${method} ${path}`)
+  }
+}
+
+/** 404: an id names no record. */
+export class RecordNotFound extends HttpError {
+  override name = 'RecordNotFound'
+  constructor(model: string) {
+    super(404, `${model} not found`)
+  }
+}
+
+/** 404: a handler that the resource did not override (contract, section 2). */
+export class ResourceNotImplemented extends HttpError {
+  override name = 'ResourceNotImplemented'
+  constructor() {
+    super(404, 'resource not implemented')
+  }
+}
+
+/** 405: the path is known, but not with this method. */
+export class MethodNotAllowed extends HttpError {
+  override name = 'MethodNotAllowed'
+  constructor(method: string, path: string, allowed: string[]) {
+    super(405, `${method} is not allowed for ${path}`, { Allow: allowed.join(', ') })
+  }
+}
+
+/** 406: none of the formats that the handler offers is acceptable to the client. */
+export class NotAcceptable extends HttpError {
+  override name = 'NotAcceptable'
+  constructor(offered: string[]) {
+    super(406, `this resource is available as ${offered.join(', ')}`)
+  }
+}
+
+/** 413: the body is larger than the limit. */
+export class ContentTooLarge extends HttpError {
+  override name = 'ContentTooLarge'
+  constructor(limit: number) {
+    super(413, `the body is larger than ${limit} bytes`)
+  }
+}
+
+/** 415: the body is of a type, or in an encoding, that the application does not read. */
+export class UnsupportedMediaType extends HttpError {
+  override name = 'UnsupportedMediaType'
+  constructor(what: string) {
+    super(415, `${what} is not supported; send a form, JSON or XML`)
+  }
+}
+
+/** 500: a handler asked for `ctx.tx`, but no transaction middleware was declared before it (contract, section 7). */
+export class NoTransaction extends HttpError {
+  override name = 'NoTransaction'
+  constructor() {
+    super(500, 'no transaction found')
+  }
+}
+
+/** 503: the service cannot answer now, but may soon. */
+export class ServiceUnavailable extends HttpError {
+  override name = 'ServiceUnavailable'
+
+  /** @param retryAfter seconds that the client should wait */
+  constructor(message: string, retryAfter = 1, options?: ErrorOptions) {
+    super(503, message, { 'Retry-After': String(retryAfter) }, options)
+  }
+}
+
+/** One broken rule of one field. */
+export interface Violation {
+  /** The rule's name: `present`, `isEmail`, `unique`, ... */
+  rule: string
+  /** The sentence for people, already in their language where a translation was found. */
+  message: string
+  /** What the sentence speaks of: `{ attribute: 'Title', max: 80 }`. */
+  values?: Record<string, unknown>
+}
+
+/**
+ * 422 (409 where the database refused because of another record): what is wrong with a record, by field.
+ *
+ * Templates ask `errors.on('title')`; JSON and XML show `errors.messages`.
+ */
+export class ValidationErrors extends HttpError {
+  override name = 'ValidationErrors'
+  readonly fields = new Map<string, Violation[]>()
+
+  constructor(status: 422 | 409 = 422, options?: ErrorOptions) {
+    super(status, 'the record is not valid', {}, options)
+  }
+
+  /** Adds a broken rule to a field. */
+  add(field: string, rule: string, message: string, values?: Record<string, unknown>): this {
+    const violation: Violation = values ? { rule, message, values } : { rule, message }
+    this.fields.set(field, [...(this.fields.get(field) ?? []), violation])
+    return this
+  }
+
+  /** The messages of one field, in the order in which they were added. */
+  on(field: string): string[] {
+    return (this.fields.get(field) ?? []).map((violation) => violation.message)
+  }
+
+  /** Whether nothing is wrong. */
+  get isEmpty(): boolean {
+    return this.fields.size === 0
+  }
+
+  /** The messages by field: `{ title: ['Title can not be blank.'] }`. */
+  get messages(): Record<string, string[]> {
+    return Object.fromEntries([...this.fields.keys()].map((field) => [field, this.on(field)]))
+  }
+}
+
+/** A template that is in none of the folders, or whose name leads out of them. */
+export class TemplateNotFound extends Error {
+  override name = 'TemplateNotFound'
+
+  /**
+   * @param view the name that was asked for
+   * @param tried every file that was looked for; empty when the name was refused
+   */
+  constructor(
+    readonly view: string,
+    readonly tried: string[],
+  ) {
+    super(
+      tried.length > 0
+        ? `There is no template ${JSON.stringify(view)}. Create one of: ${tried.join(', ')}`
+        : `${JSON.stringify(view)} leads out of the template folders. Give a name within them, like "posts/show".`,
+    )
+  }
+}
+
+/** A path helper was called without a parameter that its path has. */
+export class MissingParameter extends Error {
+  override name = 'MissingParameter'
+  constructor(helper: string, path: string, parameter: string) {
+    super(`${helper} (${path}) needs the parameter "${parameter}", which was not given`)
+  }
+}
+
+/** There is no route of this name. */
+export class UnknownRoute extends Error {
+  override name = 'UnknownRoute'
+  constructor(name: string, near: string | undefined) {
+    super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`)
+  }
+}
+
+/** A file of translations can not be read. It stops the start. */
+export class BrokenTranslations extends Error {
+  override name = 'BrokenTranslations'
+  constructor(file: string, line: number, problem: string) {
+    super(`${file}, line ${line}: ${problem}`)
+  }
+}

@@ -1,0 +1,72 @@
+import { plainToInstance, type ClassConstructor } from 'class-transformer'
+import type { Attribute } from '../data/attributes.js'
+import { BadRequest } from '../errors.js'
+import { coerce, unreadable } from './coerce.js'
+import { hasTransformMetadata } from './transform-metadata.js'
+
+/** What a request brings for a record. */
+export interface Submission {
+  /** The parsed body. */
+  body: unknown
+  /** JSON text in a JSON column means the text itself; from a form or XML it is read as JSON. */
+  isJson: boolean
+}
+
+/** A field whose value could not be read as its column's type. */
+export interface UnreadableField {
+  attribute: Attribute
+  value: unknown
+}
+
+const unreadableFields = new WeakMap<object, UnreadableField[]>()
+
+/**
+ * Copies the fields of a request's body onto a record: those that are attributes of it, read as their column's type.
+ * Fields that are absent keep their value, unknown ones are ignored, and class-transformer's `@Exclude` and `@Expose`
+ * are heeded.
+ *
+ * @returns the record
+ * @throws BadRequest (400) when the body is a list, or otherwise no set of fields
+ */
+export function bind<T extends object>(record: T, attributes: readonly Attribute[], submission: Submission): T {
+  const fields = transform(record, fieldsOf(submission.body))
+  const unread: UnreadableField[] = []
+  for (const attribute of attributes) {
+    if (!Object.hasOwn(fields, attribute.name)) continue
+    const value = fields[attribute.name]
+    if (value === undefined) continue
+    const read = submission.isJson && attribute.kind === 'json' ? value : coerce(value, attribute)
+    if (read === unreadable) unread.push({ attribute, value })
+    else Reflect.set(record, attribute.name, read)
+  }
+  unreadableFields.set(record, unread)
+  return record
+}
+
+/** The fields of a record that its last `bind` could not read. */
+export function unreadableOf(record: object): readonly UnreadableField[] {
+  return unreadableFields.get(record) ?? []
+}
+
+/** What was submitted for a field, as text, where the record could not take it: the form shows it again. */
+export function submittedValue(record: object, field: string): string | undefined {
+  const found = unreadableOf(record).find(({ attribute }) => attribute.name === field)
+  if (!found) return undefined
+  return typeof found.value === 'object' ? '' : String(found.value)
+}
+
+function fieldsOf(body: unknown): Record<string, unknown> {
+  if (body === undefined || body === null) return {}
+  if (typeof body === 'object' && !Array.isArray(body)) return { ...body }
+  throw new BadRequest('the body must be one record: an object of its fields')
+}
+
+/** Lets class-transformer rename, leave out and transform fields, where the record's class has rules for that. */
+function transform(record: object, fields: Record<string, unknown>): Record<string, unknown> {
+  if (!hasTransformMetadata(record.constructor)) return fields
+  // `constructor` of an object is typed as Function; a record's is a class that can be instantiated without arguments.
+  const instance: object = plainToInstance(record.constructor as ClassConstructor<object>, fields, {
+    exposeUnsetFields: false,
+  })
+  return { ...instance }
+}

@@ -1,0 +1,113 @@
+import type { Attribute } from '../data/attributes.js'
+
+/** What a value could not be read as: the rule `type.<kind>` of its field. */
+export const unreadable = Symbol('unreadable')
+
+/**
+ * Reads a submitted value as the type of its column. Text is read where the type has a written form, so that forms,
+ * XML and JSON agree; a text column takes nothing but text.
+ *
+ * @returns `unreadable` when it is no such value
+ */
+export function coerce(value: unknown, attribute: Attribute): unknown {
+  if (value === null) return null
+  if (attribute.kind === 'json') return readJson(value, attribute)
+  if (attribute.nullable && typeof value === 'string' && value.trim() === '' && isBlankNull(value, attribute)) return null
+  return readers[attribute.kind](value, attribute)
+}
+
+type Reader = (value: unknown, attribute: Attribute) => unknown
+
+const readers: Record<Exclude<Attribute['kind'], 'json'>, Reader> = {
+  string: readText,
+  text: readText,
+  int: (value) => readInteger(value, -(2n ** 31n), 2n ** 31n - 1n, Number),
+  bigint: (value) => readInteger(value, -(2n ** 63n), 2n ** 63n - 1n, String),
+  float: readFloat,
+  decimal: readDecimal,
+  bool: readBoolean,
+  date: (value) => (isDate(text(value)) ? text(value) : unreadable),
+  time: (value) => (/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(text(value)) ? text(value) : unreadable),
+  datetime: readDateTime,
+  uuid: (value) => (isUuid(text(value)) ? text(value).toLowerCase() : unreadable),
+  enum: (value, { values }) => (typeof value === 'string' && values?.includes(value) ? value : unreadable),
+}
+
+/** Blank text is no value; in a text column only the empty text is, for white space may be meant. */
+function isBlankNull(value: string, { kind }: Attribute): boolean {
+  return value === '' || (kind !== 'string' && kind !== 'text' && kind !== 'enum')
+}
+
+/** Text that every engine can store: PostgreSQL has neither the null character nor half a surrogate pair. */
+function readText(value: unknown): unknown {
+  return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
+}
+
+function readInteger(value: unknown, least: bigint, most: bigint, result: (value: bigint) => unknown): unknown {
+  const written = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
+  if (!/^[+-]?\d{1,20}$/.test(written)) return unreadable
+  const integer = BigInt(written.replace('+', ''))
+  return integer >= least && integer <= most ? result(integer) : unreadable
+}
+
+function readFloat(value: unknown): unknown {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : unreadable
+  const written = text(value)
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(written)) return unreadable
+  const number = Number(written)
+  return Number.isFinite(number) ? number : unreadable
+}
+
+/** A decimal stays text, because a number of JavaScript would change it. */
+function readDecimal(value: unknown, { precision, scale = 0 }: Attribute): unknown {
+  const written = typeof value === 'number' ? String(value) : text(value)
+  const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(written)
+  if (!match || written.length > 100) return unreadable
+  const [, sign = '', whole = '', fraction] = match
+  if (precision !== undefined && whole.replace(/^0$/, '').length > precision - scale) return unreadable
+  return `${sign === '-' ? '-' : ''}${whole}${fraction === undefined ? '' : `.${fraction}`}`
+}
+
+const booleans = new Map<unknown, boolean>([
+  ...[true, 1, 'true', '1', 'on', 'yes'].map((word) => [word, true] as const),
+  ...[false, 0, 'false', '0', 'off', 'no'].map((word) => [word, false] as const),
+])
+
+function readBoolean(value: unknown): unknown {
+  return booleans.get(typeof value === 'string' ? value.trim().toLowerCase() : value) ?? unreadable
+}
+
+function readDateTime(value: unknown): unknown {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? unreadable : value
+  const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(text(value))
+  const [, day, time = '00:00', zone = 'Z'] = match ?? []
+  if (!day || !isDate(day)) return unreadable
+  const date = new Date(`${day}T${time}${zone.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
+  return Number.isNaN(date.getTime()) ? unreadable : date
+}
+
+function readJson(value: unknown, { nullable }: Attribute): unknown {
+  if (typeof value !== 'string') return value
+  if (value.trim() === '') return nullable ? null : unreadable
+  try {
+    return JSON.parse(value)
+  } catch {
+    return unreadable
+  }
+}
+
+/** A day of the calendar, as `2026-02-28`. */
+function isDate(value: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value) || value < '0001') return false
+  const date = new Date(`${value}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value)
+}
+
+function isUuid(value: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)
+}
+
+/** Text without the white space around it; nothing for what is no text. */
+function text(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : ''
+}

@@ -1,0 +1,62 @@
+import type { Context } from '../context.js'
+import type { Route } from '../routing/route.js'
+
+import { problemOf, writeProblem, type Problem } from './problem.js'
+import { chooseFormat } from './responder.js'
+
+/** What error pages are made with. */
+export interface ErrorPages {
+  /** Whether errors show their insides: in development. */
+  showsInternals: boolean
+  routes: readonly Route[]
+  /** Renders a template of the framework. */
+  render(ctx: Context, view: string, locals: Record<string, unknown>): string
+}
+
+/** Headers that a handler may have set before it failed, and that would now be wrong. */
+const staleHeaders = ['Content-Encoding', 'Content-Disposition', 'Content-Range', 'ETag', 'Last-Modified', 'Link', 'Location', 'X-Total-Count']
+
+/** Answers a request that failed: problem details in JSON or XML, or a page. The one place where an error becomes an answer. */
+export function answerError(ctx: Context, error: unknown, pages: ErrorPages): void {
+  for (const header of staleHeaders) ctx.remove(header)
+  const problem = problemOf(error, ctx.requestId)
+  if (pages.showsInternals && problem.detail === undefined && error instanceof Error) problem.detail = error.message
+  ctx.set(headersOf(error))
+  ctx.set('Cache-Control', 'no-store')
+  const format = chooseFormat(ctx) ?? ctx.defaultFormat
+  if (format !== 'html') {
+    writeProblem(ctx, format, problem)
+    return
+  }
+  ctx.status = problem.status
+  ctx.type = 'html'
+  ctx.body = errorPage(ctx, error, problem, pages)
+}
+
+function headersOf(error: unknown): Record<string, string> {
+  const headers: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'headers') : undefined
+  return typeof headers === 'object' && headers !== null ? { ...headers } : {}
+}
+
+/** A page of the application's templates; where that fails too, the bare facts. */
+function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorPages): string {
+  const { status, title, detail, request_id: requestId } = problem
+  const view = pages.showsInternals ? 'development_error' : 'error'
+  try {
+    return pages.render(ctx, view, { status, title, detail, requestId, ...(pages.showsInternals && insides(ctx, error, pages)) })
+  } catch (failure) {
+    ctx.log.error({ err: failure }, `the template ${view} failed`)
+    return `<!doctype html><title>${status} ${title}</title><h1>${title}</h1><p>Request ${requestId}</p>`
+  }
+}
+
+function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
+  const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
+  const { method, path, params = {}, query } = ctx
+  return {
+    error: { name, message, stack },
+    request: { method, path, params, query, body: ctx.request.body },
+    routes: routes.map((route) => ({ method: route.method, path: route.path, name: route.name, handler: route.handlerName })),
+  }
+}
+

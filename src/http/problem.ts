@@ -1,0 +1,56 @@
+import { STATUS_CODES } from 'node:http'
+import type { Context } from '../context.js'
+import { HttpError, ValidationErrors } from '../errors.js'
+import type { Format } from './negotiation.js'
+import { toXml, XmlList } from './xml.js'
+
+/** Problem details (RFC 9457): what JSON and XML say of an error. */
+export interface Problem {
+  status: number
+  title: string
+  detail?: string
+  request_id: string
+  /** The messages by field, where the record is not valid. */
+  errors?: Record<string, string[]>
+}
+
+/** The problem details of an error. What is no HttpError tells nothing of itself. */
+export function problemOf(error: unknown, requestId: string): Problem {
+  const status = statusOf(error)
+  return {
+    status,
+    title: STATUS_CODES[status] ?? 'Error',
+    ...(isPublic(error, status) ? { detail: error.message } : {}),
+    request_id: requestId,
+    ...(error instanceof ValidationErrors ? { errors: error.messages } : {}),
+  }
+}
+
+/** The status of an error: its own `status` where that is one of errors, else 500. */
+export function statusOf(error: unknown): number {
+  const status: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'status') : undefined
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : 500
+}
+
+/** Writes problem details in their format (RFC 9457, sections 3 and appendix B). */
+export function writeProblem(ctx: Context, format: Exclude<Format, 'html'>, problem: Problem): void {
+  ctx.status = problem.status
+  ctx.type = `application/problem+${format}`
+  ctx.body = format === 'json' ? JSON.stringify(problem) : problemXml(problem)
+}
+
+function problemXml({ errors, ...problem }: Problem): string {
+  const tree = errors ? { ...problem, errors: messageElements(errors) } : problem
+  return toXml(tree, 'problem', 'urn:ietf:rfc:7807')
+}
+
+/** `{ title: ['a', 'b'] }` as `<title><message>a</message><message>b</message></title>` */
+function messageElements(errors: Record<string, string[]>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(errors).map(([field, messages]) => [field, new XmlList('message', messages)]))
+}
+
+/** Errors of the framework speak to the client; of others, only those below 500 that say they do (`expose`). */
+function isPublic(error: unknown, status: number): error is Error {
+  if (error instanceof HttpError) return true
+  return error instanceof Error && status < 500 && Reflect.get(error, 'expose') === true
+}

@@ -1,0 +1,57 @@
+import type { Context } from '../context.js'
+import { NotAcceptable, ValidationErrors } from '../errors.js'
+import { formats, negotiate, type Format } from './negotiation.js'
+import { problemOf, writeProblem } from './problem.js'
+import { toPlain } from './serializer.js'
+import { rootName, toXml } from './xml.js'
+
+/**
+ * The answers that a handler offers. `html` renders or redirects; `json` and `xml` are the value to show, or a function
+ * that returns it.
+ */
+export interface Responses {
+  html?: () => unknown
+  json?: unknown
+  xml?: unknown
+}
+
+/**
+ * Answers with the one of the responses that the client prefers.
+ *
+ * @throws NotAcceptable (406) when it accepts none of them
+ */
+export async function respond(ctx: Context, status: number, responses: Responses): Promise<void> {
+  const offered = formats.filter((format) => responses[format] !== undefined)
+  const format = chooseFormat(ctx, offered)
+  if (!format) throw new NotAcceptable(offered)
+  ctx.status = status
+  const response = responses[format]
+  const value: unknown = typeof response === 'function' ? await response() : response
+  if (format !== 'html') writeValue(ctx, format, value)
+}
+
+/** The format of the answer to a request, and `Vary: Accept`, because another client may get another. */
+export function chooseFormat(ctx: Context, offered: readonly Format[] = formats): Format | undefined {
+  ctx.vary('Accept')
+  return negotiate(offered, {
+    accept: ctx.get('Accept') || undefined,
+    body: bodyFormat(ctx),
+    default: ctx.defaultFormat,
+  })
+}
+
+function bodyFormat(ctx: Context): Format | undefined {
+  const type = ctx.request.type
+  if (/[/+]json$/.test(type)) return 'json'
+  return /[/+]xml$/.test(type) ? 'xml' : undefined
+}
+
+function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void {
+  if (value instanceof ValidationErrors) {
+    writeProblem(ctx, format, { ...problemOf(value, ctx.requestId), status: ctx.status })
+    return
+  }
+  const plain = toPlain(value)
+  ctx.type = format === 'json' ? 'application/json' : 'application/xml'
+  ctx.body = format === 'json' ? JSON.stringify(plain) : toXml(plain, rootName(value, ctx.route?.resource))
+}

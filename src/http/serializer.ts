@@ -1,0 +1,19 @@
+import { instanceToPlain } from 'class-transformer'
+import { ValidationErrors } from '../errors.js'
+import { hasTransformMetadata } from './transform-metadata.js'
+
+/** What JSON and XML show of a value: class-transformer's `@Exclude` and `@Expose` are heeded, also in what it holds. */
+export function toPlain(value: unknown): unknown {
+  if (value instanceof ValidationErrors) return value.messages
+  return needsTransform(value) ? instanceToPlain(value) : value
+}
+
+/** A record of a class without such rules, whose values are plain, is shown as it is. */
+function needsTransform(value: unknown, above: readonly object[] = []): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return false
+  if (above.includes(value)) return false
+  return (
+    hasTransformMetadata(value.constructor) ||
+    Object.values(value).some((inner) => needsTransform(inner, [...above, value]))
+  )
+}

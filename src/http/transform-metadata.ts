@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module'
+
+/** The part of class-transformer's storage that tells whether a class has rules at all. */
+interface Storage {
+  getExposedMetadatas(target: unknown): unknown[]
+  getExcludedMetadatas(target: unknown): unknown[]
+  getStrategy(target: unknown): 'none' | 'exposeAll' | 'excludeAll'
+  findTransformMetadatas?(target: unknown, name: string, type: number): unknown[]
+  _transformMetadatas?: Map<unknown, unknown>
+}
+
+// class-transformer does not export its storage; its CommonJS build is the one that Node loads.
+const storageModule: { defaultMetadataStorage: Storage } = createRequire(import.meta.url)('class-transformer/cjs/storage.js')
+
+const known = new WeakMap<object, boolean>()
+
+/** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
+export function hasTransformMetadata(target: unknown): boolean {
+  if (typeof target !== 'function' || target === Object) return false
+  const answer = known.get(target) ?? lookUp(target)
+  known.set(target, answer)
+  return answer
+}
+
+function lookUp(target: object): boolean {
+  const storage = storageModule.defaultMetadataStorage
+  return (
+    storage.getExposedMetadatas(target).length > 0 ||
+    storage.getExcludedMetadatas(target).length > 0 ||
+    storage.getStrategy(target) !== 'none' ||
+    isTransformed(storage, target)
+  )
+}
+
+function isTransformed(storage: Storage, target: object): boolean {
+  for (let it: unknown = target; typeof it === 'function' && it !== Function.prototype; it = Object.getPrototypeOf(it)) {
+    if (storage._transformMetadatas?.has(it)) return true
+  }
+  return false
+}

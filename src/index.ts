@@ -1,0 +1,26 @@
+/** The public API of resource-kit. */
+
+// The application
+export { App, type AppOptions } from './application.js'
+export { Scope, type DeclareOptions } from './routing/scope.js'
+export type { Route } from './routing/route.js'
+export type { PathArgument } from './routing/path.js'
+export type { AnyMiddleware, Context, Handler, Middleware } from './context.js'
+
+// Resources
+export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from './resources/resource.js'
+export { Parent } from './resources/parent.js'
+
+// Data
+export { Database, type DatabaseConfig } from './data/database.js'
+export { Model } from './data/model.js'
+export { column, primaryKey, timestamps } from './data/columns.js'
+export { Present } from './data/validation.js'
+export { Pagination, type Page, type PageOptions } from './data/pagination.js'
+
+// Middleware
+export { transaction } from './middleware/transaction.js'
+export { translations, type TranslationsOptions } from './middleware/translations.js'
+
+// Errors
+export * from './errors.js'

@@ -1,0 +1,22 @@
+import type { Logger } from 'pino'
+import type { Middleware } from '../context.js'
+
+/**
+ * Answers `GET /up`: 200 when the check passes, else 503.
+ *
+ * @param check rejects when the application can not do its work
+ */
+export function health(check: () => Promise<void>, logger: Logger): Middleware {
+  return async function health(ctx, next) {
+    if (ctx.path !== '/up' || !['GET', 'HEAD'].includes(ctx.method)) return next()
+    ctx.set('Cache-Control', 'no-store')
+    try {
+      await check()
+      ctx.body = 'up\n'
+    } catch (error) {
+      logger.warn({ err: error }, 'not up')
+      ctx.status = 503
+      ctx.body = 'down\n'
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import type { Next } from 'koa'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import type { Context, Middleware } from '../context.js'
+import type { Database } from '../data/database.js'
+import { explainDatabaseError } from '../data/database-errors.js'
+import { LazyTransaction } from '../data/lazy-transaction.js'
+import { ServiceUnavailable } from '../errors.js'
+
+/** How the transactions of requests are. */
+export interface TransactionOptions {
+  /** The isolation level, where it is not to be the engine's own. */
+  isolation?: IsolationLevel
+}
+
+/** The methods that only read: their transactions wait for no writer. */
+const READING = ['GET', 'HEAD', 'OPTIONS']
+
+/**
+ * Gives every request a transaction, `ctx.tx`. It begins with the request's first query, is committed when the handler
+ * ends with a status below 400, before the answer leaves, and is rolled back otherwise.
+ *
+ * @throws what the commit says, explained: a request whose transaction can not be committed has not succeeded
+ */
+export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
+  async function transaction(ctx: Context, next: Next): Promise<void> {
+    const mode = READING.includes(ctx.method) ? 'slave' : 'master'
+    const lazy = new LazyTransaction(database, mode, options.isolation)
+    const hooks: (() => unknown)[] = []
+    // The prototype of the context has a getter of this name, which an assignment would not get past.
+    Object.defineProperty(ctx, 'tx', { value: lazy.manager, configurable: true })
+    Object.defineProperty(ctx, 'afterCommit', {
+      value: (hook: () => unknown) => hooks.push(hook),
+      configurable: true,
+    })
+    try {
+      await next()
+    } catch (error) {
+      await rollback(ctx, lazy)
+      throw explainDatabaseError(error)
+    }
+    if (ctx.status >= 400) return rollback(ctx, lazy)
+    await lazy.commit().catch((error: unknown) => {
+      throw explainDatabaseError(error)
+    })
+    for (const hook of hooks) await run(ctx, hook)
+  }
+
+  return Object.assign(transaction, {
+    start: async () => void (await database.open()),
+    stop: () => database.close(),
+    check: async () => {
+      if (!(await database.ping())) throw new ServiceUnavailable('the database does not answer', 5)
+    },
+  })
+}
+
+/** The answer is an error already: that the rollback fails, too, is a matter of the log. */
+async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
+  await lazy.rollback().catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
+}
+
+/** What is committed stays committed, whatever happens to the work after it. */
+async function run(ctx: Context, hook: () => unknown): Promise<void> {
+  try {
+    await hook()
+  } catch (error) {
+    ctx.log.error(error, 'the work after the commit failed')
+  }
+}

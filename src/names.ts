@@ -1,0 +1,115 @@
+import { camelize, humanize as humanizeWord, pluralize, singularize, underscore } from 'inflection'
+
+/** The words that derive from the last word of a resource's base path. */
+export interface ResourceNames {
+  /** `posts` */
+  plural: string
+  /** `post` */
+  singular: string
+  /** `post_id`: the name of the item's parameter. */
+  param: string
+}
+
+/** The names of a resource's four kinds of paths (contract, section 4). */
+export interface PathNames {
+  /** `postsPath`, or `newsIndexPath` where plural and singular are one word. */
+  collection: string
+  /** `postPath` */
+  item: string
+  /** `newPostsPath` */
+  new: string
+  /** `editPostPath` */
+  edit: string
+}
+
+/** `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }` */
+export function resourceNames(path: string): ResourceNames {
+  const plural = snakeCase(staticSegments(path).at(-1) ?? 'root')
+  const singular = singularize(plural)
+  return { plural, singular, param: `${singular}_id` }
+}
+
+/** `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
+export function pathNames(path: string): PathNames {
+  const { plural, singular } = resourceNames(path)
+  const prefix = words(path).slice(0, -1)
+  const index = plural === singular ? ['index'] : []
+  return {
+    collection: pathName([...prefix, plural, ...index]),
+    item: pathName([...prefix, singular]),
+    new: pathName(['new', ...prefix, plural]),
+    edit: pathName(['edit', ...prefix, singular]),
+  }
+}
+
+/** The name that a route has when its declaration gives none: `/posts/{post_id}/publish` -> `postPublishPath`. */
+export function defaultPathName(path: string): string {
+  const all = words(path)
+  return pathName(all.length > 0 ? all : ['root'])
+}
+
+/** A class's name as its record is called in XML and in locale ids: `BlogPost` -> `blog_post`. */
+export function recordName(className: string): string {
+  return underscore(className)
+}
+
+/** `blog_post` -> `blog_posts` */
+export function collectionName(name: string): string {
+  return pluralize(name)
+}
+
+/** `blog_posts` -> `blog_post` */
+export function itemName(name: string): string {
+  return singularize(name)
+}
+
+/** A field as people read it: `published_at` -> `Published at`. */
+export function humanize(field: string): string {
+  return humanizeWord(field)
+}
+
+/** The nearest of some known words, for "did you mean"; undefined when none is near. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  const ranked = [...known].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+  const best = ranked.toSorted((a, b) => a.distance - b.distance)[0]
+  return best && best.distance <= Math.max(2, word.length / 3) ? best.candidate : undefined
+}
+
+/** The static words of a path; one that stands before a parameter is singular: it speaks of an item. */
+function words(path: string): string[] {
+  const segments = path.split('/').filter(Boolean)
+  return segments.flatMap((segment, index) => {
+    if (isParameter(segment)) return []
+    const next = segments[index + 1]
+    return next && isParameter(next) ? singularize(snakeCase(segment)) : snakeCase(segment)
+  })
+}
+
+function staticSegments(path: string): string[] {
+  return path.split('/').filter((segment) => segment !== '' && !isParameter(segment))
+}
+
+function isParameter(segment: string): boolean {
+  return segment.includes('{')
+}
+
+function snakeCase(segment: string): string {
+  return underscore(segment.replaceAll(/[^\p{L}\p{N}]+/gu, '_')).replaceAll(/^_+|_+$/g, '')
+}
+
+function pathName(parts: string[]): string {
+  return `${camelize(parts.join('_'), true)}Path`
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      const cost = letter === other ? 0 : 1
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + cost))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

@@ -1,0 +1,73 @@
+import { container, Lifecycle, type DependencyContainer } from 'tsyringe'
+import { DeclarationError } from '../errors.js'
+import { constructorParameters, injectedTokens } from './metadata.js'
+import type { Resource, ResourceClass } from './resource.js'
+
+/** Calls `work` with the resource's instance of one request, and disposes of what was made for it. */
+export type WithResource = (work: (resource: Resource) => unknown) => Promise<unknown>
+
+/**
+ * How a resource class is instantiated: one instance per request, through tsyringe, from a child container where it
+ * has dependencies and with a plain `new` where it has none.
+ *
+ * @throws DeclarationError when dependencies are unknown, or a singleton would keep something of one request
+ */
+export function resourceFactory(resource: ResourceClass): WithResource {
+  checkDependencies(resource)
+  if (constructorParameters(resource).length === 0) return async (work) => work(new resource())
+  return async (work) => {
+    const child = container.createChildContainer()
+    try {
+      return await work(child.resolve<Resource>(resource))
+    } finally {
+      await child.dispose()
+    }
+  }
+}
+
+function checkDependencies(resource: ResourceClass): void {
+  if (resource.length > constructorParameters(resource).length) {
+    throw new DeclarationError(
+      `The constructor of ${resource.name} takes dependencies of unknown types. Mark the class with @Resource, and switch "emitDecoratorMetadata" on in tsconfig.json.`,
+    )
+  }
+  refuseCaptured(resource, undefined, [])
+}
+
+/** A singleton lives longer than a request: what is made anew for each request must not be reachable from it. */
+function refuseCaptured(token: unknown, singleton: string | undefined, path: unknown[]): void {
+  if (path.includes(token)) return
+  const chain = [...path, token]
+  const registration = registrationOf(token)
+  if (singleton && registration?.options.lifecycle === Lifecycle.ContainerScoped) {
+    throw new DeclarationError(
+      `The singleton ${singleton} depends on ${describe(token)}, which is made for each request (${chain.map(describe).join(' -> ')}): it would show one request's data to the next. Make ${singleton} scoped, too.`,
+    )
+  }
+  const holder = registration?.options.lifecycle === Lifecycle.Singleton ? describe(token) : singleton
+  for (const dependency of dependenciesOf(token, registration)) refuseCaptured(dependency, holder, chain)
+}
+
+function dependenciesOf(token: unknown, registration: Registration | undefined): unknown[] {
+  const provider = registration?.provider
+  if (provider?.useToken !== undefined) return [provider.useToken]
+  const target = provider?.useClass ?? token
+  if (typeof target !== 'function') return []
+  const tokens = injectedTokens(target)
+  return constructorParameters(target).map((type, position) => tokens[position] ?? type)
+}
+
+interface Registration {
+  provider: { useClass?: unknown; useToken?: unknown }
+  options: { lifecycle: Lifecycle }
+}
+
+/** tsyringe has no public way to ask how a token is registered, so its registry is read. */
+function registrationOf(token: unknown): Registration | undefined {
+  const internals = container as DependencyContainer & { _registry?: { _registryMap?: Map<unknown, Registration[]> } }
+  return internals._registry?._registryMap?.get(token)?.at(-1)
+}
+
+function describe(token: unknown): string {
+  return typeof token === 'function' ? token.name : String(token)
+}

@@ -1,0 +1,50 @@
+import { DeclarationError } from '../errors.js'
+import { actions, type Action } from './actions.js'
+import { resourceMetadata } from './metadata.js'
+import { BaseResource, type Resource, type ResourceClass, type ResourceOptions } from './resource.js'
+
+/** What is known of a resource class before it is mounted. */
+export interface ResourceDefinition {
+  resource: ResourceClass
+  /** The path that `@Resource` names. */
+  path: string | undefined
+  options: ResourceOptions
+  /** The class that `@Parent` names. */
+  parent: ResourceClass | undefined
+  /** The actions that get a route, in mount order: the five required ones, new and edit only when implemented. */
+  actions: Action[]
+}
+
+/**
+ * Reads a resource class: its metadata, and which handlers are its own rather than those of `BaseResource`.
+ *
+ * @throws DeclarationError when a class that does not extend `BaseResource` lacks a required handler
+ */
+export function scanResource(resource: ResourceClass): ResourceDefinition {
+  const missing = actions.filter((action) => !action.optional && handlerOf(resource, action) === undefined)
+  if (missing.length > 0) {
+    const names = missing.map((action) => action.handler).join(', ')
+    throw new DeclarationError(
+      `${resource.name} does not have the required handler ${names}. Write it, or extend BaseResource, which answers 404.`,
+    )
+  }
+  const { path, options = {}, parent } = resourceMetadata(resource)
+  return { resource, path, options, parent, actions: actions.filter((action) => hasRoute(resource, action)) }
+}
+
+function hasRoute(resource: ResourceClass, action: Action): boolean {
+  return !action.optional || isImplemented(resource, action)
+}
+
+/** Whether a handler is the class's own, or that of a class between it and `BaseResource`. */
+function isImplemented(resource: ResourceClass, action: Action): boolean {
+  const handler = handlerOf(resource, action)
+  return handler !== undefined && handler !== BaseResource.prototype[action.handler]
+}
+
+function handlerOf(resource: ResourceClass, action: Action): Resource[Action['handler']] {
+  const prototype: Partial<Resource> = resource.prototype
+  const handler = prototype[action.handler]
+  if (handler === undefined || typeof handler === 'function') return handler
+  throw new DeclarationError(`${resource.name}.${action.handler} is not a method. A handler is written as one.`)
+}

@@ -1,0 +1,33 @@
+import { DeclarationError } from '../errors.js'
+
+/** A virtual host whose labels may be parameters: `{tenant}.example.com`. */
+export class HostPattern {
+  private readonly labels: string[]
+
+  /** @throws DeclarationError when the pattern is no host name */
+  constructor(readonly pattern: string) {
+    this.labels = pattern.toLowerCase().split('.')
+    const malformed = this.labels.find((label) => !/^([a-z0-9-]+|\{[a-z_]\w*\})$/.test(label))
+    if (malformed !== undefined) {
+      throw new DeclarationError(`The host "${pattern}" is malformed. Write it like "{tenant}.example.com".`)
+    }
+  }
+
+  /** The parameters of a host that matches, without its port; undefined when it does not. */
+  match(host: string): Record<string, string> | undefined {
+    const given = host.toLowerCase().replace(/:\d+$/, '').split('.')
+    if (given.length !== this.labels.length) return undefined
+    const params: Record<string, string> = {}
+    for (const [index, label] of this.labels.entries()) {
+      const value = given[index] ?? ''
+      if (label.startsWith('{')) params[label.slice(1, -1)] = value
+      else if (label !== value) return undefined
+    }
+    return params
+  }
+
+  /** A host that the pattern matches, for trying routes out. */
+  get sample(): string {
+    return this.labels.map((label) => (label.startsWith('{') ? 'sample' : label)).join('.')
+  }
+}

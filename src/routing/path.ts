@@ -1,0 +1,150 @@
+import { BadRequest, DeclarationError, MissingParameter } from '../errors.js'
+
+/** A piece of a path: text, a parameter `{post_id}`, or a rest `{*file}` that spans several segments. */
+type Token = { kind: 'text'; text: string } | { kind: 'param' | 'rest'; name: string }
+
+/** A value for a path's parameter, a record that is taken for its id, or an object of parameters and query keys. */
+export type PathArgument = string | number | bigint | boolean | null | undefined | object
+
+const parameter = /\{(\*?)([A-Za-z_]\w*)\}/g
+
+/** A route's path, as it is declared: `/posts/{post_id}`. */
+export class PathPattern {
+  /** Without a trailing slash; `/` for the root. */
+  readonly path: string
+  readonly segments: readonly Token[][]
+  readonly params: readonly string[]
+
+  /** @throws DeclarationError when the path does not begin with a slash, or a parameter is malformed or repeated */
+  constructor(path: string) {
+    if (path !== '' && !path.startsWith('/')) {
+      throw new DeclarationError(`The path "${path}" does not begin with a slash. Write "/${path}".`)
+    }
+    this.path = path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '') || '/'
+    this.segments = this.path.split('/').slice(1).filter(Boolean).map(tokenize)
+    this.params = this.segments.flat().flatMap((token) => (token.kind === 'text' ? [] : token.name))
+    const repeated = this.params.find((name, index) => this.params.indexOf(name) !== index)
+    if (repeated) throw new DeclarationError(`The path "${path}" has the parameter "${repeated}" twice.`)
+  }
+
+  /** The same path as path-to-regexp, and so @koa/router, writes it: `/posts/:post_id`. */
+  toRouterPath(): string {
+    const segments = this.segments.map((tokens) => tokens.map(toRouterToken).join(''))
+    return `/${segments.join('/')}`
+  }
+
+  /**
+   * The path with its parameters filled in. Arguments are either an object of parameters, whose other keys become the
+   * query, or values and records in the order of the parameters. The last record also gives what its columns name:
+   * a comment with `post_id` suffices for `/posts/{post_id}/comments/{comment_id}`.
+   *
+   * @throws MissingParameter when a parameter has no value
+   */
+  fill(args: readonly PathArgument[], helper = 'The path'): string {
+    const { values, query } = this.assign(args)
+    const filled = this.segments.map((tokens) => tokens.map((token) => this.fillToken(token, values, helper)).join(''))
+    const search = toSearch(query)
+    return `/${filled.join('/')}${search ? `?${search}` : ''}`
+  }
+
+  private fillToken(token: Token, values: Map<string, string>, helper: string): string {
+    if (token.kind === 'text') return encodeSegment(token.text)
+    const value = values.get(token.name)
+    if (value === undefined || value === '') throw new MissingParameter(helper, this.path, token.name)
+    return token.kind === 'rest' ? value.split('/').map(encodeSegment).join('/') : encodeSegment(value)
+  }
+
+  private assign(args: readonly PathArgument[]): { values: Map<string, string>; query: Record<string, unknown> } {
+    const values = new Map<string, string>()
+    const query: Record<string, unknown> = {}
+    const positional = args.filter((arg) => !isPlainObject(arg))
+    for (const named of args.filter(isPlainObject)) {
+      for (const [key, value] of Object.entries(named)) {
+        if (this.params.includes(key)) setValue(values, key, value)
+        else query[key] = value
+      }
+    }
+    const open = this.params.filter((name) => !values.has(name))
+    // A record alone stands for the item at the end of the path, and its columns name the parents.
+    const targets = positional.length === 1 ? open.slice(-1) : open
+    for (const [index, value] of positional.entries()) {
+      const name = targets[index]
+      if (name) setValue(values, name, value)
+    }
+    const last = positional.at(-1)
+    if (typeof last === 'object' && last !== null) {
+      for (const name of this.params) {
+        if (!values.has(name)) setValue(values, name, Reflect.get(last, name))
+      }
+    }
+    return { values, query }
+  }
+}
+
+/**
+ * A request's path in the one form in which routes are compared: each segment decoded and encoded again, without a
+ * trailing slash.
+ *
+ * @throws BadRequest (400) when the percent-encoding is broken
+ */
+export function canonicalPath(path: string): string {
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  if (/^[\w\-.~/]*$/.test(trimmed)) return trimmed
+  return trimmed.split('/').map(recodeSegment).join('/')
+}
+
+function recodeSegment(segment: string): string {
+  try {
+    return encodeSegment(decodeURIComponent(segment))
+  } catch {
+    throw new BadRequest('the percent-encoding of the path is broken')
+  }
+}
+
+/** Encodes one segment of a path (RFC 3986, section 3.3). */
+export function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment.toWellFormed())
+}
+
+function tokenize(segment: string): Token[] {
+  // Koa's own `:post_id` is understood, too.
+  const source = segment.replace(/^:([A-Za-z_]\w*)$/, '{$1}')
+  const tokens: Token[] = []
+  let end = 0
+  for (const match of source.matchAll(parameter)) {
+    if (match.index > end) tokens.push({ kind: 'text', text: source.slice(end, match.index) })
+    tokens.push({ kind: match[1] ? 'rest' : 'param', name: match[2] ?? '' })
+    end = match.index + match[0].length
+  }
+  if (end < source.length) tokens.push({ kind: 'text', text: source.slice(end) })
+  if (tokens.some((token) => token.kind === 'text' && /[{}]/.test(token.text))) {
+    throw new DeclarationError(`The path segment "${segment}" is malformed. A parameter is written {name}, a rest {*name}.`)
+  }
+  return tokens
+}
+
+function toRouterToken(token: Token): string {
+  if (token.kind !== 'text') return `${token.kind === 'param' ? ':' : '*'}${token.name}`
+  return encodeSegment(token.text).replaceAll(/[()[\]{}:*?+!\\]/g, String.raw`\$&`)
+}
+
+function setValue(values: Map<string, string>, name: string, value: unknown): void {
+  const scalar = typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value
+  if (scalar !== undefined && scalar !== null) values.set(name, String(scalar))
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function toSearch(query: Record<string, unknown>): string {
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== undefined && item !== null) search.append(key, String(item))
+    }
+  }
+  return search.toString()
+}

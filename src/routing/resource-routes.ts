@@ -1,0 +1,59 @@
+import type { AnyMiddleware, Middleware } from '../context.js'
+import { DeclarationError } from '../errors.js'
+import { pathNames, resourceNames } from '../names.js'
+import type { Action } from '../resources/actions.js'
+import { resourceFactory, type WithResource } from '../resources/injection.js'
+import type { ResourceDefinition } from '../resources/scanner.js'
+import { toMiddleware } from './handler.js'
+import type { RouteOptions } from './route.js'
+
+/** Where a resource is mounted. */
+export interface Place {
+  /** The path of the collection, its parents' included. */
+  path: string
+  host: string | undefined
+  middleware: readonly AnyMiddleware[]
+}
+
+/** The routes of a resource, and the path of its item, beneath which further ones may be declared. */
+export interface ResourceRoutes {
+  itemPath: string
+  routes: RouteOptions[]
+}
+
+/**
+ * Makes the five to seven routes of a resource (contract, section 4).
+ *
+ * @throws DeclarationError when the path does not end in a word that names the resource
+ */
+export function resourceRoutes(definition: ResourceDefinition, place: Place): ResourceRoutes {
+  const { resource, options } = definition
+  if (!/[\p{L}][^/{}]*$/u.test(place.path)) {
+    throw new DeclarationError(
+      `${resource.name} is mounted at "${place.path}", which does not end in a word to name it by. Use a path like "/posts".`,
+    )
+  }
+  const words = resourceNames(place.path)
+  const names = pathNames(place.path)
+  const param = options.param ?? words.param
+  const paths = { collection: place.path, item: `${place.path}/{${param}}` }
+  const withResource = resourceFactory(resource)
+  const routes = definition.actions.map((action): RouteOptions => {
+    const handlerName = `${resource.name}.${action.handler}`
+    return {
+      method: action.method,
+      path: paths[action.on] + action.suffix,
+      host: place.host,
+      name: names[action.name],
+      handlerName,
+      resource: { plural: words.plural, singular: words.singular, param },
+      middleware: [...place.middleware, ...(options.middleware ?? [])],
+      handler: callAction(withResource, action, handlerName),
+    }
+  })
+  return { itemPath: paths.item, routes }
+}
+
+function callAction(withResource: WithResource, action: Action, handlerName: string): Middleware {
+  return toMiddleware((ctx) => withResource((resource) => resource[action.handler]?.(ctx)), handlerName)
+}

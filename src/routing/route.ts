@@ -1,0 +1,88 @@
+import compose from 'koa-compose'
+import type { Middleware as KoaMiddleware } from 'koa'
+import type { AnyMiddleware, Context, Middleware } from '../context.js'
+import { HostPattern } from './host.js'
+import { PathPattern, type PathArgument } from './path.js'
+
+/** What a declaration says of a route. */
+export interface RouteOptions {
+  method: string
+  path: string
+  /** The virtual host that the route belongs to: `{tenant}.example.com`. */
+  host?: string | undefined
+  /** Other paths that lead to the same handler. */
+  aliases?: string[]
+  name?: string | undefined
+  /** Whether the name was derived from the path, so that it yields to another of that name. */
+  hasDefaultName?: boolean
+  /** `PostsResource.list` */
+  handlerName: string
+  /** The resource that the route belongs to. */
+  resource?: RouteResource
+  /** The middleware that was declared before the route, in order. */
+  middleware: readonly AnyMiddleware[]
+  handler: Middleware
+}
+
+/** What a route knows of its resource. */
+export interface RouteResource {
+  plural: string
+  singular: string
+  /** The parameter of the item; the others are those of its parents. */
+  param: string
+}
+
+/** One row of the routing table. */
+export class Route {
+  /** How many routes were declared before it. */
+  readonly order: number
+  readonly method: string
+  readonly pattern: PathPattern
+  readonly aliases: readonly PathPattern[]
+  readonly host: HostPattern | undefined
+  readonly name: string | undefined
+  readonly hasDefaultName: boolean
+  readonly handlerName: string
+  readonly resource: RouteResource | undefined
+  readonly middleware: readonly AnyMiddleware[]
+  readonly handler: Middleware
+  /** Runs the middleware and the handler. Composed once. */
+  readonly run: (ctx: Context) => Promise<unknown>
+
+  constructor(options: RouteOptions, order: number) {
+    this.order = order
+    this.method = options.method
+    this.pattern = new PathPattern(options.path)
+    this.aliases = (options.aliases ?? []).map((alias) => new PathPattern(alias))
+    this.host = options.host === undefined ? undefined : new HostPattern(options.host)
+    this.name = options.name
+    this.hasDefaultName = options.hasDefaultName ?? false
+    this.handlerName = options.handlerName
+    this.resource = options.resource
+    this.middleware = options.middleware
+    this.handler = options.handler
+    // Koa's middleware and ours differ in the type of their context alone; ours has all members of Koa's.
+    this.run = compose([...this.middleware, this.handler] as KoaMiddleware[]) as unknown as (ctx: Context) => Promise<unknown>
+  }
+
+  /** `/posts/{post_id}` */
+  get path(): string {
+    return this.pattern.path
+  }
+
+  /** The path with its parameters filled in. */
+  url(...args: PathArgument[]): string {
+    return this.pattern.fill(args, this.name)
+  }
+
+  /** Whether the route answers requests of a method: GET answers HEAD, and PUT answers PATCH. */
+  answers(method: string): boolean {
+    return this.method === method || this.alsoAnswers === method
+  }
+
+  /** The method that the route answers beside its own. */
+  get alsoAnswers(): string | undefined {
+    if (this.method === 'GET') return 'HEAD'
+    return this.method === 'PUT' && this.resource ? 'PATCH' : undefined
+  }
+}

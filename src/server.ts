@@ -1,0 +1,53 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** An HTTP server that, when it closes, lets the requests finish that are under way. */
+export class GracefulServer {
+  private server: Server | undefined
+  private isClosing = false
+
+  constructor(private readonly listener: RequestListener) {}
+
+  /**
+   * Listens on a port; 0 takes any that is free.
+   *
+   * @returns the address: `http://127.0.0.1:3000`
+   * @throws when the port is taken
+   */
+  async listen(port: number, host: string | undefined): Promise<string> {
+    const server = createServer((req, res) => {
+      if (this.isClosing) res.setHeader('Connection', 'close')
+      this.listener(req, res)
+    })
+    await new Promise<void>((listening, failed) => {
+      server.once('error', failed)
+      server.listen({ port, ...(host && { host }) }, listening)
+    })
+    this.server = server
+    return addressOf(server)
+  }
+
+  /**
+   * Stops accepting connections, and waits for the requests that are under way.
+   *
+   * @param timeout milliseconds after which connections that are still open are cut
+   */
+  async close(timeout: number): Promise<void> {
+    const { server } = this
+    if (!server) return
+    this.isClosing = true
+    const closed = new Promise((done) => server.close(done))
+    server.closeIdleConnections()
+    const timer = setTimeout(() => server.closeAllConnections(), timeout)
+    await closed
+    clearTimeout(timer)
+    this.server = undefined
+  }
+}
+
+function addressOf(server: Server): string {
+  // A server that listens on a port has an AddressInfo; a text would be the path of a socket.
+  const { address, port, family } = server.address() as AddressInfo
+  if (address === '::' || address === '0.0.0.0') return `http://localhost:${port}`
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

@@ -1,0 +1,13 @@
+import { hiddenFields } from './hidden-fields.js'
+import { html, type Html } from './html.js'
+import type { ViewContext } from './view-context.js'
+
+/**
+ * A button that deletes what is at a path: a form, so that it works without JavaScript. With it, `application.js` asks
+ * for confirmation first.
+ */
+export function deleteButton(context: ViewContext, path: string, label = context.t('kit.delete')): Html {
+  return html`<form action="${path}" method="post" data-confirm="${context.t('kit.confirm')}">
+    ${hiddenFields(context, 'DELETE')}<button class="danger" type="submit">${label}</button>
+  </form>`
+}

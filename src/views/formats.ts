@@ -1,0 +1,46 @@
+import { html, type Html } from './html.js'
+import type { ViewContext } from './view-context.js'
+
+/**
+ * Shows a moment (a Date) or a day (`2026-05-01`) as people write it in the page's language. Moments are in UTC.
+ *
+ * @example time(context, post.created_at) // <time datetime="2026-05-01T10:00:00.000Z">May 1, 2026, 10:00 AM UTC</time>
+ */
+export function time(context: ViewContext, value: Date | string | null | undefined): Html {
+  if (value === null || value === undefined || value === '') return html``
+  const date = new Date(value)
+  if (Number.isNaN(date.getTime())) return html`${value}`
+  if (isDay(value))
+    return html`<time datetime="${value}">${formatter(context.locale, 'day').format(date)}</time>`
+  const text = formatter(context.locale, 'moment').format(date)
+  return html`<time datetime="${date.toISOString()}">${text} UTC</time>`
+}
+
+/** Shows a value of any kind: a moment as `time` does, a boolean as yes or no, JSON as code, anything else as text. */
+export function display(context: ViewContext, value: unknown): Html {
+  if (value instanceof Date) return time(context, value)
+  if (typeof value === 'boolean') return html`${context.t(value ? 'kit.yes' : 'kit.no')}`
+  if (typeof value === 'object' && value !== null) {
+    return html`<code>${JSON.stringify(value, null, 2)}</code>`
+  }
+  return html`${value}`
+}
+
+const styles: Record<'day' | 'moment', Intl.DateTimeFormatOptions> = {
+  day: { dateStyle: 'medium', timeZone: 'UTC' },
+  moment: { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' },
+}
+
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+/** A formatter is slow to make, and there are few of them: two for each language. */
+function formatter(locale: string, style: 'day' | 'moment'): Intl.DateTimeFormat {
+  const key = `${locale} ${style}`
+  const kept = formatters.get(key) ?? new Intl.DateTimeFormat(locale, styles[style])
+  formatters.set(key, kept)
+  return kept
+}
+
+function isDay(value: Date | string): boolean {
+  return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value)
+}

@@ -1,0 +1,53 @@
+import type { Pagination } from '../data/pagination.js'
+import { deleteButton } from './delete-button.js'
+import { display, time } from './formats.js'
+import { Form, type FormOptions } from './forms.js'
+import { html, type Html } from './html.js'
+import { label } from './labels.js'
+import { paginator } from './paginator.js'
+import type { ViewContext } from './view-context.js'
+
+/** The functions that every template can call, beside a path function for each route. */
+export interface ViewHelpers {
+  /** The language of the page: `html(lang=locale)`. */
+  locale: string
+  /** The path and query of the page. */
+  currentUrl: string
+  /** The text of a translation id: `t('post.created.success')`. */
+  t(id: string, values?: Record<string, unknown>): string
+  /** The words for an attribute: `label('post.published_at')` is "Published at". */
+  label(id: string): string
+  /** The messages that wait to be shown. Afterwards they are gone. */
+  flashMessages(): Html
+  /** The form of a record: `formFor(post, { action: postsPath(), errors })`. */
+  formFor(record: object, options: FormOptions): Form
+  /** The links to the other pages of a list. */
+  paginator(pagination: Pagination): Html
+  /** A button that deletes what is at a path. */
+  deleteButton(path: string, label?: string): Html
+  /** A moment or a day in the page's language, in UTC. */
+  time(value: Date | string | null | undefined): Html
+  /** A value of any kind. */
+  display(value: unknown): Html
+}
+
+/** The locals of every template: the helpers, and the path functions by name (`postPath(post)`). */
+export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['paths'] {
+  const helpers: ViewHelpers = {
+    locale: context.locale,
+    currentUrl: context.currentUrl,
+    t: (id, values) => context.t(id, values),
+    label: (id) => label(context, id),
+    flashMessages: () => flashMessages(context),
+    formFor: (record, options) => new Form(context, record, options),
+    paginator: (pagination) => paginator(context, pagination),
+    deleteButton: (path, text) => deleteButton(context, path, text),
+    time: (value) => time(context, value),
+    display: (value) => display(context, value),
+  }
+  return Object.assign({}, context.paths, helpers)
+}
+
+function flashMessages(context: ViewContext): Html {
+  return html`${context.flash.map(({ type, message }) => html`<p class="flash ${type}">${message}</p>`)}`
+}

@@ -1,0 +1,54 @@
+/** HTML that is safe to show as it is: everything that was put into it has been escaped. */
+export class Html {
+  constructor(private readonly source: string) {}
+
+  toString(): string {
+    return this.source
+  }
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Escapes text for HTML, between tags as well as in a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+}
+
+/**
+ * A tagged template that escapes what is put into it, except other `Html`. A list is joined; null, undefined and false
+ * are nothing.
+ *
+ * @example html`<p>${message}</p>`
+ */
+export function html(strings: TemplateStringsArray, ...values: unknown[]): Html {
+  return new Html(String.raw({ raw: strings }, ...values.map(toSource)))
+}
+
+/** The attributes of a tag. `true` is an attribute without a value; null, undefined and false leave it out. */
+export type Attributes = Record<string, string | number | boolean | null | undefined>
+
+/**
+ * Writes attributes, escaped, each with a space before it.
+ *
+ * @example html`<input${attributes({ name: 'title', required: true })} />`
+ */
+export function attributes(values: Attributes): Html {
+  return new Html(Object.entries(values).map(attribute).join(''))
+}
+
+function attribute([name, value]: [string, Attributes[string]]): string {
+  if (value === null || value === undefined || value === false) return ''
+  return value === true ? ` ${name}` : ` ${name}="${escapeHtml(String(value))}"`
+}
+
+function toSource(value: unknown): string {
+  if (Array.isArray(value)) return value.map(toSource).join('')
+  if (value === null || value === undefined || value === false) return ''
+  return value instanceof Html ? value.toString() : escapeHtml(String(value))
+}
