@@ -1,6 +1,7 @@
 import type { Context } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
-import { hasForm, removeUploads, type BodyReader } from './http/body.js'
+import { hasForm, type BodyReader } from './http/body.js'
+import { removeUploads } from './http/form-body.js'
 import { isServedBy, sendFile } from './http/static-files.js'
 import { canonicalPath } from './routing/path.js'
 import type { Route } from './routing/route.js'
@@ -22,6 +23,14 @@ export class Dispatcher {
   ) {}
 
   async dispatch(ctx: Context): Promise<void> {
+    try {
+      await this.answer(ctx)
+    } finally {
+      await removeUploads(ctx)
+    }
+  }
+
+  private async answer(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
     const matches = this.table.match(ctx.hostname, path)
     if (await this.servesFile(ctx, path, matches)) return
@@ -37,11 +46,7 @@ export class Dispatcher {
   private async run(ctx: Context, { route, params }: Match): Promise<void> {
     if (ctx.request.body === undefined) await this.readBody(ctx)
     Object.assign(ctx, { route, params })
-    try {
-      await route.run(ctx)
-    } finally {
-      await removeUploads(ctx)
-    }
+    await route.run(ctx)
   }
 
   private async override(ctx: Context): Promise<void> {

@@ -5,19 +5,21 @@ import { expect } from 'chai'
 import Sqlite from 'better-sqlite3'
 import { Like } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
+import { explainDatabaseError } from '../../src/data/database-errors.js'
 import type { Database } from '../../src/data/database.js'
 import { ServiceUnavailable } from '../../src/errors.js'
 import { inFolder, newPost, openBlog, Post } from '../support/blog-data.js'
+import { failure } from '../support/failure.js'
 import { runProcess, startProcess } from '../support/second-process.js'
 
 describe('PooledSqliteDriver', () => {
   describe('with 200 concurrent transactions, half of which fail', () => {
     it('keeps exactly the other half, and shows nobody what is not committed', () =>
       withBlog({}, async (database) => {
-        let isDone = false
+        const writers = new AbortController()
         const counts: number[] = []
         const readers = Array.from({ length: 4 }, async () => {
-          while (!isDone) {
+          while (!writers.signal.aborted) {
             counts.push(await database.manager.countBy(Post, { title: Like('fails %') }))
             await delay(1)
           }
@@ -31,7 +33,7 @@ describe('PooledSqliteDriver', () => {
             }),
           ),
         )
-        isDone = true
+        writers.abort()
         await Promise.all(readers)
 
         expect(results.filter(({ status }) => status === 'fulfilled')).to.have.length(100)
@@ -58,7 +60,9 @@ describe('PooledSqliteDriver', () => {
         )
         await other
 
-        const failures = own.flatMap((result) => (result.status === 'rejected' ? [String(result.reason)] : []))
+        const failures = own.flatMap((result) =>
+          result.status === 'rejected' ? [String(result.reason)] : [],
+        )
         expect(new Set(failures)).to.deep.equal(new Set(['Error: half of them fail']))
         expect(await titles(database)).to.have.members(
           Array.from({ length: 100 }, (_, index) => [`own ${index * 2}`, `other ${index * 2}`]).flat(),
@@ -191,17 +195,38 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.deep.equal(['afterwards'])
     }))
 
-  it('gives its turn back when its runner is released while it still waits', () =>
+  it('disturbs nobody when a runner is released while it still waits for its turn', () =>
     withBlog({}, async (database) => {
       const waiting = database.createQueryRunner()
-      await database.transaction(async (tx) => {
-        await tx.query('SELECT 1')
-        const begin = failure(waiting.startTransaction())
-        void waiting.release()
-        void begin
+      const first = database.transaction(async (tx) => {
+        await tx.save(newPost('first'))
+        await delay(20)
       })
-      await database.manager.save(newPost('afterwards'))
-      expect(await titles(database)).to.deep.equal(['afterwards'])
+      await delay(5)
+      const begin = failure(waiting.startTransaction())
+      const next = database.transaction(async (tx) => {
+        await tx.save(newPost('next'))
+        await delay(20)
+      })
+      await waiting.release()
+      await Promise.all([first, next])
+      expect(String(await begin)).to.contain('released')
+      expect(await titles(database)).to.deep.equal(['first', 'next'])
+    }))
+
+  it('commits nothing, and answers 503, when the disk is full', () =>
+    withBlog({}, async (database) => {
+      await database.manager.save(newPost('before'))
+      const error = await failure(
+        database.transaction(async (tx) => {
+          await tx.save(newPost('small'))
+          await tx.query('PRAGMA max_page_count = 1')
+          await tx.save(Object.assign(newPost('large'), { description: 'x'.repeat(1_000_000) }))
+        }),
+      )
+      expect(explainDatabaseError(error)).to.be.instanceOf(ServiceUnavailable)
+      expect(await titles(database)).to.deep.equal(['before'])
+      await database.query('DELETE FROM posts')
     }))
 
   it('refuses queries of a runner that has been released', () =>
@@ -425,14 +450,4 @@ async function withRunner(
 async function titles(database: Database): Promise<string[]> {
   const posts = await database.manager.find(Post, { order: { id: 'ASC' } })
   return posts.map(({ title }) => title)
-}
-
-/** What a promise fails with. */
-async function failure(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise
-  } catch (error) {
-    return error
-  }
-  throw new Error('it should have failed')
 }

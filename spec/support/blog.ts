@@ -12,12 +12,12 @@ interface Blog {
 }
 
 /** examples/blog on a database of its own, migrated and empty. */
-export async function openBlog(): Promise<{ site: Site; database: Database }> {
+export async function openBlog(): Promise<Blog & { site: Site }> {
   const { app, database } = await load()
   const site = await Site.open(app)
   await database.migrate()
   await database.query('DELETE FROM posts')
-  return { site, database }
+  return { app, site, database }
 }
 
 let blog: Promise<Blog> | undefined

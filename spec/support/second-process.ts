@@ -15,7 +15,10 @@ export function startProcess(...args: string[]): ChildProcessByStdio<null, Reada
 /** Runs `write-posts.ts` to its end, and returns what it has printed. */
 export async function runProcess(...args: string[]): Promise<string> {
   const child = startProcess(...args)
-  const [output, [status]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<[number | null]>])
+  const [output, [status]] = await Promise.all([
+    text(child.stdout),
+    once(child, 'exit') as Promise<[number | null]>,
+  ])
   if (status !== 0) throw new Error(`write-posts ${args.join(' ')} ended with ${status}`)
   return output
 }

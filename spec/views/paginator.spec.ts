@@ -48,8 +48,8 @@ describe('paginator', () => {
   })
 
   it('has no link to a page before the first or after the last', () => {
-    expect(show(1, 20)).to.contain('<span class="prev" aria-disabled="true">Previous</span>')
-    expect(show(2, 20)).to.contain('<span class="next" aria-disabled="true">Next</span>')
+    expect(show(1, 20)).to.contain('<span class="prev">Previous</span>')
+    expect(show(2, 20)).to.contain('<span class="next">Next</span>')
   })
 
   it('keeps the rest of the query, escaped', () => {

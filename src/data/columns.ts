@@ -42,9 +42,12 @@ export function primaryKey(runner: QueryRunner): TableColumnOptions {
 
 /** The columns `created_at` and `updated_at` of a model. */
 export function timestamps(runner: QueryRunner): TableColumnOptions[] {
-  return ['created_at', 'updated_at'].map((name) =>
-    column(runner, name, 'datetime', { default: runner.dataSource.driver.mappedDataTypes.createDateDefault }),
-  )
+  const { createDateDefault, updateDateDefault } = runner.dataSource.driver.mappedDataTypes
+  const onUpdate = isMysql(runner) ? { onUpdate: updateDateDefault } : {}
+  return [
+    column(runner, 'created_at', 'datetime', { default: createDateDefault }),
+    column(runner, 'updated_at', 'datetime', { default: updateDateDefault, ...onUpdate }),
+  ]
 }
 
 /** The type of a UUID column, for a foreign key: `uuid` where the engine has it. */
@@ -60,6 +63,11 @@ function defaultsOf(runner: QueryRunner, kind: AttributeKind): ColumnDetails {
   const precision = runner.dataSource.driver.mappedDataTypes.createDatePrecision
   if (kind === 'datetime' && precision !== undefined) return { precision }
   if (kind === 'decimal') return { precision: 10, scale: 2 }
-  if (kind === 'uuid' && uuidType(runner) === 'varchar') return { length: '36' }
+  // MySQL, and MariaDB before 10.7, have no type for it.
+  if (kind === 'uuid' && isMysql(runner) && uuidType(runner) === 'varchar') return { length: '36' }
   return {}
+}
+
+function isMysql(runner: QueryRunner): boolean {
+  return ['mysql', 'mariadb'].includes(runner.dataSource.options.type)
 }

@@ -4,7 +4,8 @@ import { HttpError, RecordNotFound, ServiceUnavailable, ValidationErrors } from 
 import { humanize } from './validation.js'
 
 /** What a database says with an error, whichever it is. */
-type Problem = 'unique' | 'reference' | 'referenced' | 'null' | 'length' | 'range' | 'type' | 'check' | 'busy' | 'down'
+type Problem =
+  'unique' | 'reference' | 'referenced' | 'null' | 'length' | 'range' | 'type' | 'check' | 'busy' | 'down'
 
 /**
  * The codes of SQLite, PostgreSQL (SQLSTATE) and MariaDB/MySQL for each problem. SQLite has one code for both sides of
@@ -82,7 +83,9 @@ const CODES: Record<Problem, readonly string[]> = {
 }
 
 const PROBLEMS = new Map(
-  (Object.keys(CODES) as Problem[]).flatMap((problem) => CODES[problem].map((code) => [code, problem] as const)),
+  (Object.keys(CODES) as Problem[]).flatMap((problem) =>
+    CODES[problem].map((code) => [code, problem] as const),
+  ),
 )
 
 /** What is said about the field. A problem that is not listed is none of a field. */
@@ -168,7 +171,10 @@ const INDEX = /for key '(?:[^.']+\.)?(?<index>[^']+)'|index '(?<index2>[^']+)'/
 function fieldOf(failure: Failure): string | undefined {
   if (failure.column) return failure.column
   const named = COLUMNS.flatMap(
-    (pattern) => pattern.exec(failure.detail)?.groups?.['columns'] ?? pattern.exec(failure.message)?.groups?.['columns'] ?? [],
+    (pattern) =>
+      pattern.exec(failure.detail)?.groups?.['columns'] ??
+      pattern.exec(failure.message)?.groups?.['columns'] ??
+      [],
   )
   const columns = named[0]?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
   // Of an index over a reference and an attribute it is the attribute that a user can mend.
@@ -181,9 +187,17 @@ function columnsOfIndex({ message, metadata }: Failure): string[] {
   const name = groups?.['index'] ?? groups?.['index2']
   if (!name || !metadata) return []
   if (name === 'PRIMARY') return metadata.primaryColumns.map((column) => column.databaseName)
-  const index = [...metadata.indices, ...metadata.uniques].find((index) => index.name === name)
-  const columns = index?.columns ?? metadata.columns.filter((column) => endsWithWord(name, column.databaseName))
+  const index = [...metadata.indices, ...metadata.uniques].find(
+    (index) => digest(index.name) === digest(name),
+  )
+  const columns =
+    index?.columns ?? metadata.columns.filter((column) => endsWithWord(name, column.databaseName))
   return columns.map((column) => column.databaseName)
+}
+
+/** A generated name without what it is of: `UQ_2d82eb...` of a migration is the `IDX_2d82eb...` of a model. */
+function digest(name: string): string {
+  return name.replace(/^(?:UQ|IDX|REL)_/, '').slice(0, 26)
 }
 
 function endsWithWord(name: string, word: string): boolean {

@@ -17,7 +17,7 @@ export interface DatabaseSettings {
   pool?: number
   /** Milliseconds that a query waits for a connection, or for its turn to write (10,000). */
   patience?: number
-  /** What TypeORM writes to the console, for example `['error', 'query']`. */
+  /** What TypeORM writes to the console, for example `['query', 'error']`; nothing by default. */
   logging?: LoggerOptions
 }
 
@@ -83,6 +83,7 @@ export class Database extends DataSource {
 
   /** Whether the database answers. */
   async ping(): Promise<boolean> {
+    if (!this.isInitialized) return false
     const timeout = new Promise<boolean>((answer) => setTimeout(answer, 5000, false).unref())
     const answer = this.query('SELECT 1').then(
       () => true,
@@ -139,7 +140,7 @@ function isSettings(value: DatabaseConfig[string]): value is DatabaseSettings {
 }
 
 function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSourceOptions {
-  const { url, pool = 10, patience = PATIENCE, logging = ['error'] } = settings
+  const { url, pool = 10, patience = PATIENCE, logging = false } = settings
   const common = {
     entities: config.models ?? [],
     migrations: config.migrations ?? [],
@@ -184,8 +185,12 @@ function hidePassword(url: string): string {
 }
 
 function missingDriver(url: string, cause: Error): DeclarationError {
-  const name = { sqlite: 'better-sqlite3', mysql: 'mysql2', mariadb: 'mysql2' }[url.slice(0, url.indexOf(':'))] ?? 'pg'
-  return new DeclarationError(`The database ${hidePassword(url)} needs the package "${name}": npm install ${name}`, {
-    cause,
-  })
+  const name =
+    { sqlite: 'better-sqlite3', mysql: 'mysql2', mariadb: 'mysql2' }[url.slice(0, url.indexOf(':'))] ?? 'pg'
+  return new DeclarationError(
+    `The database ${hidePassword(url)} needs the package "${name}": npm install ${name}`,
+    {
+      cause,
+    },
+  )
 }

@@ -1,6 +1,6 @@
+import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { QueryFailedError } from 'typeorm'
 import { HttpError, ServiceUnavailable } from '../errors.js'
 
 /**
@@ -37,12 +37,12 @@ export class LazyTransaction {
   async commit(): Promise<void> {
     this.hasEnded = true
     try {
-      if (await this.hasBegun()) await this.runner.commitTransaction()
+      if (await this.hasBegun()) await this.commitAll()
     } catch (error) {
       await this.rollback().catch(() => undefined)
       throw error
     } finally {
-      await this.runner.release()
+      await this.release()
     }
   }
 
@@ -51,10 +51,22 @@ export class LazyTransaction {
     this.hasEnded = true
     try {
       // Savepoints that a forgotten promise has left open go with the transaction.
-      while ((await this.hasBegun()) && this.runner.isTransactionActive) await this.runner.rollbackTransaction()
+      while ((await this.hasBegun()) && this.runner.isTransactionActive)
+        await this.runner.rollbackTransaction()
     } finally {
-      await this.runner.release()
+      await this.release()
     }
+  }
+
+  /** Once only: mysql2 would hand a connection that is given back twice to two requests. */
+  private async release(): Promise<void> {
+    if (!this.runner.isReleased) await this.runner.release()
+  }
+
+  /** Nested transactions that nobody has waited for are unfinished: they are undone, and the rest is committed. */
+  private async commitAll(): Promise<void> {
+    for (; this.savepoints > 0; this.savepoints -= 1) await this.runner.rollbackTransaction()
+    while (this.runner.isTransactionActive) await this.runner.commitTransaction()
   }
 
   /** Whether there is a transaction; one that could not begin is none. */
@@ -69,7 +81,9 @@ export class LazyTransaction {
   private async begin(): Promise<void> {
     this.refuseWhenEnded()
     this.beginning ??= this.runner.startTransaction(this.isolation).catch((error: unknown) => {
-      throw isOfQuery(error) ? error : new ServiceUnavailable('the database does not answer', 5, { cause: error })
+      throw isOfQuery(error)
+        ? error
+        : new ServiceUnavailable('the database does not answer', 5, { cause: error })
     })
     await this.beginning
     this.refuseWhenEnded()
@@ -77,7 +91,9 @@ export class LazyTransaction {
 
   private refuseWhenEnded(): void {
     if (this.hasEnded) {
-      throw new Error('The transaction of this request has ended. Was a promise that uses ctx.tx not awaited?')
+      throw new Error(
+        'The transaction of this request has ended. Was a promise that uses ctx.tx not awaited?',
+      )
     }
   }
 
@@ -111,6 +127,8 @@ export class LazyTransaction {
     return new Proxy(runner, {
       get: (target, name) => {
         if (name === 'isTransactionActive') return true
+        // Whoever asks too late is told so by `begin`, in words of this framework.
+        if (name === 'isReleased') return false
         return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
       },
     })

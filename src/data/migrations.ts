@@ -42,12 +42,14 @@ export async function rollback(database: Database, steps = 1): Promise<string[]>
   return repeat(
     database,
     async (runner, history) => {
-      const [last] = await history.executed(runner).then((names) => [...names].reverse())
+      const last = [...(await history.executed(runner))].at(-1)
       if (last === undefined) return undefined
 
       const migration = history.all().find(({ name }) => name === last)
       if (!migration) {
-        throw new DeclarationError(`The migration "${last}" has been run, but its file is gone: it can not be undone.`)
+        throw new DeclarationError(
+          `The migration "${last}" has been run, but its file is gone: it can not be undone.`,
+        )
       }
       await instanceOf(migration).down(runner)
       await history.remove(runner, migration)
@@ -65,7 +67,7 @@ export async function migrationStatus(database: Database): Promise<MigrationStat
   const all = history.all()
   const gone = executed.filter(({ name }) => !all.some((migration) => migration.name === name))
   return [...all, ...gone]
-    .sort((a, b) => a.timestamp - b.timestamp)
+    .toSorted((a, b) => a.timestamp - b.timestamp)
     .map((migration) => ({
       name: migration.name,
       timestamp: migration.timestamp,
@@ -169,7 +171,7 @@ class History extends MigrationExecutor {
     await this.createMigrationsTableIfNotExist(runner)
     await new RdbmsSchemaBuilder(this.dataSource).createMetadataTableIfNecessary(runner)
     const executed = await this.loadExecutedMigrations(runner)
-    return new Set(executed.reverse().map(({ name }) => name))
+    return new Set(executed.toReversed().map(({ name }) => name))
   }
 
   add(runner: QueryRunner, migration: Migration): Promise<void> {

@@ -1,4 +1,10 @@
-import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsRelations, FindOptionsWhere } from 'typeorm'
+import type {
+  EntityManager,
+  EntityTarget,
+  FindOptionsOrder,
+  FindOptionsRelations,
+  FindOptionsWhere,
+} from 'typeorm'
 import type { Model } from './model.js'
 
 /** Where a page stands among the others. */

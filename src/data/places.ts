@@ -82,7 +82,11 @@ interface Waiting {
  *
  * @throws ServiceUnavailable when the other one is in the way for longer than `patience` milliseconds
  */
-export async function insist<T>(work: () => T, isInTheWay: (error: unknown) => boolean, patience: number): Promise<T> {
+export async function insist<T>(
+  work: () => T,
+  isInTheWay: (error: unknown) => boolean,
+  patience: number,
+): Promise<T> {
   const deadline = performance.now() + patience
   for (let wait = 1; ; wait = Math.min(wait * 2, 16)) {
     try {
@@ -90,7 +94,9 @@ export async function insist<T>(work: () => T, isInTheWay: (error: unknown) => b
     } catch (error) {
       if (!isInTheWay(error)) throw error
       if (performance.now() > deadline) {
-        throw new ServiceUnavailable('the database is busy with the work of another process', 1, { cause: error })
+        throw new ServiceUnavailable('the database is busy with the work of another process', 1, {
+          cause: error,
+        })
       }
     }
     await delay(wait * (0.5 + Math.random()))

@@ -73,15 +73,28 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.isReleased = true
     this.isTransactionActive = false
     this.transactionDepth = 0
-    await super.release()
-    await this.giveBack()
-    await this.leaveTurn()
+    this.loadedTables = []
+    this.clearSqlMemory()
+    if (this.held) await this.giveBack()
+    if (this.turn) await this.leaveTurn()
   }
 
   /** Runs one statement. */
-  override query(query: string, parameters: unknown[] | ObjectLiteral | undefined, structured: true): Promise<QueryResult>
-  override query(query: string, parameters?: unknown[] | ObjectLiteral, structured?: boolean): Promise<unknown>
-  override async query(query: string, parameters?: unknown[] | ObjectLiteral, structured = false): Promise<unknown> {
+  override query(
+    query: string,
+    parameters: unknown[] | ObjectLiteral | undefined,
+    structured: true,
+  ): Promise<QueryResult>
+  override query(
+    query: string,
+    parameters?: unknown[] | ObjectLiteral,
+    structured?: boolean,
+  ): Promise<unknown>
+  override async query(
+    query: string,
+    parameters?: unknown[] | ObjectLiteral,
+    structured = false,
+  ): Promise<unknown> {
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError()
     if (parameters && !Array.isArray(parameters)) throw new NamedPlaceholdersNotSupportedError()
 
@@ -99,7 +112,9 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     } catch (error) {
       logger.logQueryError(error instanceof Error ? error : String(error), query, values, this)
       this.broadcaster.broadcastAfterQueryEvent(after, query, values, false, undefined, undefined, error)
-      throw error instanceof HttpError || !(error instanceof Error) ? error : new QueryFailedError(query, values, error)
+      throw error instanceof HttpError || !(error instanceof Error)
+        ? error
+        : new QueryFailedError(query, values, error)
     } finally {
       await after.wait()
     }
@@ -117,33 +132,39 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     await this.query(isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
   }
 
-  private async run(sql: string, values: unknown[]): Promise<Outcome> {
-    if (await this.isLost()) throw new Error('SQLite has rolled back this transaction after an earlier error')
-    if (!this.held && STAYS.test(sql)) await this.connect()
-    if (!this.held) return this.runSingle(await this.pool.share(), sql, values)
+  private run(sql: string, values: unknown[]): Promise<Outcome> {
+    const isSingle = !this.held && this.transactionDepth === 0 && !STAYS.test(sql)
+    return isSingle ? this.runSingle(sql, values) : this.runHeld(sql, values)
+  }
 
-    const { connection } = await this.held
+  private async runSingle(sql: string, values: unknown[]): Promise<Outcome> {
+    const { patience } = this.pool.options
+    const connection = await this.pool.share()
+    const statement = connection.prepare(sql)
+    if (statement.readonly) return connection.run(statement, values, patience)
+    const leave = await this.pool.takeTurn()
     try {
-      if (connection.writes(sql)) await this.takeTurn()
-      if (this.isReleased) throw new QueryRunnerAlreadyReleasedError()
-      return await connection.run(sql, values, this.pool.options.patience)
-    } catch (error) {
-      if (!isStale(error)) throw error
-      await this.leaveTurn()
-      throw new ServiceUnavailable('what this transaction has read has changed meanwhile', 1, { cause: error })
+      return await connection.run(statement, values, patience)
     } finally {
-      if (!connection.isInTransaction) await this.endTransaction()
+      leave()
     }
   }
 
-  private async runSingle(connection: SqliteConnection, sql: string, values: unknown[]): Promise<Outcome> {
-    const { patience } = this.pool.options
-    if (!connection.writes(sql)) return connection.run(sql, values, patience)
-    const leave = await this.pool.takeTurn()
+  private async runHeld(sql: string, values: unknown[]): Promise<Outcome> {
+    if (await this.isLost()) throw new Error('SQLite has rolled back this transaction after an earlier error')
+    const { connection } = await this.hold(() => this.pool.take())
     try {
-      return await connection.run(sql, values, patience)
+      const statement = connection.prepare(sql)
+      if (!statement.readonly) await this.takeTurn()
+      return await connection.run(statement, values, this.pool.options.patience)
+    } catch (error) {
+      if (!isStale(error)) throw error
+      await this.leaveTurn()
+      throw new ServiceUnavailable('what this transaction has read has changed meanwhile', 1, {
+        cause: error,
+      })
     } finally {
-      leave()
+      if (!connection.isInTransaction) await this.endTransaction()
     }
   }
 
@@ -184,6 +205,8 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       this.turn = undefined
       throw error
     }
+    // Whoever was released while he waited has no turn: the connection for writing is already that of the next one.
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError()
   }
 
   private async leaveTurn(): Promise<void> {

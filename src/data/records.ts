@@ -3,6 +3,7 @@ import { RecordNotFound, ValidationErrors } from '../errors.js'
 import { kindOf } from './attributes.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
 import type { Model } from './model.js'
+import { inSavepoint } from './savepoint.js'
 import { humanize, messageOf, validate } from './validation.js'
 import type { Translate } from './validation.js'
 
@@ -47,7 +48,7 @@ export async function saveRecord(
   const { id, created_at, updated_at } = record
   try {
     // A savepoint: PostgreSQL refuses every query after a failed one, but the form is shown again with some.
-    await tx.transaction((savepoint) => savepoint.save(record))
+    await inSavepoint(tx, (savepoint) => savepoint.save(record, { reload: mustReload(tx, record) }))
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
@@ -63,7 +64,7 @@ export async function saveRecord(
 export async function destroyRecord(tx: EntityManager, record: Model): Promise<void> {
   const { id } = record
   try {
-    await tx.transaction((savepoint) => savepoint.remove(record))
+    await inSavepoint(tx, (savepoint) => savepoint.remove(record))
   } catch (error) {
     throw explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
   } finally {
@@ -74,6 +75,17 @@ export async function destroyRecord(tx: EntityManager, record: Model): Promise<v
 /** Whether a record comes from the database. Its id alone does not tell: it may have been chosen before. */
 function isSaved(record: Partial<Model>): boolean {
   return record.id !== undefined && record.created_at !== undefined
+}
+
+/** Whether the database knows more of a saved record than the framework has set: a default, a version, a relation. */
+function mustReload(tx: EntityManager, record: Model): boolean {
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  return (
+    metadata.getInsertionReturningColumns().some((column) => !column.isCreateDate && !column.isUpdateDate) ||
+    metadata.relations.some(
+      (relation) => !relation.isManyToOne && relation.getEntityValue(record) !== undefined,
+    )
+  )
 }
 
 /** What the database has against a record. An error that is none of the record is thrown. */
@@ -116,7 +128,12 @@ function translate(errors: ValidationErrors, record: Model, t: Translate | undef
   const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
   for (const [field, violations] of errors.fields) {
     for (const { rule, message, values = {} } of violations) {
-      translated.add(field, rule, messageOf(record.constructor, field, rule, values, { own: message }, t), values)
+      translated.add(
+        field,
+        rule,
+        messageOf(record.constructor, field, rule, values, { own: message }, t),
+        values,
+      )
     }
   }
   return translated

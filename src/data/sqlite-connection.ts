@@ -20,14 +20,20 @@ export class SqliteConnection {
   constructor(readonly database: Database) {}
 
   /** Opens a connection, and makes the file a WAL database if it is none yet. */
-  static async open(sqlite: Sqlite, path: string, isPrivate: boolean, patience: number): Promise<SqliteConnection> {
+  static async open(
+    sqlite: Sqlite,
+    path: string,
+    isPrivate: boolean,
+    patience: number,
+  ): Promise<SqliteConnection> {
     // SQLite's own busy timeout blocks the event loop: waiting for other processes is up to `run`.
     const database = new sqlite(path, { timeout: 0 })
     const settings = isPrivate ? ['synchronous = OFF'] : ['synchronous = NORMAL']
     try {
       await insist(
         () => {
-          if (database.pragma('journal_mode', { simple: true }) !== 'wal') database.pragma('journal_mode = WAL')
+          if (database.pragma('journal_mode', { simple: true }) !== 'wal')
+            database.pragma('journal_mode = WAL')
           for (const setting of [...settings, 'foreign_keys = ON']) database.pragma(setting)
         },
         isBusy,
@@ -44,14 +50,25 @@ export class SqliteConnection {
     return this.database.inTransaction
   }
 
-  /** Whether a statement may change the database, returning rows or not. */
-  writes(sql: string): boolean {
-    return !this.prepare(sql).readonly
+  /** Runs one statement, patiently while another process holds a lock. */
+  run(statement: Statement, parameters: unknown[], patience: number): Promise<Outcome> {
+    return insist(() => execute(statement, parameters), isBusy, patience)
   }
 
-  /** Runs one statement, patiently while another process holds a lock. */
-  run(sql: string, parameters: unknown[], patience: number): Promise<Outcome> {
-    return insist(() => this.execute(this.prepare(sql), parameters), isBusy, patience)
+  /**
+   * The statement of a text, prepared once. It is `readonly` when it can not change the database, whether it returns
+   * rows or not. The oldest ones are forgotten.
+   */
+  prepare(sql: string): Statement {
+    const known = this.statements.get(sql)
+    if (known) return known
+    const statement = this.database.prepare(sql)
+    this.statements.set(sql, statement)
+    if (this.statements.size > STATEMENTS_KEPT) {
+      const [oldest] = this.statements.keys()
+      if (oldest !== undefined) this.statements.delete(oldest)
+    }
+    return statement
   }
 
   /** Leaves the connection as a new one is: no transaction, foreign keys enforced. */
@@ -64,29 +81,19 @@ export class SqliteConnection {
     this.statements.clear()
     this.database.close()
   }
+}
 
-  private execute(statement: Statement, parameters: unknown[]): Outcome {
-    if (statement.reader) return { rows: statement.all(...parameters) }
-    const { changes, lastInsertRowid } = statement.run(...parameters)
-    return { affected: changes, lastId: lastInsertRowid }
-  }
-
-  /** The statement of a text, prepared once; those that have not been used for the longest time are forgotten. */
-  private prepare(sql: string): Statement {
-    const statement = this.statements.get(sql) ?? this.database.prepare(sql)
-    this.statements.delete(sql)
-    this.statements.set(sql, statement)
-    if (this.statements.size > STATEMENTS_KEPT) {
-      const [oldest] = this.statements.keys()
-      if (oldest !== undefined) this.statements.delete(oldest)
-    }
-    return statement
-  }
+function execute(statement: Statement, parameters: unknown[]): Outcome {
+  if (statement.reader) return { rows: statement.all(...parameters) }
+  const { changes, lastInsertRowid } = statement.run(...parameters)
+  return { affected: changes, lastId: lastInsertRowid }
 }
 
 /** Whether a lock of another process refused a statement that may well succeed when it is tried again. */
 function isBusy(error: unknown): boolean {
-  return ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_PROTOCOL'].includes(codeOf(error) ?? '')
+  return ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_PROTOCOL'].includes(
+    codeOf(error) ?? '',
+  )
 }
 
 /** Whether a transaction wants to write on the strength of what it has read, but that has changed since. */

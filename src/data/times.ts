@@ -13,7 +13,11 @@ export function keepTimesInUtc(driver: Driver): void {
       const normalizeType = driver.normalizeType.bind(driver)
       driver.normalizeType = (column) =>
         column.type === Date ? 'timestamp with time zone' : normalizeType(column)
-      Object.assign(types, { createDate: 'timestamptz', updateDate: 'timestamptz', deleteDate: 'timestamptz' })
+      Object.assign(types, {
+        createDate: 'timestamptz',
+        updateDate: 'timestamptz',
+        deleteDate: 'timestamptz',
+      })
       Object.assign(types, { createDatePrecision: 3, updateDatePrecision: 3, deleteDatePrecision: 3 })
       break
     }

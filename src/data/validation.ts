@@ -1,5 +1,5 @@
 import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-validator'
-import type { ValidationError, ValidationOptions } from 'class-validator'
+import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
 import inflection from 'inflection'
 import { ValidationErrors } from '../errors.js'
 
@@ -27,8 +27,10 @@ export async function validate(record: object, t?: Translate): Promise<Validatio
  * undefined.
  */
 export function Present(options?: ValidationOptions): PropertyDecorator {
-  const defaultMessage = (args?: { property: string }) => `${humanize(args?.property ?? '')} can not be blank.`
-  return ValidateBy({ name: 'present', validator: { validate: isPresent, defaultMessage } }, options)
+  return ValidateBy(
+    { name: 'present', validator: { validate: isPresent, defaultMessage: notPresent } },
+    options,
+  )
 }
 
 /** The sentence of a broken rule of a record's field, in the reader's language where it is translated. */
@@ -55,6 +57,10 @@ export function humanize(field: string): string {
 
 function isPresent(value: unknown): boolean {
   return typeof value === 'string' ? value.trim() !== '' : value !== null && value !== undefined
+}
+
+function notPresent(args?: ValidationArguments): string {
+  return `${humanize(args?.property ?? '')} can not be blank.`
 }
 
 function addError(

@@ -1,8 +1,9 @@
-import { rm } from 'node:fs/promises'
 import coBody from 'co-body'
-import koaBody from 'koa-body'
 import type { Context } from '../context.js'
 import { BadRequest, ContentTooLarge, HttpError, UnsupportedMediaType } from '../errors.js'
+import { decompressed, encodingOf } from './body-stream.js'
+import { isTooDeep } from './depth.js'
+import { formReader, isMultipart } from './form-body.js'
 import { parseXml } from './xml.js'
 
 /** How large a body may be. */
@@ -16,8 +17,10 @@ export interface BodyLimits {
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
 export type BodyReader = (ctx: Context) => Promise<void>
 
-const formTypes = ['urlencoded', 'multipart']
-const encodings = ['identity', 'gzip', 'deflate', 'br']
+const formTypes = ['urlencoded', 'multipart/form-data']
+const jsonTypes = ['json', 'application/*+json']
+const xmlTypes = ['xml', 'text/xml', 'application/*+xml']
+const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
 /**
  * Makes the reader of forms, multipart forms, JSON and XML. A request without a body has an empty one.
@@ -26,35 +29,15 @@ const encodings = ['identity', 'gzip', 'deflate', 'br']
  * BadRequest (400) for what is malformed.
  */
 export function bodyReader(limits: BodyLimits): BodyReader {
-  const parse = koaBody({
-    jsonLimit: limits.body,
-    formLimit: limits.body,
-    text: false,
-    multipart: true,
-    patchNode: false,
-    parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
-    queryString: { depth: 5, arrayLimit: 100, parameterLimit: 1000, allowDots: false, duplicates: 'last' } as object,
-    formidable: {
-      maxFieldsSize: limits.body,
-      maxFields: 1000,
-      maxFileSize: limits.files,
-      maxTotalFileSize: limits.files,
-      allowEmptyFiles: true,
-      minFileSize: 0,
-      onPart: (part, handle) => {
-        // formidable keeps fields in a plain object, which already has members of these names.
-        if (part.name === null || !(part.name in Object.prototype)) handle(part)
-      },
-    },
-  })
+  const readForm = formReader(limits)
 
   return async function readBody(ctx) {
-    setBody(ctx, {})
+    Object.assign(ctx.request, { body: {} })
     if (!hasBody(ctx)) return
     refuseUnknown(ctx)
     try {
-      if (isXml(ctx)) setBody(ctx, parseXml(await coBody.text(ctx, { limit: String(limits.body) })))
-      else await parse(ctx, async () => {})
+      if (hasForm(ctx)) await readForm(ctx)
+      else Object.assign(ctx.request, { body: await readDocument(ctx, String(limits.body)) })
     } catch (error) {
       throw explain(error, limits)
     }
@@ -63,13 +46,7 @@ export function bodyReader(limits: BodyLimits): BodyReader {
 
 /** Whether a request has a form as its body: only such a one may carry `_method`. */
 export function hasForm(ctx: Context): boolean {
-  return hasBody(ctx) && typeof ctx.is(formTypes) === 'string'
-}
-
-/** Deletes the uploaded files of a request that nobody moved elsewhere. */
-export async function removeUploads(ctx: Context): Promise<void> {
-  const uploads = Object.values(ctx.request.files ?? {}).flat()
-  await Promise.all(uploads.map(({ filepath }) => rm(filepath, { force: true })))
+  return hasBody(ctx) && isOneOf(ctx, formTypes)
 }
 
 function hasBody(ctx: Context): boolean {
@@ -77,31 +54,42 @@ function hasBody(ctx: Context): boolean {
 }
 
 function refuseUnknown(ctx: Context): void {
-  const encoding = ctx.get('Content-Encoding').toLowerCase() || 'identity'
-  if (!encodings.includes(encoding)) throw new UnsupportedMediaType(`the encoding "${encoding}"`)
-  const type = ctx.request.type
+  const { type, charset } = ctx.request
+  const encoding = encodingOf(ctx)
+  if (!encoding) throw new UnsupportedMediaType(`the encoding "${ctx.get('Content-Encoding')}"`)
   if (type === '') throw new UnsupportedMediaType('a body without a content type')
-  const isKnown = isXml(ctx) || typeof ctx.is([...formTypes, 'json', 'application/*+json']) === 'string'
-  if (!isKnown) throw new UnsupportedMediaType(`the content type "${type}"`)
-  const isCompressedUpload = encoding !== 'identity' && typeof ctx.is('multipart') === 'string'
-  if (isCompressedUpload) throw new UnsupportedMediaType('a compressed multipart body')
+  if (!isOneOf(ctx, [...formTypes, ...jsonTypes, ...xmlTypes])) throw new UnsupportedMediaType(`the content type "${type}"`)
+  if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`the charset "${charset}"`)
+  if (encoding !== 'identity' && isMultipart(ctx)) throw new UnsupportedMediaType('a compressed multipart body')
 }
 
-function isXml(ctx: Context): boolean {
-  return typeof ctx.is(['xml', 'text/xml', 'application/*+xml']) === 'string'
+async function readDocument(ctx: Context, limit: string): Promise<unknown> {
+  // co-body reads the stream and its headers; its types ask for the whole request.
+  const stream = decompressed(ctx) as typeof ctx.req
+  if (isOneOf(ctx, xmlTypes)) return parseXml(await coBody.text(stream, { limit }))
+  const json: unknown = await coBody.json(stream, { limit })
+  if (isTooDeep(json)) throw new BadRequest('the body is nested too deep')
+  return json
 }
 
-function setBody(ctx: Context, body: Record<string, unknown>): void {
-  Object.assign(ctx.request, { body })
+function isOneOf(ctx: Context, types: string[]): boolean {
+  return typeof ctx.is(types) === 'string'
 }
+
+/** formidable's codes for what is too much: fields, files, and bytes of files. */
+const tooManyParts = [1007, 1015]
+const tooLargeFiles = [1009, 1016]
 
 /** What the parsers throw, as the errors that the client is told. */
-function explain(error: unknown, { body }: BodyLimits): unknown {
+function explain(error: unknown, { body, files }: BodyLimits): unknown {
   if (error instanceof HttpError) return error
-  const code = memberOf(error, 'status') ?? memberOf(error, 'httpCode')
-  if (code === 413) return new ContentTooLarge(body)
-  if (code === 415) return new UnsupportedMediaType('the encoding of the body')
-  const isClients = (typeof code === 'number' && code < 500) || isInflateError(error)
+  const status = memberOf(error, 'status') ?? memberOf(error, 'httpCode')
+  const code = memberOf(error, 'code')
+  if (tooManyParts.some((it) => it === code)) return new HttpError(413, 'the form has too many fields or files')
+  if (status === 413) return new ContentTooLarge(tooLargeFiles.some((it) => it === code) ? files : body)
+  // 501 is formidable's answer to a Content-Transfer-Encoding that it does not know.
+  if (status === 415 || status === 501) return new UnsupportedMediaType('the encoding of the body')
+  const isClients = (typeof status === 'number' && status < 500) || isInflateError(code)
   return isClients ? new BadRequest('the body is malformed', { cause: error }) : error
 }
 
@@ -110,7 +98,6 @@ function memberOf(error: unknown, name: string): unknown {
 }
 
 /** zlib tells broken data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */
-function isInflateError(error: unknown): boolean {
-  const code = memberOf(error, 'code')
+function isInflateError(code: unknown): boolean {
   return typeof code === 'string' && /^(Z_|ERR__ERROR|ERR_ZLIB|ERR_PADDING|ERR_BROTLI)/.test(code)
 }

@@ -1,4 +1,5 @@
 import type { Attribute } from '../data/attributes.js'
+import { isTooDeep } from './depth.js'
 
 /** What a value could not be read as: the rule `type.<kind>` of its field. */
 export const unreadable = Symbol('unreadable')
@@ -62,7 +63,7 @@ function readFloat(value: unknown): unknown {
 function readDecimal(value: unknown, { precision, scale = 0 }: Attribute): unknown {
   const written = typeof value === 'number' ? String(value) : text(value)
   const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(written)
-  if (!match || written.length > 100) return unreadable
+  if (!match) return unreadable
   const [, sign = '', whole = '', fraction] = match
   if (precision !== undefined && whole.replace(/^0$/, '').length > precision - scale) return unreadable
   return `${sign === '-' ? '-' : ''}${whole}${fraction === undefined ? '' : `.${fraction}`}`
@@ -90,7 +91,8 @@ function readJson(value: unknown, { nullable }: Attribute): unknown {
   if (typeof value !== 'string') return value
   if (value.trim() === '') return nullable ? null : unreadable
   try {
-    return JSON.parse(value)
+    const json: unknown = JSON.parse(value)
+    return isTooDeep(json) ? unreadable : json
   } catch {
     return unreadable
   }
@@ -107,7 +109,7 @@ function isUuid(value: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)
 }
 
-/** Text without the white space around it; nothing for what is no text. */
+/** Short text without the white space around it; nothing for what is no such text, and would only keep the readers busy. */
 function text(value: unknown): string {
-  return typeof value === 'string' ? value.trim() : ''
+  return typeof value === 'string' && value.length <= 100 ? value.trim() : ''
 }

@@ -1,12 +1,14 @@
 import { resolve } from 'node:path'
 import send from 'send'
 import type { Context } from '../context.js'
+import { HttpError } from '../errors.js'
 import type { StaticMount } from '../routing/shadowed.js'
 
 /**
  * Answers a GET or HEAD request with a file of the folder.
  *
  * @returns whether there is such a file; hidden ones and those outside of the folder count as absent
+ * @throws HttpError (412, 416) when the file is not under the conditions, or not in the range, that the client asks for
  */
 export async function sendFile(ctx: Context, mount: Pick<StaticMount, 'prefix' | 'folder'>): Promise<boolean> {
   const path = mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)
@@ -16,28 +18,34 @@ export async function sendFile(ctx: Context, mount: Pick<StaticMount, 'prefix' |
       // From here on `send` writes the answer itself: with ranges, ETag and 304.
       Object.assign(ctx, { respond: false })
       ctx.res.statusCode = 200
-      answer(true)
+      ctx.res.once('close', () => answer(true))
     })
     stream.on('directory', () => answer(false))
-    stream.on('error', (error: Error & { status?: number; headers?: Record<string, string> }) => {
-      const status = error.status ?? 500
-      if (isPreconditionFailure(status)) endWith(ctx, status, error.headers)
-      else if (status < 500) answer(false)
-      else reject(error)
+    stream.on('error', (error: SendError) => {
+      if (ctx.res.headersSent) ctx.res.destroy()
+      else if (isAbsence(error)) answer(false)
+      else {
+        Object.assign(ctx, { respond: true })
+        reject(isPreconditionFailure(error) ? new HttpError(error.status, error.message, { ...error.headers }) : error)
+      }
     })
     stream.pipe(ctx.res)
   })
 }
 
+interface SendError extends Error {
+  status: number
+  headers?: Record<string, string>
+}
+
 /** A file that is there, but not under the conditions or in the range that the client asks for. */
-function isPreconditionFailure(status: number): boolean {
+function isPreconditionFailure({ status }: SendError): boolean {
   return status === 412 || status === 416
 }
 
-function endWith({ res }: Context, status: number, headers: Record<string, string> = {}): void {
-  res.statusCode = status
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
-  res.end()
+/** A path that names no file, or none that may be seen. */
+function isAbsence(error: SendError): boolean {
+  return error.status < 500 && !isPreconditionFailure(error)
 }
 
 /** Whether a path lies beneath a mount. */

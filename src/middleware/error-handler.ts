@@ -16,6 +16,6 @@ export function errorHandler(pages: ErrorPages): Middleware {
       answerError(ctx, explained, pages)
     }
     // What is left of a body that was refused is read and forgotten, or the client would never see the answer.
-    if (!ctx.req.complete) ctx.req.resume()
+    if (!ctx.req.complete) ctx.req.unpipe().resume()
   }
 }

@@ -56,7 +56,9 @@ export function transaction(database: Database, options: TransactionOptions = {}
 
 /** The answer is an error already: that the rollback fails, too, is a matter of the log. */
 async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
-  await lazy.rollback().catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
+  await lazy
+    .rollback()
+    .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
 }
 
 /** What is committed stays committed, whatever happens to the work after it. */

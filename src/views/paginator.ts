@@ -45,7 +45,7 @@ function pageLink(context: ViewContext, number: number | 'gap', page: number): H
 }
 
 function step(context: ViewContext, number: number | undefined, rel: 'prev' | 'next', text: string): Html {
-  if (number === undefined) return html`<span class="${rel}" aria-disabled="true">${text}</span>`
+  if (number === undefined) return html`<span class="${rel}">${text}</span>`
   return html`<a${attributes({ href: hrefOf(context, number), class: rel, rel })}>${text}</a>`
 }
 

@@ -1,0 +1,164 @@
+import { expect } from 'chai'
+import { openBlog } from '../support/blog.js'
+import type { Site } from '../support/site.js'
+
+const accept = 'application/json'
+const unknownId = '00000000-0000-7000-8000-000000000000'
+
+describe('The JSON of a resource', () => {
+  let blog: Awaited<ReturnType<typeof openBlog>>
+  let site: Site
+
+  beforeEach(async () => {
+    blog = await openBlog()
+    site = blog.site
+  })
+
+  afterEach(() => site.close())
+
+  it('POST /posts answers 201 with the record and its Location', async () => {
+    const answer = await site.post('/posts', { accept, json: { title: 'Hello' } })
+    expect(answer.status).to.equal(201)
+    expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8')
+    expect(answer.headers.get('vary')).to.equal('Accept')
+    const post = answer.json
+    expect(Object.keys(post)).to.have.members(['id', 'created_at', 'updated_at', 'title', 'description'])
+    expect(post).to.include({ title: 'Hello', description: null })
+    expect(post.id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(new Date(post.created_at).toISOString()).to.equal(post.created_at)
+    expect(answer.headers.get('location')).to.equal(`/posts/${post.id}`)
+    expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(post)
+  })
+
+  it('GET /posts answers 200 with a plain array, newest first', async () => {
+    for (const title of ['first', 'second', 'third']) await site.post('/posts', { json: { title } })
+    const answer = await site.get('/posts', { accept })
+    expect(answer.status).to.equal(200)
+    expect(answer.json.map((post: { title: string }) => post.title)).to.deep.equal(['third', 'second', 'first'])
+  })
+
+  it('PUT /posts/{post_id} answers 200 with the changed record, and keeps what is absent', async () => {
+    const { json: post } = await site.post('/posts', { accept, json: { title: 'Old', description: 'kept' } })
+    const answer = await site.put(`/posts/${post.id}`, { accept, json: { title: 'New' } })
+    expect(answer.status).to.equal(200)
+    expect(answer.json).to.include({ id: post.id, title: 'New', description: 'kept', created_at: post.created_at })
+    expect(answer.json.updated_at >= post.updated_at).to.equal(true)
+    expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(answer.json)
+  })
+
+  it('PATCH /posts/{post_id} does what PUT does', async () => {
+    const { json: post } = await site.post('/posts', { accept, json: { title: 'Old', description: 'kept' } })
+    const answer = await site.request('PATCH', `/posts/${post.id}`, { accept, json: { title: 'New' } })
+    expect(answer.status).to.equal(200)
+    expect(answer.json).to.include({ title: 'New', description: 'kept' })
+  })
+
+  it('DELETE /posts/{post_id} answers 200 with the deleted record, its id included', async () => {
+    const { json: post } = await site.post('/posts', { accept, json: { title: 'Doomed' } })
+    const answer = await site.delete(`/posts/${post.id}`, { accept })
+    expect(answer.status).to.equal(200)
+    expect(answer.json).to.deep.equal(post)
+    expect((await site.get(`/posts/${post.id}`, { accept })).status).to.equal(404)
+  })
+
+  it('answers 422 with the messages by field, as problem details, to create and update', async () => {
+    const { json: post } = await site.post('/posts', { accept, json: { title: 'Valid' } })
+    for (const answer of [
+      await site.post('/posts', { accept, json: {} }),
+      await site.post('/posts', { accept, json: { title: null } }),
+      await site.put(`/posts/${post.id}`, { accept, json: { title: ' \t' } }),
+    ]) {
+      expect(answer.status).to.equal(422)
+      expect(answer.headers.get('content-type')).to.contain('application/problem+json')
+      expect(answer.json).to.deep.equal({
+        status: 422,
+        title: 'Unprocessable Entity',
+        detail: 'the record is not valid',
+        request_id: answer.headers.get('x-request-id'),
+        errors: { title: ['Title can not be blank.'] },
+      })
+    }
+  })
+
+  it('answers 422 to a value that is no text, on that field', async () => {
+    for (const title of [1, true, ['a'], { a: 1 }]) {
+      const answer = await site.post('/posts', { accept, json: { title } })
+      expect(answer.status, JSON.stringify(title)).to.equal(422)
+      expect(Object.keys(answer.json.errors)).to.deep.equal(['title'])
+    }
+  })
+
+  it('answers 404 to show, update and destroy of a record that is not there', async () => {
+    for (const id of [unknownId, 'no-uuid', '1', 'new%00', `${unknownId}0`]) {
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        const body = method === 'PUT' ? { json: { title: '' } } : {}
+        const answer = await site.request(method, `/posts/${id}`, { accept, ...body })
+        expect(answer.status, `${method} ${id}`).to.equal(404)
+        expect(answer.json).to.include({ status: 404, title: 'Not Found', detail: 'Post not found' })
+      }
+    }
+  })
+
+  it('is the format of the answer when the body is JSON and no other is asked for', async () => {
+    const answer = await site.post('/posts', { accept: '*/*', json: { title: 'Hello' } })
+    expect(answer.status).to.equal(201)
+    expect(answer.headers.get('content-type')).to.contain('application/json')
+  })
+
+  it('is not offered by new and edit: 406', async () => {
+    expect((await site.get('/posts/new', { accept })).status).to.equal(406)
+  })
+
+  it('leaves nothing behind when nothing acceptable can be answered: 406', async () => {
+    const answer = await site.post('/posts', { accept: 'image/png', json: { title: 'Not kept' } })
+    expect(answer.status).to.equal(406)
+    expect(answer.headers.get('content-type')).to.contain('text/html')
+    expect(answer.headers.get('location')).to.equal(null)
+    expect(await blog.database.query('SELECT * FROM posts')).to.have.length(0)
+  })
+
+  describe('pages', () => {
+    beforeEach(async () => {
+      for (let number = 1; number <= 25; number++) await site.post('/posts', { json: { title: `n${number}` } })
+    })
+
+    async function titles(query: string): Promise<string[]> {
+      return (await site.get(`/posts${query}`, { accept })).json.map((post: { title: string }) => post.title)
+    }
+
+    it('have 20 records unless asked otherwise', async () => {
+      expect(await titles('')).to.have.length(20)
+      expect(await titles('?page=2')).to.deep.equal(['n5', 'n4', 'n3', 'n2', 'n1'])
+    })
+
+    it('have as many records as per_page says, at most 100', async () => {
+      expect(await titles('?per_page=2&page=3')).to.deep.equal(['n21', 'n20'])
+      expect(await titles('?per_page=1000000000')).to.have.length(25)
+    })
+
+    it('are told apart in the headers, in every format', async () => {
+      for (const format of ['text/html', 'application/json', 'application/xml']) {
+        const { headers } = await site.get('/posts?per_page=10&page=2', { accept: format })
+        expect(headers.get('x-total-count')).to.equal('25')
+        expect(headers.get('link')).to.equal(
+          '</posts?per_page=10&page=1>; rel="first", </posts?per_page=10&page=1>; rel="prev", ' +
+            '</posts?per_page=10&page=3>; rel="next", </posts?per_page=10&page=3>; rel="last"',
+        )
+      }
+    })
+
+    it('begin with the first when the page can not be read', async () => {
+      for (const page of ['-1', '0', '1.5', '2abc', '%202', '', 'x', '1e1']) {
+        expect((await titles(`?page=${page}`))[0], page).to.equal('n25')
+      }
+    })
+
+    it('are empty beyond the last one', async () => {
+      for (const page of ['3', '99999999999999999999']) expect(await titles(`?page=${page}`)).to.deep.equal([])
+    })
+
+    it('follow the last one of a repeated parameter', async () => {
+      expect(await titles('?page=1&page=2')).to.have.length(5)
+    })
+  })
+})

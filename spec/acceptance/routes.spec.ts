@@ -1,0 +1,130 @@
+import { expect } from 'chai'
+import type { Site } from '../support/site.js'
+import { openBlog } from '../support/blog.js'
+import { App, BaseResource, Resource, type Context, type Route } from '../../src/index.js'
+
+function rows(routes: readonly Route[]): string[] {
+  return routes.map((route) => `${route.method} ${route.path} ${route.name} ${route.handlerName}`)
+}
+
+describe('The routes of a resource (contract, section 4)', () => {
+  let blog: Awaited<ReturnType<typeof openBlog>>
+  let site: Site
+
+  before(async () => {
+    blog = await openBlog()
+    site = blog.site
+  })
+
+  after(() => site.close())
+
+  it('are the seven of the contract, in mount order, and the nested seven', () => {
+    const { routes } = blog.app
+    expect(rows(routes)).to.deep.equal([
+      'GET / rootPath home',
+      'GET /posts postsPath PostsResource.list',
+      'POST /posts postsPath PostsResource.create',
+      'GET /posts/new newPostsPath PostsResource.new',
+      'GET /posts/{post_id} postPath PostsResource.show',
+      'PUT /posts/{post_id} postPath PostsResource.update',
+      'DELETE /posts/{post_id} postPath PostsResource.destroy',
+      'GET /posts/{post_id}/edit editPostPath PostsResource.edit',
+      'GET /posts/{post_id}/comments postCommentsPath CommentsResource.list',
+      'POST /posts/{post_id}/comments postCommentsPath CommentsResource.create',
+      'GET /posts/{post_id}/comments/new newPostCommentsPath CommentsResource.new',
+      'GET /posts/{post_id}/comments/{comment_id} postCommentPath CommentsResource.show',
+      'PUT /posts/{post_id}/comments/{comment_id} postCommentPath CommentsResource.update',
+      'DELETE /posts/{post_id}/comments/{comment_id} postCommentPath CommentsResource.destroy',
+      'GET /posts/{post_id}/comments/{comment_id}/edit editPostCommentPath CommentsResource.edit',
+    ])
+  })
+
+  it('serves a path with and without a slash at its end', async () => {
+    expect((await site.get('/posts')).status).to.equal(200)
+    expect((await site.get('/posts/')).status).to.equal(200)
+  })
+
+  it('answers 404 to an unknown path, with any method', async () => {
+    expect((await site.get('/nope')).status).to.equal(404)
+    expect((await site.post('/nope', { form: { a: '1' } })).status).to.equal(404)
+    expect((await site.post('/nope', { body: 'x', headers: { 'content-type': 'text/plain' } })).status).to.equal(404)
+  })
+
+  it('answers 405 with Allow to a known path with another method, before it looks at the body', async () => {
+    const answer = await site.request('PATCH', '/posts', { body: 'x', headers: { 'content-type': 'text/plain' } })
+    expect(answer.status).to.equal(405)
+    expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
+  })
+
+  it('takes DELETE /posts/new for the item "new", which is not there', async () => {
+    expect((await site.delete('/posts/new')).status).to.equal(404)
+  })
+
+  it('answers OPTIONS with 204 and the methods', async () => {
+    const answer = await site.request('OPTIONS', '/posts/1')
+    expect(answer.status).to.equal(204)
+    expect(answer.headers.get('allow')).to.equal('GET, HEAD, PUT, PATCH, DELETE, OPTIONS')
+  })
+
+  it('answers HEAD as GET, without the body', async () => {
+    const [head, get] = [await site.request('HEAD', '/posts'), await site.get('/posts')]
+    expect(head.status).to.equal(200)
+    expect(head.text).to.equal('')
+    expect(head.headers.get('content-length')).to.equal(get.headers.get('content-length'))
+  })
+
+  it('is told apart by upper and lower case', async () => {
+    expect((await site.get('/Posts')).status).to.equal(404)
+  })
+
+  it('reads a path that is percent-encoded without need', async () => {
+    expect((await site.get('/%70osts')).status).to.equal(200)
+  })
+})
+
+describe('A resource that does not override every handler', () => {
+  @Resource('/notes')
+  class NotesResource extends BaseResource {
+    override show(ctx: Context) {
+      ctx.body = `note ${ctx.params['note_id']}`
+    }
+  }
+
+  let site: Site
+  const app = new App()
+  app.resource(NotesResource)
+
+  before(async () => {
+    const { Site } = await import('../support/site.js')
+    site = await Site.open(app)
+  })
+
+  after(() => site.close())
+
+  it('has routes for the five required ones alone', () => {
+    expect(rows(app.routes)).to.deep.equal([
+      'GET /notes notesPath NotesResource.list',
+      'POST /notes notesPath NotesResource.create',
+      'GET /notes/{note_id} notePath NotesResource.show',
+      'PUT /notes/{note_id} notePath NotesResource.update',
+      'DELETE /notes/{note_id} notePath NotesResource.destroy',
+    ])
+  })
+
+  it('answers 404 "resource not implemented" where the default is called', async () => {
+    for (const [method, path] of [
+      ['GET', '/notes'],
+      ['POST', '/notes'],
+      ['PUT', '/notes/1'],
+      ['DELETE', '/notes/1'],
+    ] as const) {
+      const answer = await site.request(method, path, { accept: 'application/json' })
+      expect(answer.status, `${method} ${path}`).to.equal(404)
+      expect(answer.json.detail).to.equal('resource not implemented')
+    }
+  })
+
+  it('takes /notes/new for an item, because there is no form', async () => {
+    expect((await site.get('/notes/new')).text).to.equal('note new')
+  })
+})

@@ -1,0 +1,173 @@
+import { expect } from 'chai'
+import { Column, Entity } from 'typeorm'
+import type { EntityManager } from 'typeorm'
+import { Database } from '../../src/data/database.js'
+import { Model } from '../../src/data/model.js'
+import { destroyRecord, findRecord, saveRecord } from '../../src/data/records.js'
+import { RecordNotFound, ValidationErrors } from '../../src/errors.js'
+import { Comment, newPost, openBlog, Post } from '../support/blog-data.js'
+import { failure } from '../support/failure.js'
+
+@Entity('counters')
+class Counter extends Model {
+  @Column('int')
+  value!: number
+
+  override async validateCreate(errors: ValidationErrors, tx: EntityManager): Promise<void> {
+    if ((await tx.count(Counter)) > 0) errors.add('value', 'single', 'There is one already.')
+  }
+
+  override validateUpdate(errors: ValidationErrors): void {
+    if (this.value < 0) errors.add('value', 'positive', 'Value can not be negative.')
+  }
+}
+
+const german = (id: string) => (id === 'validation.unique' ? 'Gibt es schon.' : undefined)
+
+const NOBODY = '01a1f9dd-cc70-77ba-8126-083f65750f7f'
+
+describe('records', () => {
+  let database: Database
+  let tx: EntityManager
+
+  beforeEach(async () => {
+    database = await openBlog('sqlite::memory:')
+    tx = database.manager
+  })
+  afterEach(() => database.close())
+
+  describe('findRecord(tx, model, idOrWhere)', () => {
+    it('finds by id, in whichever case it is written', async () => {
+      const post = await tx.save(newPost('one'))
+      expect((await findRecord(tx, Post, post.id)).title).to.equal('one')
+      expect((await findRecord(tx, Post, post.id.toUpperCase())).title).to.equal('one')
+    })
+
+    it('finds by several columns', async () => {
+      const post = await tx.save(newPost('one'))
+      const comment = await tx.save(Object.assign(new Comment(), { body: 'x', post_id: post.id }))
+      const { id } = comment
+      expect((await findRecord(tx, Comment, { id, post_id: post.id })).id).to.equal(id)
+      expect((await findRecord(tx, Comment, { id, post: { id: post.id } })).id).to.equal(id)
+      expect(await failure(findRecord(tx, Comment, { id, post_id: NOBODY }))).to.be.instanceOf(RecordNotFound)
+    })
+
+    it('throws RecordNotFound for what no record can have', async () => {
+      await tx.save(newPost('one'))
+      const impossible = [undefined, '', 'new', '1', NOBODY, `${NOBODY}\0`, `${NOBODY} `, '\0', '💥']
+      for (const id of impossible) {
+        const error = await failure(findRecord(tx, Post, id))
+        expect(error, String(id)).to.be.instanceOf(RecordNotFound)
+        expect(String(error)).to.contain('Post not found')
+      }
+      const wheres = [{ title: undefined }, { title: 'o\0ne' }, { id: undefined, title: 'one' }]
+      for (const where of wheres) {
+        // Handlers pass on what comes from a request: the compiler does not see all of it.
+        const error = await failure(findRecord(tx, Post, where as { title: string }))
+        expect(error).to.be.instanceOf(RecordNotFound)
+      }
+    })
+  })
+
+  describe('saveRecord(tx, record)', () => {
+    it('inserts a new record, and updates one that it has found', async () => {
+      const post = newPost('one')
+      expect(await saveRecord(tx, post)).to.equal(undefined)
+      const found = await findRecord(tx, Post, post.id)
+      found.title = 'two'
+      expect(await saveRecord(tx, found)).to.equal(undefined)
+      expect((await tx.find(Post)).map(({ title }) => title)).to.deep.equal(['two'])
+    })
+
+    it('returns what is wrong, and saves nothing', async () => {
+      const errors = await saveRecord(tx, newPost(' '))
+      expect(errors?.status).to.equal(422)
+      expect(errors?.messages).to.deep.equal({ title: ['Title can not be blank.'] })
+      expect(await tx.count(Post)).to.equal(0)
+    })
+
+    it('returns what the database says, and leaves a refused record as new as it was', async () => {
+      await saveRecord(tx, newPost('taken'))
+      const post = newPost('taken')
+      const errors = await saveRecord(tx, post)
+      expect(errors?.status).to.equal(409)
+      expect(errors?.messages).to.deep.equal({ title: ['Title has already been taken.'] })
+      expect(post.id).to.equal(undefined)
+      post.title = 'free'
+      expect(await saveRecord(tx, post)).to.equal(undefined)
+    })
+
+    it('names the reference that does not exist', async () => {
+      const errors = await saveRecord(tx, Object.assign(new Comment(), { body: 'x', post_id: NOBODY }))
+      expect(errors?.status).to.equal(422)
+      expect(errors?.messages).to.deep.equal({ post_id: ['Post does not exist.'] })
+    })
+
+    it('names the column that may not be null', async () => {
+      const errors = await saveRecord(tx, new Comment())
+      expect(errors?.status).to.equal(422)
+      expect(errors?.messages).to.deep.equal({ body: ['Body can not be blank.'] })
+    })
+
+    it('translates what the database says', async () => {
+      await saveRecord(tx, newPost('taken'))
+      expect((await saveRecord(tx, newPost('taken'), german))?.on('title')).to.deep.equal(['Gibt es schon.'])
+    })
+
+    it('asks the hook of a new record, or that of a changed one', async () => {
+      const counters = new Database(
+        { test: { url: 'sqlite::memory:', logging: false }, models: [Counter] },
+        'test',
+      )
+      await counters.open()
+      await counters.query(
+        'CREATE TABLE counters (id text, value int, created_at datetime, updated_at datetime)',
+      )
+      const counter = Object.assign(new Counter(), { value: -1 })
+      expect(await saveRecord(counters.manager, counter)).to.equal(undefined)
+      expect((await saveRecord(counters.manager, counter))?.messages).to.deep.equal({
+        value: ['Value can not be negative.'],
+      })
+      const second = Object.assign(new Counter(), { value: 1 })
+      expect((await saveRecord(counters.manager, second))?.messages).to.deep.equal({
+        value: ['There is one already.'],
+      })
+      await counters.close()
+    })
+
+    it('works where a model has left its hooks away', async () => {
+      const post = Object.assign(newPost('one'), { validateCreate: undefined })
+      // A JavaScript model may lack what the type promises.
+      expect(await saveRecord(tx, post as unknown as Post)).to.equal(undefined)
+    })
+
+    it('throws what is no fault of the record', async () => {
+      await database.query('DROP TABLE comments')
+      const comment = Object.assign(new Comment(), { body: 'x', post_id: NOBODY })
+      expect(String(await failure(saveRecord(tx, comment)))).to.contain('no such table')
+    })
+  })
+
+  describe('destroyRecord(tx, record)', () => {
+    it('deletes a record, which keeps its id', async () => {
+      const post = await tx.save(newPost('one'))
+      const { id } = post
+      await destroyRecord(tx, post)
+      expect(post.id).to.equal(id)
+      expect(await tx.count(Post)).to.equal(0)
+    })
+
+    it('throws 409 with a clear sentence when other records refer to it', async () => {
+      const post = await tx.save(newPost('one'))
+      await saveRecord(tx, Object.assign(new Comment(), { body: 'x', post_id: post.id }))
+      const error = await failure(destroyRecord(tx, post))
+      expect(error).to.be.instanceOf(ValidationErrors)
+      expect((error as ValidationErrors).status).to.equal(409)
+      expect((error as ValidationErrors).messages).to.deep.equal({
+        base: ['Post is still referred to by other records.'],
+      })
+      expect(post.id).to.be.a('string')
+      expect(await tx.count(Post)).to.equal(1)
+    })
+  })
+})

@@ -1,0 +1,403 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import Koa from 'koa'
+import type { EntityManager } from 'typeorm'
+import type { Context } from '../../src/context.js'
+import type { Database } from '../../src/data/database.js'
+import { saveRecord } from '../../src/data/records.js'
+import { HttpError, ServiceUnavailable, ValidationErrors } from '../../src/errors.js'
+import { transaction } from '../../src/middleware/transaction.js'
+import { blogDatabase, Comment, inFolder, newPost, openBlog, Post } from '../support/blog-data.js'
+import { failure } from '../support/failure.js'
+
+describe('transaction(database)', () => {
+  it('commits when the handler ends with a status below 400', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost('one'))
+        ctx.status = 303
+      })
+      expect(await request('POST')).to.equal(303)
+      expect(await database.manager.count(Post)).to.equal(1)
+    }))
+
+  it('rolls back when the handler ends with a status of 400 or above, or with none', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      for (const status of [400, 422, 500, undefined]) {
+        handle(async (ctx) => {
+          await ctx.tx.save(newPost('one'))
+          if (status) ctx.status = status
+        })
+        expect(await request('POST')).to.equal(status ?? 404)
+      }
+      expect(await database.manager.count(Post)).to.equal(0)
+    }))
+
+  it('rolls back when the handler throws', () =>
+    withApp({}, async ({ handle, request, database, errors }) => {
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost('one'))
+        throw new HttpError(402, 'pay first')
+      })
+      expect(await request('POST')).to.equal(402)
+      expect(String(errors[0])).to.contain('pay first')
+      expect(await database.manager.count(Post)).to.equal(0)
+    }))
+
+  it('begins with the first query: a request that asks nothing touches no connection', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle((ctx) => void (ctx.status = 204))
+      await database.close()
+      expect(await request('POST')).to.equal(204)
+    }))
+
+  it('is one transaction, whatever is called in it', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost('one'))
+        await ctx.tx.getRepository(Post).save([newPost('two'), newPost('three')])
+        await ctx.tx.createQueryBuilder().insert().into(Post).values({ title: 'four' }).execute()
+        await ctx.tx.query('SELECT 1')
+        expect(await ctx.tx.count(Post)).to.equal(4)
+        expect(await database.manager.count(Post)).to.equal(0)
+        ctx.status = 500
+      })
+      await request('POST')
+      expect(await database.manager.count(Post)).to.equal(0)
+    }))
+
+  it('makes a savepoint of a transaction within it', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await failure(
+          ctx.tx.transaction(async (inner) => {
+            await inner.save(newPost('inner'))
+            throw new Error('the inner one fails')
+          }),
+        )
+        await ctx.tx.transaction((inner) => inner.save(newPost('outer')))
+        ctx.status = 200
+      })
+      expect(await request('POST')).to.equal(200)
+      expect(await titles(database)).to.deep.equal(['outer'])
+    }))
+
+  it('goes on after a record that the database has refused', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      await database.manager.save(newPost('taken'))
+      handle(async (ctx) => {
+        const errors = await saveRecord(ctx.tx, newPost('taken'))
+        expect(errors?.status).to.equal(409)
+        await saveRecord(ctx.tx, newPost('free'))
+        ctx.status = 200
+      })
+      expect(await request('POST')).to.equal(200)
+      expect(await titles(database)).to.have.members(['taken', 'free'])
+    }))
+
+  it('keeps what is saved at once with records that the database refuses', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        const names = ['a', 'b', 'a', 'c', 'b', 'd', 'a']
+        const results = await Promise.all(names.map((name) => saveRecord(ctx.tx, newPost(name))))
+        expect(results.map((errors) => errors?.status ?? 200)).to.deep.equal([
+          200, 200, 409, 200, 409, 200, 409,
+        ])
+        ctx.status = 200
+      })
+      expect(await request('POST')).to.equal(200)
+      expect(await titles(database)).to.have.members(['a', 'b', 'c', 'd'])
+    }))
+
+  it('commits before the answer leaves', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost('one'))
+        ctx.body = 'saved'
+      })
+      await request('POST')
+      expect(await database.manager.count(Post)).to.equal(1)
+    }))
+
+  it('is an error when the commit fails', () =>
+    withApp({}, async ({ handle, request, database, errors }) => {
+      await database.query('CREATE TABLE parents (id INTEGER PRIMARY KEY)')
+      await database.query(
+        'CREATE TABLE children (parent_id INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)',
+      )
+      handle(async (ctx) => {
+        await ctx.tx.query('INSERT INTO children VALUES (1)')
+        ctx.body = 'saved'
+      })
+      expect(await request('POST')).to.equal(422)
+      expect(errors[0]).to.be.instanceOf(ValidationErrors)
+      expect(await database.query('SELECT * FROM children')).to.deep.equal([])
+      handle((ctx) => ok(ctx, ctx.tx.save(newPost('afterwards'))))
+      expect(await request('POST')).to.equal(200)
+    }))
+
+  it('explains what the database throws', () =>
+    withApp({}, async ({ handle, request, database, errors }) => {
+      await database.manager.save(newPost('taken'))
+      handle((ctx) => ok(ctx, ctx.tx.save(newPost('taken'))))
+      expect(await request('POST')).to.equal(409)
+      expect((errors[0] as ValidationErrors).messages).to.deep.equal({
+        title: ['Title has already been taken.'],
+      })
+    }))
+
+  it('lets GET and HEAD wait for no writer', () =>
+    withApp({ patience: 100 }, async ({ handle, request, database }) => {
+      handle((ctx) => ok(ctx, ctx.tx.count(Post)))
+      await database.transaction(async (tx) => {
+        await tx.save(newPost('not committed'))
+        expect(await request('GET')).to.equal(200)
+        expect(await request('HEAD')).to.equal(200)
+        expect(await request('POST')).to.equal(503)
+      })
+      expect(await request('POST')).to.equal(200)
+    }))
+
+  it('lets GET write, too', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle((ctx) => ok(ctx, ctx.tx.save(newPost('seen'))))
+      expect(await request('GET')).to.equal(200)
+      expect(await titles(database)).to.deep.equal(['seen'])
+    }))
+
+  it('serves 200 requests that write at once, half of which fail, and loses none', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost(ctx.path))
+        await delay(2)
+        ctx.status = Number(ctx.path.slice(1)) % 2 === 0 ? 201 : 500
+      })
+      const statuses = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => request(index % 3 === 0 ? 'GET' : 'POST', `/${index}`)),
+      )
+      const answered = statuses.flatMap((status, index) => (status === 201 ? [`/${index}`] : []))
+      expect(await titles(database)).to.have.members(answered)
+      // A GET that writes may have read what has changed meanwhile; whoever says that he writes never fails for it.
+      const posts = statuses.filter((_, index) => index % 3 !== 0 && index % 2 === 0)
+      expect(new Set(posts)).to.deep.equal(new Set([201]))
+    }))
+
+  it('refuses its manager after the request, instead of writing outside of any transaction', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      let kept: EntityManager | undefined
+      let late: Promise<unknown> | undefined
+      handle((ctx) => {
+        kept = ctx.tx
+        late = failure(delay(20).then(() => ctx.tx.save(newPost('late'))))
+        ctx.status = 200
+      })
+      expect(await request('POST')).to.equal(200)
+      expect(String(await late)).to.contain('transaction of this request has ended')
+      expect(String(await failure(kept?.query('SELECT 1') ?? Promise.resolve()))).to.contain('has ended')
+      expect(String(await failure(kept?.transaction(async () => {}) ?? Promise.resolve()))).to.contain(
+        'ended',
+      )
+      expect(await database.manager.count(Post)).to.equal(0)
+    }))
+
+  it('is not ended by a promise that nobody waits for', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      let floating: Promise<unknown> | undefined
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost('awaited'))
+        floating = ctx.tx.save(newPost('floating')).catch((error: unknown) => error)
+        ctx.status = 200
+      })
+      expect(await request('POST')).to.equal(200)
+      expect(String(await floating)).to.contain('has ended')
+      expect(await titles(database)).to.deep.equal(['awaited'])
+      expect(await request('POST')).to.not.equal(503)
+    }))
+
+  it('undoes a nested transaction that nobody waits for, and keeps the rest', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      let floating: Promise<unknown> | undefined
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost('awaited'))
+        const hasWritten = new Promise<void>((resolve) => {
+          floating = failure(
+            ctx.tx.transaction(async (inner) => {
+              await inner.save(newPost('unfinished'))
+              resolve()
+              await delay(50)
+              await inner.save(newPost('rest'))
+            }),
+          )
+        })
+        await hasWritten
+        ctx.status = 200
+      })
+      expect(await request('POST')).to.equal(200)
+      expect(String(await floating)).to.contain('has ended')
+      expect(await titles(database)).to.deep.equal(['awaited'])
+    }))
+
+  it('does not let a handler end it', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await ctx.tx.save(newPost('one'))
+        await failure(ctx.tx.queryRunner?.commitTransaction() ?? Promise.resolve())
+        await ctx.tx.queryRunner?.release()
+        expect(await ctx.tx.count(Post)).to.equal(1)
+        ctx.status = 500
+      })
+      await request('POST')
+      expect(await database.manager.count(Post)).to.equal(0)
+    }))
+
+  it('gives every connection back', () =>
+    withApp({ pool: 1, patience: 500 }, async ({ handle, request }) => {
+      for (const [method, status] of [
+        ['GET', 200],
+        ['GET', 500],
+        ['POST', 200],
+        ['POST', 500],
+      ] as const) {
+        handle(async (ctx) => {
+          await ctx.tx.count(Post)
+          ctx.status = status
+        })
+        for (let round = 0; round < 3; round += 1) expect(await request(method)).to.equal(status)
+      }
+    }))
+
+  it('answers 503 when there is no connection in time', () =>
+    withApp({ pool: 1, patience: 50 }, async ({ handle, request, database, errors }) => {
+      handle((ctx) => ok(ctx, ctx.tx.count(Post)))
+      const runner = database.createQueryRunner('slave')
+      await runner.startTransaction()
+      expect(await request('GET')).to.equal(503)
+      expect(errors[0]).to.be.instanceOf(ServiceUnavailable)
+      await runner.release()
+      expect(await request('GET')).to.equal(200)
+    }))
+
+  describe('ctx.afterCommit(work)', () => {
+    it('does its work after the commit, in order', () =>
+      withApp({}, async ({ handle, request, database }) => {
+        const seen: unknown[] = []
+        handle(async (ctx) => {
+          ctx.afterCommit(async () => seen.push(await database.manager.count(Post)))
+          ctx.afterCommit(() => seen.push('second'))
+          await ctx.tx.save(newPost('one'))
+          expect(seen).to.deep.equal([])
+          ctx.status = 200
+        })
+        await request('POST')
+        expect(seen).to.deep.equal([1, 'second'])
+      }))
+
+    it('does nothing when the request has failed', () =>
+      withApp({}, async ({ handle, request }) => {
+        let isCalled = false
+        handle((ctx) => {
+          ctx.afterCommit(() => (isCalled = true))
+          ctx.status = 422
+        })
+        await request('POST')
+        expect(isCalled).to.equal(false)
+      }))
+
+    it('logs what the work throws, and answers as if nothing had happened', () =>
+      withApp({}, async ({ handle, request, logged, database }) => {
+        handle((ctx) => {
+          ctx.afterCommit(() => {
+            throw new Error('no mail today')
+          })
+          return ok(ctx, ctx.tx.save(newPost('one')))
+        })
+        expect(await request('POST')).to.equal(200)
+        expect(logged.map(String)).to.deep.equal(['Error: no mail today'])
+        expect(await database.manager.count(Post)).to.equal(1)
+      }))
+  })
+
+  it('opens the database at the start, closes it at the end, and says whether it answers', async () => {
+    const database = blogDatabase('sqlite::memory:')
+    const middleware = transaction(database)
+    await middleware.start?.()
+    expect(database.isInitialized).to.equal(true)
+    await middleware.check?.()
+    await middleware.stop?.()
+    expect(database.isInitialized).to.equal(false)
+    expect(await failure(middleware.check?.() ?? Promise.resolve())).to.be.instanceOf(ServiceUnavailable)
+  })
+
+  it('deletes a parent that is referred to with 409', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      const post = await database.manager.save(newPost('one'))
+      await database.manager.insert(Comment, { body: 'first', post_id: post.id })
+      handle((ctx) => ok(ctx, ctx.tx.delete(Post, { id: post.id })))
+      expect(await request('DELETE')).to.equal(409)
+    }))
+})
+
+interface Setup {
+  database: Database
+  /** What ended in an error answer. */
+  errors: unknown[]
+  /** What went to `ctx.log.error`. */
+  logged: unknown[]
+  handle(handler: (ctx: Context) => unknown): void
+  request(method: string, path?: string): Promise<number>
+}
+
+/** A plain Koa application whose only handler is the one that was set last. */
+async function withApp(
+  settings: { pool?: number; patience?: number },
+  work: (setup: Setup) => Promise<void>,
+): Promise<void> {
+  await inFolder(async (folder) => {
+    const database = await openBlog(`sqlite:${folder}/blog.sqlite`, settings)
+    const errors: unknown[] = []
+    const logged: unknown[] = []
+    let handler: ((ctx: Context) => unknown) | undefined
+
+    const app = new Koa<object, Context>()
+    app.use(async (ctx, next) => {
+      Object.assign(ctx, { log: { error: (error: unknown) => logged.push(error) } })
+      try {
+        await next()
+      } catch (error) {
+        errors.push(error)
+        ctx.status = error instanceof HttpError ? error.status : 500
+      }
+    })
+    app.use(transaction(database))
+    app.use((ctx) => handler?.(ctx))
+    const server = app.listen(0)
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    try {
+      await work({
+        database,
+        errors,
+        logged,
+        handle: (next) => (handler = next),
+        request: async (method, path = '/') =>
+          (await fetch(`http://127.0.0.1:${port}${path}`, { method, redirect: 'manual' })).status,
+      })
+    } finally {
+      server.close()
+      server.closeAllConnections()
+      await database.close()
+    }
+  })
+}
+
+async function ok(ctx: Context, work: Promise<unknown>): Promise<void> {
+  await work
+  ctx.status = 200
+}
+
+async function titles(database: Database): Promise<string[]> {
+  const posts = await database.manager.find(Post, { order: { id: 'ASC' } })
+  return posts.map(({ title }) => title)
+}

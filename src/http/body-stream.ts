@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { finished, Transform, type Duplex, type Readable } from 'node:stream'
+import { createBrotliDecompress, createUnzip } from 'node:zlib'
+import type { Context } from '../context.js'
+import { BadRequest, ContentTooLarge } from '../errors.js'
+
+/** A body that is read beside the connection: whatever breaks it, the connection stays whole and can be answered. */
+export type BodyStream = Readable & { headers: IncomingHttpHeaders }
+
+const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotliDecompress }
+
+/** The encoding of a request's body, if we read it. */
+export function encodingOf(ctx: Context): keyof typeof decompressors | 'identity' | undefined {
+  const encoding = ctx.get('Content-Encoding').toLowerCase() || 'identity'
+  return encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate' || encoding === 'br' ? encoding : undefined
+}
+
+/** The body of a request, decompressed. */
+export function decompressed(ctx: Context): BodyStream {
+  const encoding = encodingOf(ctx) ?? 'identity'
+  if (encoding === 'identity') return ctx.req
+  const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = ctx.req.headers
+  return detached(ctx, decompressors[encoding](), headers)
+}
+
+/** The body of a request, which fails with ContentTooLarge (413) where it is longer than `most` bytes. */
+export function limited(ctx: Context, most: number): BodyStream {
+  let received = 0
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      received += chunk.length
+      done(received > most ? new ContentTooLarge(most) : null, chunk)
+    },
+  })
+  return detached(ctx, counter, ctx.req.headers)
+}
+
+function detached(ctx: Context, stream: Duplex, headers: IncomingHttpHeaders): BodyStream {
+  // Parsers take their listeners off when they give up; an error after that would end the process.
+  stream.on('error', () => {})
+  finished(ctx.req, (error) => error && stream.destroy(new BadRequest('the body is cut short')))
+  return Object.assign(ctx.req.pipe(stream), { headers })
+}
