@@ -14,7 +14,7 @@ import type { RouteTable } from './routing/route-table.js'
 import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
-import type { ViewContext } from './views/view-context.js'
+import type { CollectionLink, ViewContext } from './views/view-context.js'
 
 /** What the context's members work with. */
 export interface ContextServices {
@@ -29,8 +29,8 @@ export function extendContext(context: Koa['context'], services: ContextServices
 }
 
 /** The functions that every template can call, for one request. */
-export function helpersOf(ctx: Context, table: RouteTable): Record<string, unknown> {
-  return { ...viewHelpers(viewContext(ctx, table.helpers)) }
+export function helpersOf(ctx: Context, table: RouteTable): object {
+  return viewHelpers(viewContext(ctx, table))
 }
 
 type Members = Pick<
@@ -164,7 +164,7 @@ function pageUrl(ctx: Context, page: number): string {
 }
 
 /** What a template's helpers ask of the request. The session is read only by a page that shows messages. */
-function viewContext(ctx: Context, paths: ViewContext['paths']): ViewContext {
+function viewContext(ctx: Context, table: RouteTable): ViewContext {
   return {
     t: (id, values) => ctx.t(id, values),
     has: (id) => ctx.catalogue.translate(ctx.locale, id) !== undefined,
@@ -172,11 +172,20 @@ function viewContext(ctx: Context, paths: ViewContext['paths']): ViewContext {
     get csrfToken() {
       return ctx.csrfToken
     },
-    paths,
+    paths: table.helpers,
     get flash() {
       return ctx.takeFlash()
     },
     currentUrl: ctx.url,
+    collections: (record) => collectionLinks(ctx, table, record),
     submittedValue,
   }
+}
+
+function collectionLinks(ctx: Context, table: RouteTable, record?: object): CollectionLink[] {
+  const item = record ? ctx.route.resource?.itemPath : ''
+  return table.collections(item).map((route) => ({
+    name: route.resource?.plural ?? '',
+    path: record ? route.url(record) : route.url(),
+  }))
 }

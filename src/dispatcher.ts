@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Context } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
@@ -10,6 +11,13 @@ import type { StaticMount } from './routing/shadowed.js'
 
 /** What a form may send as POST and mean otherwise, by its field `_method`. */
 const overrides = ['PUT', 'PATCH', 'DELETE']
+
+/** The style sheet of the framework's own pages. It is looked for last. */
+const frameworkFiles: StaticMount = {
+  prefix: '/',
+  folder: join(import.meta.dirname, '../../public'),
+  order: Number.POSITIVE_INFINITY,
+}
 
 /**
  * Finds the route of a request and runs it. Refusals come in this order: unknown path 404, known path 405, then the
@@ -36,7 +44,8 @@ export class Dispatcher {
     if (await this.servesFile(ctx, path, matches)) return
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
 
-    const isOverridable = ctx.method === 'POST' && matches.some(({ route }) => overrides.some((it) => route.answers(it)))
+    const isOverridable =
+      ctx.method === 'POST' && matches.some(({ route }) => overrides.some((it) => route.answers(it)))
     if (isOverridable && hasForm(ctx)) await this.override(ctx)
     const match = find(matches, ctx.method)
     if (match) await this.run(ctx, match)
@@ -60,7 +69,7 @@ export class Dispatcher {
   private async servesFile(ctx: Context, path: string, matches: Match[]): Promise<boolean> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false
     const route = find(matches, ctx.method)?.route
-    for (const mount of this.mounts) {
+    for (const mount of [...this.mounts, frameworkFiles]) {
       if ((route && mount.order > route.order) || !isServedBy(mount, path)) continue
       if (await sendFile(ctx, mount)) return true
       if (route) throw new RouteNotFound(ctx.method, ctx.path)

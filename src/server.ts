@@ -1,10 +1,11 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** An HTTP server that, when it closes, lets the requests finish that are under way. */
 export class GracefulServer {
   private server: Server | undefined
   private isClosing = false
+  private readonly underWay = new Set<ServerResponse>()
 
   constructor(private readonly listener: RequestListener) {}
 
@@ -16,7 +17,9 @@ export class GracefulServer {
    */
   async listen(port: number, host: string | undefined): Promise<string> {
     const server = createServer((req, res) => {
-      if (this.isClosing) res.setHeader('Connection', 'close')
+      this.underWay.add(res)
+      res.once('close', () => this.underWay.delete(res))
+      if (this.isClosing) endConnection(res)
       this.listener(req, res)
     })
     await new Promise<void>((listening, failed) => {
@@ -36,6 +39,7 @@ export class GracefulServer {
     const { server } = this
     if (!server) return
     this.isClosing = true
+    for (const res of this.underWay) endConnection(res)
     const closed = new Promise((done) => server.close(done))
     server.closeIdleConnections()
     const timer = setTimeout(() => server.closeAllConnections(), timeout)
@@ -43,6 +47,11 @@ export class GracefulServer {
     clearTimeout(timer)
     this.server = undefined
   }
+}
+
+/** Lets the connection end with this answer, so that closing need not wait for the client to leave. */
+function endConnection(res: ServerResponse): void {
+  if (!res.headersSent) res.setHeader('Connection', 'close')
 }
 
 function addressOf(server: Server): string {

@@ -28,7 +28,11 @@ const unreadableFields = new WeakMap<object, UnreadableField[]>()
  * @returns the record
  * @throws BadRequest (400) when the body is a list, or otherwise no set of fields
  */
-export function bind<T extends object>(record: T, attributes: readonly Attribute[], submission: Submission): T {
+export function bind<T extends object>(
+  record: T,
+  attributes: readonly Attribute[],
+  submission: Submission,
+): T {
   const fields = transform(record, fieldsOf(submission.body))
   const unread: UnreadableField[] = []
   for (const attribute of attributes) {

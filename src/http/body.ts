@@ -58,9 +58,11 @@ function refuseUnknown(ctx: Context): void {
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`the encoding "${ctx.get('Content-Encoding')}"`)
   if (type === '') throw new UnsupportedMediaType('a body without a content type')
-  if (!isOneOf(ctx, [...formTypes, ...jsonTypes, ...xmlTypes])) throw new UnsupportedMediaType(`the content type "${type}"`)
+  if (!isOneOf(ctx, [...formTypes, ...jsonTypes, ...xmlTypes]))
+    throw new UnsupportedMediaType(`the content type "${type}"`)
   if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`the charset "${charset}"`)
-  if (encoding !== 'identity' && isMultipart(ctx)) throw new UnsupportedMediaType('a compressed multipart body')
+  if (encoding !== 'identity' && isMultipart(ctx))
+    throw new UnsupportedMediaType('a compressed multipart body')
 }
 
 async function readDocument(ctx: Context, limit: string): Promise<unknown> {
@@ -85,7 +87,8 @@ function explain(error: unknown, { body, files }: BodyLimits): unknown {
   if (error instanceof HttpError) return error
   const status = memberOf(error, 'status') ?? memberOf(error, 'httpCode')
   const code = memberOf(error, 'code')
-  if (tooManyParts.some((it) => it === code)) return new HttpError(413, 'the form has too many fields or files')
+  if (tooManyParts.some((it) => it === code))
+    return new HttpError(413, 'the form has too many fields or files')
   if (status === 413) return new ContentTooLarge(tooLargeFiles.some((it) => it === code) ? files : body)
   // 501 is formidable's answer to a Content-Transfer-Encoding that it does not know.
   if (status === 415 || status === 501) return new UnsupportedMediaType('the encoding of the body')

@@ -13,7 +13,8 @@ export const unreadable = Symbol('unreadable')
 export function coerce(value: unknown, attribute: Attribute): unknown {
   if (value === null) return null
   if (attribute.kind === 'json') return readJson(value, attribute)
-  if (attribute.nullable && typeof value === 'string' && value.trim() === '' && isBlankNull(value, attribute)) return null
+  if (attribute.nullable && typeof value === 'string' && value.trim() === '' && isBlankNull(value, attribute))
+    return null
   return readers[attribute.kind](value, attribute)
 }
 
@@ -28,7 +29,8 @@ const readers: Record<Exclude<Attribute['kind'], 'json'>, Reader> = {
   decimal: readDecimal,
   bool: readBoolean,
   date: (value) => (isDate(text(value)) ? text(value) : unreadable),
-  time: (value) => (/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(text(value)) ? text(value) : unreadable),
+  time: (value) =>
+    /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(text(value)) ? text(value) : unreadable,
   datetime: readDateTime,
   uuid: (value) => (isUuid(text(value)) ? text(value).toLowerCase() : unreadable),
   enum: (value, { values }) => (typeof value === 'string' && values?.includes(value) ? value : unreadable),
@@ -44,7 +46,12 @@ function readText(value: unknown): unknown {
   return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
 }
 
-function readInteger(value: unknown, least: bigint, most: bigint, result: (value: bigint) => unknown): unknown {
+function readInteger(
+  value: unknown,
+  least: bigint,
+  most: bigint,
+  result: (value: bigint) => unknown,
+): unknown {
   const written = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
   if (!/^[+-]?\d{1,20}$/.test(written)) return unreadable
   const integer = BigInt(written.replace('+', ''))
@@ -80,7 +87,10 @@ function readBoolean(value: unknown): unknown {
 
 function readDateTime(value: unknown): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? unreadable : value
-  const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(text(value))
+  const match =
+    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(
+      text(value),
+    )
   const [, day, time = '00:00', zone = 'Z'] = match ?? []
   if (!day || !isDate(day)) return unreadable
   const date = new Date(`${day}T${time}${zone.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)

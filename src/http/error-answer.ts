@@ -14,13 +14,23 @@ export interface ErrorPages {
 }
 
 /** Headers that a handler may have set before it failed, and that would now be wrong. */
-const staleHeaders = ['Content-Encoding', 'Content-Disposition', 'Content-Range', 'ETag', 'Last-Modified', 'Link', 'Location', 'X-Total-Count']
+const staleHeaders = [
+  'Content-Encoding',
+  'Content-Disposition',
+  'Content-Range',
+  'ETag',
+  'Last-Modified',
+  'Link',
+  'Location',
+  'X-Total-Count',
+]
 
 /** Answers a request that failed: problem details in JSON or XML, or a page. The one place where an error becomes an answer. */
 export function answerError(ctx: Context, error: unknown, pages: ErrorPages): void {
   for (const header of staleHeaders) ctx.remove(header)
   const problem = problemOf(error, ctx.requestId)
-  if (pages.showsInternals && problem.detail === undefined && error instanceof Error) problem.detail = error.message
+  if (pages.showsInternals && problem.detail === undefined && error instanceof Error)
+    problem.detail = error.message
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
   const format = chooseFormat(ctx) ?? ctx.defaultFormat
@@ -34,7 +44,8 @@ export function answerError(ctx: Context, error: unknown, pages: ErrorPages): vo
 }
 
 function headersOf(error: unknown): Record<string, string> {
-  const headers: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'headers') : undefined
+  const headers: unknown =
+    typeof error === 'object' && error !== null ? Reflect.get(error, 'headers') : undefined
   return typeof headers === 'object' && headers !== null ? { ...headers } : {}
 }
 
@@ -43,7 +54,13 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
   const { status, title, detail, request_id: requestId } = problem
   const view = pages.showsInternals ? 'development_error' : 'error'
   try {
-    return pages.render(ctx, view, { status, title, detail, requestId, ...(pages.showsInternals && insides(ctx, error, pages)) })
+    return pages.render(ctx, view, {
+      status,
+      title,
+      detail,
+      requestId,
+      ...(pages.showsInternals && insides(ctx, error, pages)),
+    })
   } catch (failure) {
     ctx.log.error({ err: failure }, `the template ${view} failed`)
     return `<!doctype html><title>${status} ${title}</title><h1>${title}</h1><p>Request ${requestId}</p>`
@@ -56,7 +73,11 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
   return {
     error: { name, message, stack },
     request: { method, path, params, query, body: ctx.request.body },
-    routes: routes.map((route) => ({ method: route.method, path: route.path, name: route.name, handler: route.handlerName })),
+    routes: routes.map((route) => ({
+      method: route.method,
+      path: route.path,
+      name: route.name,
+      handler: route.handlerName,
+    })),
   }
 }
-

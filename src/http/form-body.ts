@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import koaBody from 'koa-body'
+import { koaBody } from 'koa-body'
 import type { Context } from '../context.js'
 import type { BodyLimits, BodyReader } from './body.js'
 import { decompressed, limited, type BodyStream } from './body-stream.js'

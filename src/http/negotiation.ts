@@ -58,13 +58,11 @@ function parseAccept(header: string): Range[] {
     })
 }
 
-/** The quality of a format is that of the best of its media types, each judged by the most specific range. */
+/** The quality of a format is that of its media types where they are named, else that of their group, else of any type. */
 function qualityOf(format: Format, ranges: Range[]): number {
-  return Math.max(
-    ...mediaTypes[format].map((type) => {
-      const [group] = type.split('/')
-      const specific = [type, `${group}/*`, '*/*'].map((name) => ranges.find((range) => range.type === name))
-      return specific.find((range) => range !== undefined)?.quality ?? 0
-    }),
-  )
+  const types = mediaTypes[format]
+  const groups = types.map((type) => type.replace(/\/.*/, '/*'))
+  const matching = [types, groups, ['*/*']].map((names) => ranges.filter(({ type }) => names.includes(type)))
+  const mostSpecific = matching.find((found) => found.length > 0) ?? []
+  return Math.max(0, ...mostSpecific.map(({ quality }) => quality))
 }

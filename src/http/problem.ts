@@ -28,8 +28,11 @@ export function problemOf(error: unknown, requestId: string): Problem {
 
 /** The status of an error: its own `status` where that is one of errors, else 500. */
 export function statusOf(error: unknown): number {
-  const status: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'status') : undefined
-  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : 500
+  const status: unknown =
+    typeof error === 'object' && error !== null ? Reflect.get(error, 'status') : undefined
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
+    ? status
+    : 500
 }
 
 /** Writes problem details in their format (RFC 9457, sections 3 and appendix B). */
@@ -46,7 +49,9 @@ function problemXml({ errors, ...problem }: Problem): string {
 
 /** `{ title: ['a', 'b'] }` as `<title><message>a</message><message>b</message></title>` */
 function messageElements(errors: Record<string, string[]>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(errors).map(([field, messages]) => [field, new XmlList('message', messages)]))
+  return Object.fromEntries(
+    Object.entries(errors).map(([field, messages]) => [field, new XmlList('message', messages)]),
+  )
 }
 
 /** Errors of the framework speak to the client; of others, only those below 500 that say they do (`expose`). */

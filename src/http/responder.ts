@@ -52,6 +52,6 @@ function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void 
     return
   }
   const plain = toPlain(value)
-  ctx.type = format === 'json' ? 'application/json' : 'application/xml'
+  ctx.type = `application/${format}; charset=utf-8`
   ctx.body = format === 'json' ? JSON.stringify(plain) : toXml(plain, rootName(value, ctx.route?.resource))
 }

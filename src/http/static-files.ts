@@ -10,7 +10,10 @@ import type { StaticMount } from '../routing/shadowed.js'
  * @returns whether there is such a file; hidden ones and those outside of the folder count as absent
  * @throws HttpError (412, 416) when the file is not under the conditions, or not in the range, that the client asks for
  */
-export async function sendFile(ctx: Context, mount: Pick<StaticMount, 'prefix' | 'folder'>): Promise<boolean> {
+export async function sendFile(
+  ctx: Context,
+  mount: Pick<StaticMount, 'prefix' | 'folder'>,
+): Promise<boolean> {
   const path = mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)
   const stream = send(ctx.req, path || '/', { root: resolve(mount.folder), dotfiles: 'ignore' })
   return await new Promise((answer, reject) => {
@@ -26,7 +29,11 @@ export async function sendFile(ctx: Context, mount: Pick<StaticMount, 'prefix' |
       else if (isAbsence(error)) answer(false)
       else {
         Object.assign(ctx, { respond: true })
-        reject(isPreconditionFailure(error) ? new HttpError(error.status, error.message, { ...error.headers }) : error)
+        reject(
+          isPreconditionFailure(error)
+            ? new HttpError(error.status, error.message, { ...error.headers })
+            : error,
+        )
       }
     })
     stream.pipe(ctx.res)

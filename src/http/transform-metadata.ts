@@ -10,7 +10,9 @@ interface Storage {
 }
 
 // class-transformer does not export its storage; its CommonJS build is the one that Node loads.
-const storageModule: { defaultMetadataStorage: Storage } = createRequire(import.meta.url)('class-transformer/cjs/storage.js')
+const storageModule: { defaultMetadataStorage: Storage } = createRequire(import.meta.url)(
+  'class-transformer/cjs/storage.js',
+)
 
 const known = new WeakMap<object, boolean>()
 
@@ -33,7 +35,11 @@ function lookUp(target: object): boolean {
 }
 
 function isTransformed(storage: Storage, target: object): boolean {
-  for (let it: unknown = target; typeof it === 'function' && it !== Function.prototype; it = Object.getPrototypeOf(it)) {
+  for (
+    let it: unknown = target;
+    typeof it === 'function' && it !== Function.prototype;
+    it = Object.getPrototypeOf(it)
+  ) {
     if (storage._transformMetadatas?.has(it)) return true
   }
   return false

@@ -86,7 +86,8 @@ export function rootName(value: unknown, resource?: { plural: string; singular: 
 
 function className(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const { name } = value.constructor ?? Object
+  // A value may have a member `constructor` of its own.
+  const { name }: { name: string } = (Object.getPrototypeOf(value) ?? {}).constructor
   return name === 'Object' || name === '' ? undefined : recordName(name)
 }
 

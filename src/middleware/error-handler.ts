@@ -9,7 +9,8 @@ export function errorHandler(pages: ErrorPages): Middleware {
   return async function errorHandler(ctx, next) {
     try {
       await next()
-      if (ctx.status >= 400 && ctx.body == null && !ctx.res.headersSent) throw new HttpError(ctx.status, ctx.message)
+      if (ctx.status >= 400 && ctx.body == null && !ctx.res.headersSent)
+        throw new HttpError(ctx.status, ctx.message)
     } catch (error) {
       const explained = explainDatabaseError(error)
       if (statusOf(explained) >= 500) ctx.log.error({ err: error }, 'the request failed')

@@ -54,7 +54,12 @@ function dependenciesOf(token: unknown, registration: Registration | undefined):
   const target = provider?.useClass ?? token
   if (typeof target !== 'function') return []
   const tokens = injectedTokens(target)
-  return constructorParameters(target).map((type, position) => tokens[position] ?? type)
+  return constructorParameters(target).map((type, position) => tokenOf(tokens[position] ?? type))
+}
+
+/** `@inject('token')` is kept as a description of the token; a plain type stands for itself. */
+function tokenOf(parameter: unknown): unknown {
+  return typeof parameter === 'object' && parameter !== null && 'token' in parameter ? parameter.token : parameter
 }
 
 interface Registration {

@@ -21,6 +21,7 @@ export class RouteTable {
   readonly routes: Route[] = []
   /** A path function for each name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
+  private readonly lists = new Map<string, Route[]>()
   private readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<Entry>()
   private readonly named = new Map<string, Route>()
@@ -34,6 +35,7 @@ export class RouteTable {
     const route = new Route(this.withFreeName(options), this.routes.length)
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
+    if (route.resource?.action === 'list') this.addList(route)
     for (const pattern of [route.pattern, ...route.aliases]) this.register(pattern, route)
     return route
   }
@@ -50,6 +52,11 @@ export class RouteTable {
     return matches
   }
 
+  /** The lists of the resources that are nested in an item's path; without one, of those that are nested in none. */
+  collections(itemPath = ''): readonly Route[] {
+    return this.lists.get(itemPath) ?? []
+  }
+
   /**
    * The path of a named route.
    *
@@ -59,6 +66,11 @@ export class RouteTable {
     const route = this.named.get(name)
     if (!route) throw new UnknownRoute(name, nearest(name, this.named.keys()))
     return route.url(...args)
+  }
+
+  private addList(route: Route): void {
+    const itemPath = route.path.slice(0, route.path.lastIndexOf('}') + 1)
+    this.lists.set(itemPath, [...(this.lists.get(itemPath) ?? []), route])
   }
 
   private register(pattern: PathPattern, route: Route): void {

@@ -1,6 +1,7 @@
 import compose from 'koa-compose'
 import type { Middleware as KoaMiddleware } from 'koa'
 import type { AnyMiddleware, Context, Middleware } from '../context.js'
+import type { Action } from '../resources/actions.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
 
@@ -30,6 +31,10 @@ export interface RouteResource {
   singular: string
   /** The parameter of the item; the others are those of its parents. */
   param: string
+  /** `/posts/{post_id}` */
+  itemPath: string
+  /** `list`, `show`, ... */
+  action: Action['handler']
 }
 
 /** One row of the routing table. */

@@ -4,6 +4,7 @@ import { display, time } from './formats.js'
 import { Form, type FormOptions } from './forms.js'
 import { html, type Html } from './html.js'
 import { label } from './labels.js'
+import { collectionLinks, nestedLinks } from './links.js'
 import { paginator } from './paginator.js'
 import type { ViewContext } from './view-context.js'
 
@@ -23,6 +24,10 @@ export interface ViewHelpers {
   formFor(record: object, options: FormOptions): Form
   /** The links to the other pages of a list. */
   paginator(pagination: Pagination): Html
+  /** Links to the application's collections. */
+  collectionLinks(): Html
+  /** Links to the collections that are nested in a record. */
+  nestedLinks(record: object): Html
   /** A button that deletes what is at a path. */
   deleteButton(path: string, label?: string): Html
   /** A moment or a day in the page's language, in UTC. */
@@ -41,11 +46,13 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     flashMessages: () => flashMessages(context),
     formFor: (record, options) => new Form(context, record, options),
     paginator: (pagination) => paginator(context, pagination),
+    collectionLinks: () => collectionLinks(context),
+    nestedLinks: (record) => nestedLinks(context, record),
     deleteButton: (path, text) => deleteButton(context, path, text),
     time: (value) => time(context, value),
     display: (value) => display(context, value),
   }
-  return Object.assign({}, context.paths, helpers)
+  return Object.assign(Object.create(context.paths), helpers)
 }
 
 function flashMessages(context: ViewContext): Html {

@@ -1,3 +1,5 @@
+import type { FlashMessage } from '../http/flash.js'
+
 /** What the helpers of a template need to know of the request that the page answers. */
 export interface ViewContext {
   /** The text of a translation id; an id without a translation shows as itself. */
@@ -14,12 +16,14 @@ export interface ViewContext {
   readonly flash: FlashMessage[]
   /** The path and query of the page: `/posts?page=2`. */
   readonly currentUrl: string
+  /** The collections that are nested in a record, or without one those of the application. */
+  collections?(record?: object): CollectionLink[]
   /** What the user submitted for a field, where it could not be read as the field's type; else undefined. */
   submittedValue?(record: object, field: string): unknown
 }
 
-/** A message for the next page: `{ type: 'success', message: 'Post was created successfully.' }`. */
-export interface FlashMessage {
-  type: string
-  message: string
+/** Where a collection is: `{ name: 'comments', path: '/posts/1/comments' }`. */
+export interface CollectionLink {
+  name: string
+  path: string
 }

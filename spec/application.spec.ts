@@ -1,0 +1,578 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { inject, injectable, Lifecycle, registry, scoped, singleton } from 'tsyringe'
+import { App, BaseResource, Parent, Resource, type Context, type Middleware } from '../src/index.js'
+import { Site } from './support/site.js'
+
+/** Middleware that notes its name in a header, so that an answer shows which ran. */
+function mark(name: string): Middleware {
+  return async function mark(ctx, next) {
+    ctx.append('X-Marks', name)
+    await next()
+  }
+}
+
+function text(body: string) {
+  return function answer(ctx: Context) {
+    ctx.body = body
+  }
+}
+
+const echo = (ctx: Context) => {
+  ctx.body = ctx.params
+}
+
+@Resource('/posts')
+class PostsResource extends BaseResource {
+  override list(ctx: Context) {
+    ctx.body = 'posts'
+  }
+  override show(ctx: Context) {
+    ctx.body = `post ${ctx.params['post_id']}`
+  }
+}
+
+@Resource('/comments')
+@Parent(PostsResource)
+class CommentsResource extends BaseResource {
+  override list(ctx: Context) {
+    ctx.body = `comments of ${ctx.params['post_id']}`
+  }
+}
+
+describe('App', () => {
+  let site: Site | undefined
+
+  afterEach(async () => {
+    await site?.close()
+    site = undefined
+  })
+
+  async function visit(app: App): Promise<Site> {
+    site = await Site.open(app)
+    return site
+  }
+
+  async function marks(path: string): Promise<string | null> {
+    return (await site?.get(path))?.headers.get('x-marks') ?? null
+  }
+
+  describe('middleware', () => {
+    it('applies to what is declared after it, and not to what is declared before', async () => {
+      const app = new App()
+      app.get('/before', text('before'))
+      app.use(mark('a'))
+      app.get('/between', text('between'))
+      app.resource(PostsResource)
+      app.use(mark('b'))
+      app.get('/after', text('after'))
+      await visit(app)
+      expect(await marks('/before')).to.equal(null)
+      expect(await marks('/between')).to.equal('a')
+      expect(await marks('/posts')).to.equal('a')
+      expect(await marks('/after')).to.equal('a, b')
+    })
+
+    it('of a group applies to the group alone, and what is added later to the app never to the group', async () => {
+      const app = new App()
+      app.use(mark('app'))
+      const admin = app.group('/admin')
+      admin.use(mark('admin'))
+      app.use(mark('late'))
+      admin.get('/stats', text('stats'))
+      app.get('/home', text('home'))
+      await visit(app)
+      expect(await marks('/admin/stats')).to.equal('app, admin')
+      expect(await marks('/home')).to.equal('app, late')
+    })
+
+    it('of a resource applies to that resource, and on its registration to what is declared on it afterwards', async () => {
+      @Resource('/notes', { middleware: [mark('own')] })
+      class NotesResource extends BaseResource {
+        override show(ctx: Context) {
+          ctx.body = 'note'
+        }
+      }
+      const app = new App()
+      const notes = app.resource(NotesResource)
+      notes.get('/first', text('first'))
+      notes.use(mark('member'))
+      notes.get('/second', text('second'))
+      await visit(app)
+      expect(await marks('/notes/1')).to.equal('own')
+      expect(await marks('/notes/1/first')).to.equal('own')
+      expect(await marks('/notes/1/second')).to.equal('own, member')
+    })
+
+    it('applies to a resource with @Parent that is declared after it', async () => {
+      const app = new App()
+      app.use(mark('a'))
+      app.resource(PostsResource)
+      app.use(mark('b'))
+      app.resource(CommentsResource)
+      await visit(app)
+      expect(await marks('/posts')).to.equal('a')
+      expect(await marks('/posts/1/comments')).to.equal('a, b')
+    })
+
+    it('does not run for an unknown path, nor for a static file', async () => {
+      const app = new App()
+      app.use(mark('a'))
+      app.get('/', text('home'))
+      await visit(app)
+      expect(await marks('/nope')).to.equal(null)
+      expect(await marks('/kit.css')).to.equal(null)
+    })
+
+    it('is refused when it is no function', () => {
+      // @ts-expect-error: a mistake that the compiler sees, too
+      expect(() => new App().use('csrf')).to.throw('use() takes a middleware function, not csrf.')
+    })
+  })
+
+  describe('routes', () => {
+    it('answer each method that they are registered for', async () => {
+      const app = new App({ api: true })
+      for (const method of ['get', 'post', 'put', 'patch', 'delete', 'options'] as const) {
+        app[method]('/thing', text(method))
+      }
+      const { request } = await visit(app).then((it) => ({ request: it.request.bind(it) }))
+      for (const method of ['get', 'post', 'put', 'patch', 'delete', 'options']) {
+        expect((await request(method.toUpperCase(), '/thing')).text).to.equal(method)
+      }
+    })
+
+    it('match in the order of declaration', async () => {
+      const app = new App()
+      app.get('/a/{x}', text('first'))
+      app.get('/a/b', text('second'))
+      app.get('/c/b', text('third'))
+      app.get('/c/{x}', text('fourth'))
+      const { get } = await visit(app).then((it) => ({ get: it.get.bind(it) }))
+      expect((await get('/a/b')).text).to.equal('first')
+      expect((await get('/c/b')).text).to.equal('third')
+      expect((await get('/c/z')).text).to.equal('fourth')
+    })
+
+    it('have parameters, in part of a segment and over several', async () => {
+      const app = new App({ api: true })
+      app.get('/files/{name}.{type}', echo)
+      app.get('/tree/{*path}', echo)
+      await visit(app)
+      expect((await site?.get('/files/a%20b.txt'))?.json).to.deep.equal({ name: 'a b', type: 'txt' })
+      expect((await site?.get('/tree/a/b/c'))?.json).to.deep.equal({ path: 'a/b/c' })
+    })
+
+    it('have aliases', async () => {
+      const app = new App()
+      app.get('/login', text('login'), { aliases: ['/sign-in'] })
+      await visit(app)
+      expect((await site?.get('/sign-in'))?.text).to.equal('login')
+      expect(app.pathFor('loginPath')).to.equal('/login')
+    })
+
+    it('belong to a virtual host, whose labels are parameters', async () => {
+      const app = new App({ api: true })
+      app.host('{tenant}.example.com', (host) => host.get('/', echo))
+      app.get('/', text('main'))
+      await visit(app)
+      const request = (host: string) => site?.raw(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+      expect(await request('acme.example.com')).to.contain('{"tenant":"acme"}')
+      expect(await request('example.com')).to.contain('main')
+    })
+
+    it('redirect', async () => {
+      const app = new App()
+      app.redirect('/articles/{id}', '/posts/{id}', 308)
+      await visit(app)
+      const answer = await site?.get('/articles/a%2Fb')
+      expect([answer?.status, answer?.headers.get('location')]).to.deep.equal([308, '/posts/a%2Fb'])
+    })
+
+    it('answer an Error that a handler returns, as if it had thrown it', async () => {
+      const app = new App({ api: true })
+      app.get('/returned', () => Object.assign(new Error('gone'), { status: 410, expose: true }))
+      await visit(app)
+      const answer = await site?.get('/returned', { accept: 'application/json' })
+      expect([answer?.status, answer?.json.detail]).to.deep.equal([410, 'gone'])
+    })
+
+    it('answer 500 when a handler ends without an answer', async () => {
+      const app = new App({ api: true })
+      app.get('/nothing', function forgetful() {})
+      await visit(app)
+      const answer = await site?.get('/nothing', { accept: 'application/json' })
+      expect([answer?.status, answer?.json.detail]).to.deep.equal([500, 'forgetful ended without an answer'])
+    })
+  })
+
+  describe('app.resource(path, resource)', () => {
+    it('gives the routes of the explicit path', () => {
+      const app = new App()
+      app.group('/admin').resource('/planes', PostsResource)
+      expect(app.routes.map((route) => `${route.method} ${route.path} ${route.name}`)).to.deep.equal([
+        'GET /admin/planes adminPlanesPath',
+        'POST /admin/planes adminPlanesPath',
+        'GET /admin/planes/{plane_id} adminPlanePath',
+        'PUT /admin/planes/{plane_id} adminPlanePath',
+        'DELETE /admin/planes/{plane_id} adminPlanePath',
+      ])
+    })
+
+    it('nests in the same way by @Parent and by the registration of the parent', () => {
+      const [decorated, explicit] = [new App(), new App()]
+      decorated.resource(PostsResource)
+      decorated.resource(CommentsResource)
+      explicit.resource(PostsResource).resource('/comments', CommentsResource)
+      const paths = (app: App) => app.routes.map((route) => `${route.method} ${route.path} ${route.name}`)
+      expect(paths(explicit)).to.deep.equal(paths(decorated))
+      expect(paths(decorated)).to.include('GET /posts/{post_id}/comments postCommentsPath')
+    })
+
+    it('nests to any depth', () => {
+      const app = new App()
+      const likes = app.resource(PostsResource).resource(CommentsResource).resource('/likes', PostsResource)
+      likes.get('/undo', text('undone'))
+      expect(app.pathFor('postCommentLikePath', { post_id: 1, comment_id: 2, like_id: 3 })).to.equal(
+        '/posts/1/comments/2/likes/3',
+      )
+      expect(app.pathFor('postCommentLikeUndoPath', 1, 2, 3)).to.equal('/posts/1/comments/2/likes/3/undo')
+    })
+
+    it('renames the parameter', async () => {
+      @Resource('/pages', { param: 'slug' })
+      class PagesResource extends BaseResource {
+        override show(ctx: Context) {
+          ctx.body = ctx.params
+        }
+      }
+      const app = new App({ api: true })
+      app.resource(PagesResource)
+      await visit(app)
+      expect((await site?.get('/pages/about'))?.json).to.deep.equal({ slug: 'about' })
+    })
+
+    it('takes a class that has the five handlers without extending BaseResource', async () => {
+      class Plain {
+        list = undefined
+      }
+      // @ts-expect-error: it lacks handlers
+      expect(() => new App().resource('/plain', Plain)).to.throw(
+        'Plain does not have the required handler list, create, show, update, destroy. Write it, or extend BaseResource, which answers 404.',
+      )
+      class Complete {
+        list(ctx: Context) {
+          ctx.body = 'listed'
+        }
+        create(ctx: Context) {
+          ctx.body = 'created'
+        }
+        show(ctx: Context) {
+          ctx.body = 'shown'
+        }
+        update(ctx: Context) {
+          ctx.body = 'updated'
+        }
+        destroy(ctx: Context) {
+          ctx.body = 'destroyed'
+        }
+      }
+      const app = new App({ api: true })
+      app.resource('/things', Complete)
+      await visit(app)
+      expect((await site?.get('/things'))?.text).to.equal('listed')
+      expect((await site?.request('DELETE', '/things/1'))?.text).to.equal('destroyed')
+      expect(app.routes).to.have.length(5)
+    })
+
+    it('counts a handler of a shared base class as implemented', () => {
+      class Shared extends BaseResource {
+        override new(ctx: Context) {
+          ctx.body = 'form'
+        }
+      }
+      @Resource('/shared')
+      class SharedResource extends Shared {}
+      const app = new App()
+      app.resource(SharedResource)
+      expect(app.routes.map((route) => route.handlerName)).to.include('SharedResource.new')
+      expect(app.routes.map((route) => route.handlerName)).not.to.include('SharedResource.edit')
+    })
+
+    it('refuses a parent that is not declared yet', () => {
+      expect(() => new App().resource(CommentsResource)).to.throw(
+        'The parent of CommentsResource, PostsResource, is not declared yet. Declare app.resource(PostsResource) above it.',
+      )
+    })
+
+    it('refuses a class without a path', () => {
+      class Pathless extends BaseResource {}
+      expect(() => new App().resource(Pathless)).to.throw(
+        "Pathless has no path. Mark it with @Resource('/...'), or give the path to resource().",
+      )
+    })
+
+    it('refuses a path that names nothing', () => {
+      expect(() => new App().resource('/', PostsResource)).to.throw('does not end in a word to name it by')
+      expect(() => new App().resource('/posts/{id}', PostsResource)).to.throw('does not end in a word')
+    })
+
+    it('refuses two paths of one name', () => {
+      const app = new App()
+      app.resource(PostsResource)
+      expect(() => app.group('/{tenant}').resource('/posts', PostsResource)).to.throw(
+        'Two routes are named "postsPath": /posts (PostsResource.list) and /{tenant}/posts (PostsResource.list).',
+      )
+    })
+  })
+
+  describe('injection', () => {
+    @injectable()
+    class Clock {
+      now() {
+        return 'now'
+      }
+    }
+
+    it('gives a resource its dependencies, and makes one instance for each request', async () => {
+      let instances = 0
+      @Resource('/times')
+      class TimesResource extends BaseResource {
+        readonly number = ++instances
+        constructor(private readonly clock: Clock) {
+          super()
+        }
+        override list(ctx: Context) {
+          ctx.body = `${this.clock.now()} ${this.number}`
+        }
+      }
+      const app = new App({ api: true })
+      app.resource(TimesResource)
+      await visit(app)
+      expect((await site?.get('/times'))?.text).to.equal('now 1')
+      expect((await site?.get('/times'))?.text).to.equal('now 2')
+    })
+
+    it('shares what is scoped within a request, and disposes of it after', async () => {
+      const disposed: number[] = []
+      let made = 0
+      @scoped(Lifecycle.ContainerScoped)
+      class Basket {
+        readonly number = ++made
+        dispose() {
+          disposed.push(this.number)
+        }
+      }
+      @injectable()
+      class Prices {
+        constructor(readonly basket: Basket) {}
+      }
+      @Resource('/baskets')
+      class BasketsResource extends BaseResource {
+        constructor(
+          private readonly basket: Basket,
+          private readonly prices: Prices,
+        ) {
+          super()
+        }
+        override list(ctx: Context) {
+          ctx.body = { same: this.basket === this.prices.basket, number: this.basket.number }
+        }
+      }
+      const app = new App({ api: true })
+      app.resource(BasketsResource)
+      await visit(app)
+      expect((await site?.get('/baskets'))?.json).to.deep.equal({ same: true, number: 1 })
+      expect((await site?.get('/baskets'))?.json).to.deep.equal({ same: true, number: 2 })
+      expect(disposed).to.deep.equal([1, 2])
+    })
+
+    it('refuses a singleton that depends on something scoped, however far away', () => {
+      @scoped(Lifecycle.ContainerScoped)
+      class CurrentUser {}
+      @injectable()
+      class Policy {
+        constructor(readonly user: CurrentUser) {}
+      }
+      @singleton()
+      class Cache {
+        constructor(readonly policy: Policy) {}
+      }
+      @Resource('/cached')
+      class CachedResource extends BaseResource {
+        constructor(readonly cache: Cache) {
+          super()
+        }
+      }
+      expect(() => new App().resource(CachedResource)).to.throw(
+        'The singleton Cache depends on CurrentUser, which is made for each request (CachedResource -> Cache -> Policy -> CurrentUser)',
+      )
+    })
+
+    it('follows tokens, too', () => {
+      @scoped(Lifecycle.ContainerScoped)
+      class Visitor {}
+      @registry([{ token: 'visitor', useToken: Visitor }])
+      @singleton()
+      class Counter {
+        constructor(@inject('visitor') readonly visitor: unknown) {}
+      }
+      @Resource('/counted')
+      class CountedResource extends BaseResource {
+        constructor(readonly counter: Counter) {
+          super()
+        }
+      }
+      expect(() => new App().resource(CountedResource)).to.throw('The singleton Counter depends on Visitor')
+    })
+  })
+
+  describe('app.listen()', () => {
+    it('warns of routes that an earlier declaration shadows', async () => {
+      const lines: string[] = []
+      const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
+      const app = new App({ logger })
+      app.resource(PostsResource)
+      app.get('/posts/archive', text('never'))
+      app.post('/posts/archive', text('reached'))
+      app.static('/', 'public')
+      app.get('/late', text('never'))
+      await app.listen(0)
+      await app.close()
+      expect(lines).to.deep.equal([
+        'GET /posts/archive (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and takes its requests.',
+        'GET /late (answer) is never reached: the static files at / are declared before it. Declare them last.',
+      ])
+    })
+
+    it('says its address, and refuses a port that is taken', async () => {
+      const [app, other] = [new App(), new App()]
+      const address = await app.listen(0)
+      expect(address).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
+      const failure = await other.listen(Number(new URL(address).port)).catch((error: unknown) => error)
+      expect(failure).to.be.an('error').with.property('message').that.contains('EADDRINUSE')
+      await app.close()
+    })
+
+    it('starts, checks and stops the middleware that has something to hold', async () => {
+      const calls: string[] = []
+      const middleware: Middleware = Object.assign(mark('held'), {
+        start: async () => void calls.push('start'),
+        check: async () => void calls.push('check'),
+        stop: async () => void calls.push('stop'),
+      })
+      const app = new App()
+      app.group('/deep', (group) => group.use(middleware).get('/', text('deep')))
+      const address = await app.listen(0)
+      expect((await fetch(`${address}/up`)).status).to.equal(200)
+      await app.close()
+      expect(calls).to.deep.equal(['start', 'check', 'stop'])
+    })
+
+    it('answers 503 to /up when a check fails', async () => {
+      const app = new App()
+      app.use(Object.assign(mark('sick'), { check: () => Promise.reject(new Error('no database')) }))
+      const { get } = await visit(app).then((it) => ({ get: it.get.bind(it) }))
+      expect((await get('/up')).status).to.equal(503)
+    })
+
+    it('lets the requests finish that are under way when it closes', async () => {
+      const app = new App()
+      let finish = () => {}
+      let started = () => {}
+      const isUnderWay = new Promise<void>((resolve) => (started = resolve))
+      app.get('/slow', async (ctx) => {
+        started()
+        await new Promise<void>((resolve) => (finish = resolve))
+        ctx.body = 'finished'
+      })
+      const address = await app.listen(0)
+      const answer = fetch(`${address}/slow`)
+      await isUnderWay
+      const closed = app.close()
+      const refused = await fetch(address).catch((error: unknown) => error)
+      expect(refused).to.be.an('error')
+      finish()
+      expect(await (await answer).text()).to.equal('finished')
+      await closed
+    })
+  })
+
+  describe('app.static(path, folder)', () => {
+    it('serves files to GET and HEAD beneath its path, and is no route', async () => {
+      const app = new App()
+      app.get('/home', text('home'))
+      app.static('/assets', new URL('../../public', import.meta.url).pathname)
+      await visit(app)
+      expect((await site?.get('/assets/kit.css'))?.headers.get('content-type')).to.contain('text/css')
+      expect((await site?.request('HEAD', '/assets/kit.css'))?.status).to.equal(200)
+      expect((await site?.post('/assets/kit.css'))?.status).to.equal(404)
+      expect((await site?.get('/assets/nope.css'))?.status).to.equal(404)
+    })
+
+    it('takes every path of GET from what is declared after it', async () => {
+      const app = new App()
+      app.static('/', new URL('../../public', import.meta.url).pathname)
+      app.get('/late', text('late'))
+      app.post('/late', text('posted'))
+      await visit(app)
+      expect((await site?.get('/late'))?.status).to.equal(404)
+      expect((await site?.post('/late'))?.text).to.equal('posted')
+    })
+  })
+
+  describe('the request id', () => {
+    it('is new, or the one that comes in', async () => {
+      const app = new App()
+      await visit(app)
+      expect((await site?.get('/nope'))?.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/)
+      const given = await site?.get('/nope', { headers: { 'X-Request-Id': 'trace_1.2-3' }, accept: 'application/json' })
+      expect(given?.headers.get('x-request-id')).to.equal('trace_1.2-3')
+      expect(given?.json.request_id).to.equal('trace_1.2-3')
+      for (const bad of ['a b', 'x'.repeat(129), '<script>']) {
+        const answer = await site?.get('/nope', { headers: { 'X-Request-Id': bad } })
+        expect(answer?.headers.get('x-request-id')).not.to.equal(bad)
+      }
+    })
+  })
+
+  describe('sessions', () => {
+    it('need a secret in production', () => {
+      const before = process.env['SESSION_SECRET']
+      delete process.env['SESSION_SECRET']
+      expect(() => new App({ env: 'production' }).callback()).to.throw('Set SESSION_SECRET to a long random text.')
+      expect(() => new App({ env: 'production', api: true }).callback()).not.to.throw()
+      if (before !== undefined) process.env['SESSION_SECRET'] = before
+    })
+  })
+
+  it('answers "no transaction found" where a handler needs one and there is none', async () => {
+    const app = new App({ api: true, env: 'production' })
+    app.get('/', (ctx) => ctx.tx)
+    await visit(app)
+    const answer = await site?.get('/', { accept: 'application/json' })
+    expect([answer?.status, answer?.json.detail]).to.deep.equal([500, 'no transaction found'])
+  })
+
+  it('shows nothing of an unexpected error in production, and everything in development', async () => {
+    const handler = () => {
+      throw new Error('password is hunter2')
+    }
+    for (const [env, isShown] of [
+      ['production', false],
+      ['development', true],
+    ] as const) {
+      const app = new App({ env, api: true, logger: pino({ level: 'silent' }) })
+      app.get('/', handler)
+      await visit(app)
+      for (const accept of ['application/json', 'application/xml', 'text/html']) {
+        const answer = await site?.get('/', { accept })
+        expect(answer?.status).to.equal(500)
+        expect(answer?.text.includes('hunter2'), `${env} ${accept}`).to.equal(isShown)
+        expect(answer?.text).to.contain(answer?.headers.get('x-request-id'))
+      }
+      await site?.close()
+    }
+    site = undefined
+  })
+})

@@ -1,0 +1,155 @@
+import { expect } from 'chai'
+import { formats, negotiate, type Format } from '../../src/http/negotiation.js'
+
+type Row = [accept: string | undefined, answer: Format | undefined]
+
+/** What a client that accepts this is answered in, where all three formats are offered. */
+function choose(
+  accept: string | undefined,
+  {
+    body,
+    own = 'html',
+    offered = formats,
+  }: { body?: Format; own?: Format; offered?: readonly Format[] } = {},
+): Format | undefined {
+  return negotiate(offered, { accept, body, default: own })
+}
+
+function table(rows: Row[], options?: Parameters<typeof choose>[1]): void {
+  for (const [accept, answer] of rows) {
+    it(`${accept === undefined ? 'no Accept' : `"${accept}"`}: ${answer ?? 'not acceptable'}`, () => {
+      expect(choose(accept, options)).to.equal(answer)
+    })
+  }
+}
+
+describe('negotiate(offered, preferences)', () => {
+  describe('in a web application', () => {
+    table([
+      [undefined, 'html'],
+      ['', 'html'],
+      ['*/*', 'html'],
+      ['*/*;q=0.1', 'html'],
+      ['*/*, */*', 'html'],
+      ['*/*;q=0', undefined],
+      ['text/html', 'html'],
+      ['application/xhtml+xml', 'html'],
+      ['application/json', 'json'],
+      ['application/problem+json', 'json'],
+      ['application/xml', 'xml'],
+      ['text/xml', 'xml'],
+      ['application/problem+xml', 'xml'],
+      ['APPLICATION/JSON', 'json'],
+      ['application/json; charset=utf-8', 'json'],
+      ['application/json;charset=utf-8;q=0.5, text/html;q=0.4', 'json'],
+      ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'html'],
+      ['application/json, */*', 'html'],
+      ['application/json, */*;q=0.9', 'json'],
+      ['application/json, text/plain, */*', 'html'],
+      ['application/xml, application/json;q=0.9', 'xml'],
+      ['application/json;q=0.2, application/xml;q=0.3', 'xml'],
+    ])
+  })
+
+  describe('prefers html, then json, then xml, on a tie', () => {
+    table([
+      ['application/xml, application/json', 'json'],
+      ['application/xml, application/json, text/html', 'html'],
+      ['application/*', 'html'],
+      ['text/*', 'html'],
+      ['application/xml;q=0.5, application/json;q=0.50', 'json'],
+    ])
+  })
+
+  describe('lets the more specific range decide', () => {
+    table([
+      ['*/*, text/html;q=0', 'json'],
+      ['*/*, text/html;q=0, application/json;q=0', 'xml'],
+      ['application/*, application/json;q=0.1, text/html;q=0.2', 'xml'],
+      ['text/*;q=0.3, text/html;q=0.7, application/json;q=0.5', 'html'],
+      ['*/*;q=0.5, application/xml', 'xml'],
+    ])
+  })
+
+  describe('answers nothing that has the quality 0', () => {
+    table([
+      ['application/json;q=0', undefined],
+      ['application/json;q=0, application/xml;q=0.0', undefined],
+      ['application/json;q=0, application/xml;q=0.001', 'xml'],
+      ['image/png', undefined],
+      ['text/plain, image/*', undefined],
+    ])
+  })
+
+  describe('makes what it can of a malformed header', () => {
+    table([
+      [',', 'html'],
+      [',,application/json,,', 'json'],
+      [';q=1', 'html'],
+      ['application/json;q=high', undefined],
+      ['application/json;q=5', 'json'],
+      ['application/json;q=-1', undefined],
+      ['application/json;q=NaN, application/xml', 'xml'],
+      ['application/json;q=', undefined],
+      ['application/json ; Q=0.3 , application/xml ; q=0.4', 'xml'],
+      ['json', undefined],
+      ['application', undefined],
+      ['/', undefined],
+      ['*', undefined],
+      ['application/json/xml', undefined],
+      ['\u0000', undefined],
+      ['__proto__, constructor', undefined],
+    ])
+  })
+
+  describe('answers a JSON body in JSON where Accept leaves it open', () => {
+    table(
+      [
+        [undefined, 'json'],
+        ['*/*', 'json'],
+        ['text/html', 'html'],
+        ['application/*', 'html'],
+      ],
+      { body: 'json' },
+    )
+  })
+
+  describe('answers an XML body in XML where Accept leaves it open', () => {
+    table(
+      [
+        [undefined, 'xml'],
+        ['*/*', 'xml'],
+        ['application/json', 'json'],
+      ],
+      { body: 'xml' },
+    )
+  })
+
+  describe('in an API application', () => {
+    table(
+      [
+        [undefined, 'json'],
+        ['*/*', 'json'],
+        ['text/html', 'html'],
+        ['application/xml', 'xml'],
+      ],
+      { own: 'json' },
+    )
+  })
+
+  describe('where html alone is offered', () => {
+    table(
+      [
+        [undefined, 'html'],
+        ['*/*', 'html'],
+        ['application/*', 'html'],
+        ['application/json', undefined],
+      ],
+      { offered: ['html'], own: 'json', body: 'json' },
+    )
+  })
+
+  it('finds nothing where nothing is offered', () => {
+    expect(choose('*/*', { offered: [] })).to.equal(undefined)
+  })
+})

@@ -1,0 +1,60 @@
+import { expect } from 'chai'
+import { BadRequest, HttpError, ValidationErrors } from '../../src/errors.js'
+import { problemOf, statusOf } from '../../src/http/problem.js'
+
+describe('statusOf(error)', () => {
+  const rows: Array<[error: unknown, status: number]> = [
+    [new BadRequest('x'), 400],
+    [new HttpError(418, 'x'), 418],
+    [Object.assign(new Error('x'), { status: 402 }), 402],
+    [new Error('x'), 500],
+    [{ status: 404 }, 404],
+    ...[200, 399, 600, 404.5, Number.NaN, '404', null].map((status): [unknown, number] => [{ status }, 500]),
+    ...['text', undefined, null, 404].map((error): [unknown, number] => [error, 500]),
+  ]
+  for (const [error, status] of rows) {
+    it(`is ${status} for ${error instanceof Error ? error.name : JSON.stringify(error)}`, () => {
+      expect(statusOf(error)).to.equal(status)
+    })
+  }
+})
+
+describe('problemOf(error, requestId)', () => {
+  it('tells what an error of the framework says', () => {
+    expect(problemOf(new BadRequest('the body is malformed'), 'id')).to.deep.equal({
+      status: 400,
+      title: 'Bad Request',
+      detail: 'the body is malformed',
+      request_id: 'id',
+    })
+  })
+
+  it('tells the messages of a record that is not valid', () => {
+    const errors = new ValidationErrors().add('title', 'present', 'Title can not be blank.')
+    expect(problemOf(errors, 'id')).to.deep.equal({
+      status: 422,
+      title: 'Unprocessable Entity',
+      detail: 'the record is not valid',
+      request_id: 'id',
+      errors: { title: ['Title can not be blank.'] },
+    })
+  })
+
+  it('tells nothing of what another error says', () => {
+    const problem = { status: 500, title: 'Internal Server Error', request_id: 'id' }
+    expect(problemOf(new Error('the password is 123'), 'id')).to.deep.equal(problem)
+    expect(problemOf('the password is 123', 'id')).to.deep.equal(problem)
+    expect(problemOf(Object.assign(new Error('x'), { status: 500, expose: true }), 'id')).to.deep.equal(
+      problem,
+    )
+  })
+
+  it('tells what another error says that is below 500 and exposes itself, as those of http-errors are', () => {
+    const error = Object.assign(new Error('no coffee'), { status: 418, expose: true })
+    expect(problemOf(error, 'id')).to.include({ status: 418, title: "I'm a Teapot", detail: 'no coffee' })
+  })
+
+  it('has a title for a status that nobody knows', () => {
+    expect(problemOf(new HttpError(499, 'x'), 'id').title).to.equal('Error')
+  })
+})

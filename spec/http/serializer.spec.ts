@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import { Exclude, Expose, Transform, Type } from 'class-transformer'
+import { ValidationErrors } from '../../src/errors.js'
+import { toPlain } from '../../src/http/serializer.js'
+
+class Account {
+  name = 'Ann'
+
+  @Exclude()
+  password = 'secret'
+
+  @Expose({ name: 'mail' })
+  email = 'ann@example.com'
+}
+
+class Team {
+  title = 'A'
+
+  @Type(() => Account)
+  accounts = [new Account()]
+}
+
+class Plain {
+  id = 1
+  at = new Date(0)
+}
+
+describe('toPlain(value)', () => {
+  it('shows a value without rules as it is', () => {
+    for (const value of [new Plain(), [new Plain()], { a: 1 }, 'text', null, undefined, 1]) {
+      expect(toPlain(value)).to.equal(value)
+    }
+  })
+
+  it('heeds @Exclude and @Expose', () => {
+    expect(toPlain(new Account())).to.deep.equal({ name: 'Ann', mail: 'ann@example.com' })
+  })
+
+  it('heeds them in lists, and in what a record holds', () => {
+    const shown = { name: 'Ann', mail: 'ann@example.com' }
+    expect(toPlain([new Account()])).to.deep.equal([shown])
+    expect(toPlain(new Team())).to.deep.equal({ title: 'A', accounts: [shown] })
+    expect(toPlain({ account: new Account(), at: new Date(0) })).to.deep.equal({
+      account: shown,
+      at: new Date(0),
+    })
+  })
+
+  it('heeds @Transform', () => {
+    class Loud {
+      @Transform(({ value }) => String(value).toUpperCase(), { toPlainOnly: true })
+      name = 'ann'
+    }
+    expect(toPlain(new Loud())).to.deep.equal({ name: 'ANN' })
+  })
+
+  it('heeds the rules of an ancestor', () => {
+    class Admin extends Account {
+      level = 1
+    }
+    expect(toPlain(new Admin())).to.deep.equal({ name: 'Ann', mail: 'ann@example.com', level: 1 })
+  })
+
+  it('shows the messages of a record that is not valid', () => {
+    expect(toPlain(new ValidationErrors().add('name', 'present', 'No name.'))).to.deep.equal({
+      name: ['No name.'],
+    })
+  })
+
+  it('comes to an end with what holds itself', () => {
+    const circle: Record<string, unknown> = {}
+    circle['self'] = circle
+    expect(toPlain(circle)).to.equal(circle)
+  })
+})

@@ -1,0 +1,224 @@
+import { expect } from 'chai'
+import { BadRequest } from '../../src/errors.js'
+import { parseXml, rootName, toXml, XmlList } from '../../src/http/xml.js'
+
+const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+describe('parseXml(text)', () => {
+  const documents: Array<[what: string, text: string, fields: unknown]> = [
+    ['elements as text', '<post><title>A</title><votes>1</votes></post>', { title: 'A', votes: '1' }],
+    ['a root of any name', '<x><title>A</title></x>', { title: 'A' }],
+    ['a declaration', `${declaration}<post><title>A</title></post>`, { title: 'A' }],
+    ['a byte order mark', '\ufeff<post><title>A</title></post>', { title: 'A' }],
+    ['an empty root', '<post/>', {}],
+    ['a root that has only text', '<post>text</post>', {}],
+    ['a root that is nil', '<post nil="true"/>', {}],
+    ['empty elements as empty text', '<post><a/><b></b></post>', { a: '', b: '' }],
+    ['nil', '<post><a nil="true"/><b nil="true">text</b></post>', { a: null, b: null }],
+    ['what is not nil', '<post><a nil="false">1</a><b nil="1">2</b></post>', { a: '1', b: '2' }],
+    ['repeated elements as a list', '<post><a>1</a><a nil="true"/><a/></post>', { a: ['1', null, ''] }],
+    ['nested elements', '<post><a><b>1</b><b>2</b></a></post>', { a: { b: ['1', '2'] } }],
+    ['no attributes', '<post id="1"><a lang="en">1</a></post>', { a: '1' }],
+    ['white space in text', '<post>\n  <a> x\n y </a>\n</post>', { a: ' x\n y ' }],
+    ['CDATA', '<post><a><![CDATA[<b>&amp;</b>]]></a></post>', { a: '<b>&amp;</b>' }],
+    ['CDATA between text', '<post><a>1<![CDATA[<]]>2</a></post>', { a: '1<2' }],
+    ["XML's five entities", '<post><a>&amp;&lt;&gt;&quot;&apos;</a></post>', { a: '&<>"\'' }],
+    ['entities once', '<post><a>&amp;lt;</a></post>', { a: '&lt;' }],
+    ['characters by number', '<post><a>&#65;&#x42;&#13;&#128512;</a></post>', { a: 'AB\r😀' }],
+    ['no character that XML has not', '<post><a>1&#0;&#1;&#xD800;2</a></post>', { a: '12' }],
+    ['other entities as text', '<post><a>&nbsp;&x;&constructor;</a></post>', { a: '&nbsp;&x;&constructor;' }],
+    ['no comments', '<post><!-- <a>1</a> --><a>2</a></post><!-- end -->', { a: '2' }],
+    ['no processing instructions', '<?x y?><post><?php echo ?><a>1</a></post>', { a: '1' }],
+    [
+      'prefixes as part of names',
+      '<n:post xmlns:n="urn:n"><n:a>1</n:a><a>2</a></n:post>',
+      { 'n:a': '1', a: '2' },
+    ],
+    ['a default namespace', '<post xmlns="urn:n"><a>1</a></post>', { a: '1' }],
+    ['names of any language', '<post><größe>1</größe></post>', { größe: '1' }],
+  ]
+  for (const [what, text, fields] of documents) {
+    it(`reads ${what}`, () => {
+      expect(parseXml(text)).to.deep.equal(fields)
+    })
+  }
+
+  const bomb = `<!DOCTYPE x [<!ENTITY a "ha">${'<!ENTITY b "&a;&a;&a;&a;">'.repeat(20)}]><post><a>&b;</a></post>`
+  const broken: Array<[what: string, text: string]> = [
+    ['nothing', ''],
+    ['white space', ' \n '],
+    ['text', 'title=A'],
+    ['JSON', '{"title":"A"}'],
+    ['a declaration alone', '<?xml version="1.0"?>'],
+    ['a comment alone', '<!-- -->'],
+    ['an open root', '<post><a>1</a>'],
+    ['an open tag', '<post'],
+    ['wrong nesting', '<post><a><b></a></b></post>'],
+    ['an end without a start', '</post>'],
+    ['two roots', '<post></post><post></post>'],
+    ['two empty roots', '<post/><post/>'],
+    ['two roots of other names', '<post/><comment/>'],
+    ['text after the root', '<post></post>text'],
+    ['text before the root', 'text<post/>'],
+    ['an attribute without quotes', '<post a=1></post>'],
+    ['an attribute without a value', '<post a></post>'],
+    ['a repeated attribute', '<post a="1" a="2"/>'],
+    ['an open attribute', '<post a="1></post>'],
+    ['a bare ampersand', '<post><a>this & that</a></post>'],
+    ['a name with a digit first', '<post><1a/></post>'],
+    ['an open CDATA', '<post><a><![CDATA[x</a></post>'],
+    ['an open comment', '<post><a><!-- x</a></post>'],
+    ['a DOCTYPE', '<!DOCTYPE post><post/>'],
+    ['a DOCTYPE in lower case', '<!doctype post><post/>'],
+    ['an external entity', '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><post><a>&a;</a></post>'],
+    ['an entity bomb', bomb],
+    ['__proto__', '<post><__proto__><a>1</a></__proto__></post>'],
+    ['deep nesting', '<a>'.repeat(1000) + '</a>'.repeat(1000)],
+    ['100,000 open elements', '<a>'.repeat(100_000)],
+  ]
+  for (const [what, text] of broken) {
+    it(`refuses ${what}`, () => {
+      expect(() => parseXml(text)).to.throw(BadRequest)
+    })
+  }
+
+  it('keeps its refusal short', () => {
+    expect(() => parseXml('<abc>'.repeat(10_000)))
+      .to.throw(BadRequest)
+      .with.property('message')
+      .with.length.below(300)
+  })
+
+  it('changes nothing that objects inherit', () => {
+    const fields = parseXml('<post __proto__="x"><toString>1</toString><a __proto__="y">1</a></post>')
+    expect(fields).to.include({ a: '1' })
+    expect(String(fields)).to.equal('[object Object]')
+  })
+
+  for (const piece of [
+    '<a/>',
+    '<a b="1"/>',
+    '<a>&amp;</a>',
+    '&amp;',
+    '<![CDATA[',
+    '<!--',
+    '<a ',
+    '<a b="',
+    '<?x ',
+    ']]>',
+    ' ',
+  ]) {
+    it(`is done soon with half a megabyte of ${piece}`, () => {
+      const started = performance.now()
+      try {
+        parseXml(`<post>${piece.repeat(500_000 / piece.length)}</post>`)
+      } catch (error) {
+        expect(error).to.be.instanceOf(BadRequest)
+      }
+      expect(performance.now() - started).to.be.below(5000)
+    })
+  }
+})
+
+describe('toXml(value, root, namespace)', () => {
+  const values: Array<[what: string, value: unknown, xml: string]> = [
+    ['text', { a: 'x' }, '<r><a>x</a></r>'],
+    ['numbers and truth', { a: 1.5, b: 10n, c: false }, '<r><a>1.5</a><b>10</b><c>false</c></r>'],
+    ['a date in UTC', { a: new Date('2026-01-02T03:04:05+01:00') }, '<r><a>2026-01-02T02:04:05.000Z</a></r>'],
+    ['null as nil', { a: null }, '<r><a nil="true"/></r>'],
+    ['nothing as nil', null, '<r nil="true"/>'],
+    ['empty text as an empty element', { a: '' }, '<r><a/></r>'],
+    ['neither undefined nor functions', { a: undefined, b: () => 1 }, '<r/>'],
+    ['an object in an object', { a: { b: 1 } }, '<r><a><b>1</b></a></r>'],
+    [
+      'a list by the singular of its name',
+      { posts: ['a', 'b'] },
+      '<r><posts><post>a</post><post>b</post></posts></r>',
+    ],
+    ['a list of a name without a plural', { data: [1] }, '<r><data><datum>1</datum></data></r>'],
+    ['lists in lists', { a: [[1], []] }, '<r><a><item><item>1</item></item><item/></a></r>'],
+    [
+      'a list whose elements have a name',
+      new XmlList('message', ['a', 'b']),
+      '<r><message>a</message><message>b</message></r>',
+    ],
+    ['markup as text', { a: '<b a="1">&\r' }, '<r><a>&lt;b a=&quot;1&quot;&gt;&amp;&#13;</a></r>'],
+    [
+      'what XML can not hold as a question mark',
+      { a: '\0\u0001\u000b\uFFFE\ud800x' },
+      '<r><a>\ufffd\ufffd\ufffd\ufffd\ufffdx</a></r>',
+    ],
+    ['tabs and lines', { a: '\t\n' }, '<r><a>\t\n</a></r>'],
+    [
+      'a name that is none as an attribute',
+      { 'a b': 1, '2': 2, '<': 3 },
+      '<r><item name="2">2</item><item name="a b">1</item><item name="&lt;">3</item></r>',
+    ],
+    ['a name that is XML’s own as an attribute', { xmlns: 'x' }, '<r><item name="xmlns">x</item></r>'],
+    ['an empty name', { '': 1 }, '<r><item name="">1</item></r>'],
+  ]
+  for (const [what, value, xml] of values) {
+    it(`writes ${what}`, () => {
+      expect(toXml(value, 'r')).to.equal(`${declaration}${xml}\n`)
+    })
+  }
+
+  it('gives the root its namespace', () => {
+    expect(toXml({ a: 1 }, 'problem', 'urn:x')).to.equal(
+      `${declaration}<problem xmlns="urn:x"><a>1</a></problem>\n`,
+    )
+  })
+
+  const texts = [
+    'plain',
+    ' white  space ',
+    'line\nbreak',
+    '\r\n',
+    '\t',
+    '<a href="x">&amp;</a>',
+    ']]>',
+    '<!-- -->',
+    '&#38;',
+    '😀 ä',
+    '\ufffd',
+  ]
+  for (const text of texts) {
+    it(`writes ${JSON.stringify(text)} so that it is read again as it was`, () => {
+      expect(parseXml(toXml({ text, gone: null, empty: '' }, 'post'))).to.deep.equal({
+        text,
+        gone: null,
+        empty: '',
+      })
+    })
+  }
+})
+
+describe('rootName(value, resource)', () => {
+  class BlogPost {
+    a = 1
+  }
+  const resource = { plural: 'entries', singular: 'entry' }
+
+  it('is the name of the class, in the plural for a list', () => {
+    expect(rootName(new BlogPost(), resource)).to.equal('blog_post')
+    expect(rootName([new BlogPost()], resource)).to.equal('blog_posts')
+  })
+
+  it('is that of the resource for what has no class', () => {
+    expect(rootName({ a: 1 }, resource)).to.equal('entry')
+    expect(rootName([], resource)).to.equal('entries')
+    expect(rootName([{ a: 1 }], resource)).to.equal('entries')
+  })
+
+  it('is "record" where there is neither', () => {
+    expect(rootName({})).to.equal('record')
+    expect(rootName(null)).to.equal('record')
+    expect(rootName(Object.create(null))).to.equal('record')
+    expect(rootName([])).to.equal('records')
+  })
+
+  it('does not trust a value’s own "constructor"', () => {
+    expect(rootName({ constructor: 'x' }, resource)).to.equal('entry')
+    expect(rootName({ constructor: null }, resource)).to.equal('entry')
+  })
+})

@@ -1,0 +1,22 @@
+import { html, type Html } from './html.js'
+import { label } from './labels.js'
+import type { CollectionLink, ViewContext } from './view-context.js'
+
+/** Links to the application's collections, those that are nested in a record apart. */
+export function collectionLinks(context: ViewContext): Html {
+  return html`${context.collections?.().map((link) => anchor(context, link))}`
+}
+
+/** Links to the collections that are nested in a record: from a post to its comments. Nothing when there are none. */
+export function nestedLinks(context: ViewContext, record: object): Html {
+  const links = context.collections?.(record) ?? []
+  if (links.length === 0) return html``
+  return html`<nav class="nested" aria-label="${context.t('kit.nested')}">
+    ${links.map((link) => anchor(context, link))}
+  </nav>`
+}
+
+function anchor(context: ViewContext, { name, path }: CollectionLink): Html {
+  const isHere = context.currentUrl.split('?')[0] === path
+  return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${label(context, name)}</a>`
+}
