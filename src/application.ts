@@ -107,7 +107,8 @@ export class App extends Scope {
     port = this.settings.port ?? Number(process.env['PORT'] ?? 3000),
     host = this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1'),
   ): Promise<string> {
-    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts)) this.logger.warn(sentence)
+    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts))
+      this.logger.warn(sentence)
     this.server = new GracefulServer(this.callback())
     await this.start()
     const address = await this.server.listen(port, host)
@@ -146,7 +147,12 @@ export class App extends Scope {
   /** The steps of every request, from the outermost to the route. */
   private compose(): RequestListener {
     const { table, mounts } = this.declarations
-    const { api = false, templates = 'templates', bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024 } = this.settings
+    const {
+      api = false,
+      templates = 'templates',
+      bodyLimit = 1024 * 1024,
+      filesLimit = 10 * 1024 * 1024,
+    } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
     const dispatcher = new Dispatcher(table, mounts, bodyReader({ body: bodyLimit, files: filesLimit }))
@@ -162,7 +168,9 @@ export class App extends Scope {
     )
     if (!api) this.koa.use(this.sessions())
     this.add((ctx) => dispatcher.dispatch(ctx))
-    this.koa.on('error', (error: unknown) => this.logger.error({ err: error }, 'the answer could not be written'))
+    this.koa.on('error', (error: unknown) =>
+      this.logger.error({ err: error }, 'the answer could not be written'),
+    )
     return this.koa.callback()
   }
 

@@ -191,7 +191,9 @@ export class MissingParameter extends Error {
 export class UnknownRoute extends Error {
   override name = 'UnknownRoute'
   constructor(name: string, near: string | undefined) {
-    super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`)
+    super(
+      `There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`,
+    )
   }
 }
 

@@ -21,8 +21,13 @@ const developmentSecret = 'a secret for development and specs only'
  */
 export function sessions(koa: Koa, { name, secret, isProduction }: SessionOptions): Koa.Middleware {
   if (!secret && isProduction) {
-    throw new DeclarationError('Sessions need a secret in production. Set SESSION_SECRET to a long random text.')
+    throw new DeclarationError(
+      'Sessions need a secret in production. Set SESSION_SECRET to a long random text.',
+    )
   }
   koa.keys = [secret ?? developmentSecret]
-  return session({ key: name, httpOnly: true, sameSite: 'lax', secure: isProduction, signed: true, maxAge: 'session' }, koa)
+  return session(
+    { key: name, httpOnly: true, sameSite: 'lax', secure: isProduction, signed: true, maxAge: 'session' },
+    koa,
+  )
 }

@@ -52,7 +52,7 @@ export class Catalogue {
   }
 
   private readFolder(folder: string): void {
-    for (const name of readdirSync(folder).sort()) {
+    for (const name of readdirSync(folder).toSorted()) {
       const locale = /\.([a-z]{2,3}(?:-[a-z0-9]+)*)\.ya?ml$/i.exec(name)?.[1]?.toLowerCase()
       if (locale) this.readFile(join(folder, name), locale)
     }
@@ -69,25 +69,36 @@ function parseFile(file: string): Array<{ id: string; translation: Translation }
   const lines = new LineCounter()
   const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines })
   const [error] = document.errors
-  if (error) throw new BrokenTranslations(file, lines.linePos(error.pos[0]).line, error.message.split('\n')[0] ?? '')
+  if (error)
+    throw new BrokenTranslations(file, lines.linePos(error.pos[0]).line, error.message.split('\n')[0] ?? '')
   const entries: unknown = document.toJS() ?? []
-  if (!Array.isArray(entries)) throw new BrokenTranslations(file, 1, 'a list of "id" and "translation" is expected')
+  if (!Array.isArray(entries))
+    throw new BrokenTranslations(file, 1, 'a list of "id" and "translation" is expected')
   return entries.map((entry: unknown, index) => {
     if (isEntry(entry)) return entry
     const node = document.getIn([index], true)
     const line = isPositioned(node) ? lines.linePos(node.range[0]).line : 1
-    throw new BrokenTranslations(file, line, 'each entry has an "id" and a "translation", which is a text or a text for each plural form')
+    throw new BrokenTranslations(
+      file,
+      line,
+      'each entry has an "id" and a "translation", which is a text or a text for each plural form',
+    )
   })
 }
 
 function isEntry(entry: unknown): entry is { id: string; translation: Translation } {
-  if (typeof entry !== 'object' || entry === null || !('id' in entry) || !('translation' in entry)) return false
+  if (typeof entry !== 'object' || entry === null || !('id' in entry) || !('translation' in entry))
+    return false
   const { id, translation } = entry
   return typeof id === 'string' && (typeof translation === 'string' || isPlural(translation))
 }
 
 function isPlural(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string')
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((text) => typeof text === 'string')
+  )
 }
 
 function isPositioned(node: unknown): node is { range: [number, number, number] } {
