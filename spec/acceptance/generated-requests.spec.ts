@@ -5,7 +5,7 @@ import { openEverything, thing } from '../support/everything.js'
 import { Random } from '../support/random.js'
 import type { Site, SpecRequest } from '../support/site.js'
 
-const count = 4000
+const count = 2500
 const seed = Number(process.env['SEED'] ?? 1)
 
 type Call = SpecRequest & { method: string; path: string }
@@ -17,7 +17,6 @@ const pieces = [
   'comments',
   'new',
   'edit',
-  'up',
   'application.css',
   '.',
   '..',
@@ -175,11 +174,11 @@ class Requests {
         .join('')}</r>`
     if (!type.startsWith('multipart'))
       return Object.entries(fields)
-        .map(([name, value]) => `${encode(name)}=${encode(String(value))}`)
+        .map(([name, value]) => `${encode(name)}=${encode(textOf(value))}`)
         .join('&')
     const parts = Object.entries(fields).map(
       ([name, value]) =>
-        `--X\r\nContent-Disposition: form-data; name="${name}"${this.partHeaders()}\r\n\r\n${String(value)}\r\n`,
+        `--X\r\nContent-Disposition: form-data; name="${name}"${this.partHeaders()}\r\n\r\n${textOf(value)}\r\n`,
     )
     return `${parts.join('')}--X--\r\n`
   }
@@ -230,6 +229,10 @@ function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
 
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
 function escape(value: unknown): string {
   if (typeof value !== 'object' || value === null)
     return String(value).replaceAll('&', '&amp;').replaceAll('<', '&lt;')
@@ -277,8 +280,7 @@ describe(`${count} generated requests`, () => {
       })
       expect(answer.status, what).to.be.below(500)
       expect(crashes, what).to.deep.equal([])
-      if (answer.status !== 204)
-        expect(answer.headers.get('x-request-id') ?? path, what).to.match(/^([\w.-]{1,128}|\/up.*)$/)
+      expect(answer.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
     }
     expect([...statuses.keys()]).to.include.members([200, 201, 303, 400, 404, 405, 406, 415, 422])
