@@ -101,7 +101,7 @@ export class App extends Scope {
    * Opens what the middleware needs (the database), and listens. SIGTERM and SIGINT close the application.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws when the port is taken, or the database does not open
+   * @throws PortTaken when another process listens there; what the middleware throws when the database does not open
    */
   async listen(
     port = this.settings.port ?? Number(process.env['PORT'] ?? 3000),
@@ -109,12 +109,21 @@ export class App extends Scope {
   ): Promise<string> {
     for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts))
       this.logger.warn(sentence)
-    this.server = new GracefulServer(this.callback())
-    await this.start()
-    const address = await this.server.listen(port, host)
+    const address = await this.open(port, host)
     process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
     this.logger.info(`listening on ${address}`)
     return address
+  }
+
+  private async open(port: number, host: string | undefined): Promise<string> {
+    this.server = new GracefulServer(this.callback())
+    try {
+      await this.start()
+      return await this.server.listen(port, host)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
   }
 
   /** Opens what the middleware needs, without listening. */

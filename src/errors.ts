@@ -204,3 +204,11 @@ export class BrokenTranslations extends Error {
     super(`${file}, line ${line}: ${problem}`)
   }
 }
+
+/** Another process listens on the port already. */
+export class PortTaken extends Error {
+  override name = 'PortTaken'
+  constructor(port: number, cause: Error) {
+    super(`Port ${port} is in use by another process. Stop it, or set PORT to another number.`, { cause })
+  }
+}

@@ -12,10 +12,13 @@ const files = 128 * 1024
 describe('A multipart form', () => {
   let site: Site
   const keep = mkdtempSync(join(tmpdir(), 'kit-kept-'))
+  const temporary = mkdtempSync(join(tmpdir(), 'kit-uploads-'))
+  const usual = process.env['TMPDIR']
   const crashes: unknown[] = []
   const note = (error: unknown) => crashes.push(error)
 
   before(async () => {
+    process.env['TMPDIR'] = temporary
     process.on('uncaughtException', note).on('unhandledRejection', note)
     const app = new App({ api: true, bodyLimit: body, filesLimit: files })
     app.post('/echo', (ctx) => {
@@ -47,7 +50,9 @@ describe('A multipart form', () => {
 
   after(async () => {
     await site.close()
-    rmSync(keep, { recursive: true })
+    if (usual === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = usual
+    for (const folder of [keep, temporary]) rmSync(folder, { recursive: true })
     process.off('uncaughtException', note).off('unhandledRejection', note)
   })
 
@@ -60,7 +65,7 @@ describe('A multipart form', () => {
   })
 
   function leftovers(): string[] {
-    return readdirSync(tmpdir()).filter((name) => name.startsWith('upload-'))
+    return readdirSync(temporary)
   }
 
   function post(

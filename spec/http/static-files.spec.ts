@@ -145,22 +145,28 @@ describe('app.static(path, folder)', () => {
   })
 
   const hidden = [
-    ...['/.env', '/%2eenv', '/.well-hidden/x.txt', '/%2ewell-hidden%2fx.txt', '/docs/../.env'],
-    ...[
-      '/../secret.txt',
-      '/%2e%2e/secret.txt',
-      '/%2e%2e%2fsecret.txt',
-      '/docs/%2e%2e/%2e%2e/secret.txt',
-      '/..%5csecret.txt',
-    ],
-    ...[
-      '/assets/../secret.txt',
-      '/assets/%2e%2e/secret.txt',
-      '/assets%2f..%2fsecret.txt',
-      '//../secret.txt',
-      '/....//secret.txt',
-    ],
-    ...['/a.txt%00', '/%00', '/a.txt%00.html', '/nope', '/a.txt/x', `/${'a'.repeat(5000)}`, '/%C0%AEenv'],
+    '/.env',
+    '/%2eenv',
+    '/.well-hidden/x.txt',
+    '/%2ewell-hidden%2fx.txt',
+    '/docs/../.env',
+    '/../secret.txt',
+    '/%2e%2e/secret.txt',
+    '/%2e%2e%2fsecret.txt',
+    '/docs/%2e%2e/%2e%2e/secret.txt',
+    '/..%5csecret.txt',
+    '/assets/../secret.txt',
+    '/assets/%2e%2e/secret.txt',
+    '/assets%2f..%2fsecret.txt',
+    '//../secret.txt',
+    '/....//secret.txt',
+    '/a.txt%00',
+    '/%00',
+    '/a.txt%00.html',
+    '/nope',
+    '/a.txt/x',
+    `/${'a'.repeat(5000)}`,
+    '/%C0%AEenv',
   ]
   for (const path of hidden) {
     it(`has nothing at ${path.length > 60 ? `a path of ${path.length} characters` : path}`, async () => {
