@@ -46,7 +46,8 @@ const renderer = new Renderer({ folders: [join(root, 'examples/blog/templates')]
 
 function page(view: string, locals: Record<string, unknown> = {}): string {
   const flash = [{ type: 'success', message: attack }]
-  return renderer.render(view, { ...viewHelpers(viewContext({ paths, flash })), ...locals })
+  // The path functions are on the prototype of the helpers, which a spread would leave behind.
+  return renderer.render(view, Object.assign(viewHelpers(viewContext({ paths, flash })), locals))
 }
 
 const post = new Post()
