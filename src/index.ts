@@ -19,6 +19,11 @@ export { Present } from './data/validation.js'
 export { Pagination, type Page, type PageOptions } from './data/pagination.js'
 
 // Middleware
+export {
+  securityHeaders,
+  type ContentSecurityPolicy,
+  type SecurityHeadersOptions,
+} from './middleware/security-headers.js'
 export { transaction } from './middleware/transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
