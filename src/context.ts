@@ -137,6 +137,8 @@ export interface ContextMembers {
 /** A function between the request and the handler: does its part, calls `next`, and does the rest. */
 export interface Middleware {
   (ctx: Context, next: Next): unknown
+  /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
+  guardsFiles?: boolean
   /** Prepares what the middleware needs, when the application starts. */
   start?(): Promise<void>
   /** Gives up what the middleware holds, when the application stops. */
