@@ -11,6 +11,7 @@ import { createLogger } from './logger.js'
 import { errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
+import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './middleware/session.js'
 import type { PathArgument } from './routing/path.js'
 import type { Route } from './routing/route.js'
@@ -36,6 +37,8 @@ export interface AppOptions {
   /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
   proxy?: boolean
   logger?: Logger
+  /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
+  securityHeaders?: SecurityHeadersOptions | false
   /** The folder of the templates (`templates`), from the folder that the application is started in. */
   templates?: string
   /** The most bytes of a request's body, uploaded files apart (1 MiB). */
@@ -166,6 +169,8 @@ export class App extends Scope {
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
     const dispatcher = new Dispatcher(table, mounts, bodyReader({ body: bodyLimit, files: filesLimit }))
 
+    const { securityHeaders: headers = {} } = this.settings
+    if (headers) this.add(securityHeaders({ env: this.env, ...headers }))
     this.add(health(() => this.check(), this.logger))
     this.add(requestLog(this.logger))
     this.add(

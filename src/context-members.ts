@@ -6,6 +6,7 @@ import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
+import { parameterFilter } from './http/filter.js'
 import { addFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
@@ -38,6 +39,7 @@ type Members = Pick<
   | 'locale'
   | 'catalogue'
   | 'defaultFormat'
+  | 'filterParameters'
   | 'tx'
   | 'afterCommit'
   | 't'
@@ -60,6 +62,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     locale: defaultLocale,
     catalogue: frameworkCatalogue(),
     defaultFormat,
+    filterParameters: parameterFilter(),
 
     get tx(): never {
       throw new NoTransaction()

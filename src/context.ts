@@ -4,6 +4,7 @@ import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
 import type { Page, PageOptions } from './data/pagination.js'
 import type { Model } from './data/model.js'
 import type { ValidationErrors } from './errors.js'
+import type { ParameterFilter } from './http/filter.js'
 import type { Flash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import type { Responses } from './http/responder.js'
@@ -47,8 +48,11 @@ export interface ContextMembers {
   /** The values of the request's session, kept over requests. Web applications only. */
   session: Record<string, unknown> | null
 
-  /** The token that forms carry, where the `csrf()` middleware is used. */
+  /** The token that forms carry, where the `csrf()` middleware is used. Each time it is read it is another text. */
   readonly csrfToken: string | undefined
+
+  /** Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets. */
+  filterParameters: ParameterFilter
 
   /** The locale of this request, `en-US` unless the `translations()` middleware chose another. */
   locale: string
@@ -133,6 +137,8 @@ export interface ContextMembers {
 /** A function between the request and the handler: does its part, calls `next`, and does the rest. */
 export interface Middleware {
   (ctx: Context, next: Next): unknown
+  /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
+  guardsFiles?: boolean
   /** Prepares what the middleware needs, when the application starts. */
   start?(): Promise<void>
   /** Gives up what the middleware holds, when the application stops. */

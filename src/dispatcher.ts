@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import type { Context } from './context.js'
+import compose from 'koa-compose'
+import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
 import { removeUploads } from './http/form-body.js'
@@ -71,11 +72,21 @@ export class Dispatcher {
     const route = find(matches, ctx.method)?.route
     for (const mount of [...this.mounts, frameworkFiles]) {
       if ((route && mount.order > route.order) || !isServedBy(mount, path)) continue
-      if (await sendFile(ctx, mount)) return true
+      if (await serve(ctx, mount)) return true
       if (route) throw new RouteNotFound(ctx.method, ctx.path)
     }
     return false
   }
+}
+
+/** Sends a file, unless the middleware that guards files answers in its place. */
+async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
+  let isAbsent = false
+  const send: Middleware = async () => {
+    isAbsent = !(await sendFile(ctx, mount))
+  }
+  await compose([...(mount.middleware ?? []), send])(ctx, async () => {})
+  return !isAbsent
 }
 
 function find(matches: Match[], method: string): Match | undefined {

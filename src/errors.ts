@@ -39,6 +39,35 @@ export class BadRequest extends HttpError {
   }
 }
 
+/** 400: the request is for a host that the application does not answer for. */
+export class UnknownHost extends HttpError {
+  override name = 'UnknownHost'
+  constructor(host: string) {
+    super(400, `${JSON.stringify(host)} is not a host of this application`)
+  }
+}
+
+/** 403: a page of another site sent the request. */
+export class CrossSiteRequest extends HttpError {
+  override name = 'CrossSiteRequest'
+
+  /**
+   * @param origin where the request comes from, as far as its browser says
+   * @param own the origin that the application takes for its own
+   */
+  constructor(origin: string, own: string) {
+    super(403, `the request was sent by another site (${origin || 'cross-site'}), and this one is ${own}`)
+  }
+}
+
+/** 403: a form came without the token of its session, or with that of another one. */
+export class InvalidToken extends HttpError {
+  override name = 'InvalidToken'
+  constructor() {
+    super(403, 'the form has no valid token; load its page again and send it from there')
+  }
+}
+
 /** 404: there is no route of this path. */
 export class RouteNotFound extends HttpError {
   override name = 'RouteNotFound'

@@ -19,6 +19,14 @@ export { Present } from './data/validation.js'
 export { Pagination, type Page, type PageOptions } from './data/pagination.js'
 
 // Middleware
+export { csrf, type CsrfOptions } from './middleware/csrf.js'
+export { forceSSL, type ForceSSLOptions, type StrictTransportSecurity } from './middleware/force-ssl.js'
+export { parameterLogger, type ParameterLoggerOptions } from './middleware/parameter-logger.js'
+export {
+  securityHeaders,
+  type ContentSecurityPolicy,
+  type SecurityHeadersOptions,
+} from './middleware/security-headers.js'
 export { transaction } from './middleware/transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 

@@ -69,10 +69,11 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
 
 function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
-  const { method, path, params = {}, query } = ctx
+  const { method, path } = ctx
+  const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
   return {
     error: { name, message, stack },
-    request: { method, path, params, query, body: ctx.request.body },
+    request: { method, path, params, query, body },
     routes: routes.map((route) => ({
       method: route.method,
       path: route.path,

@@ -1,4 +1,4 @@
-import type { AnyMiddleware, Handler } from '../context.js'
+import type { AnyMiddleware, Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { defaultPathName } from '../names.js'
 import type { ResourceClass } from '../resources/resource.js'
@@ -145,7 +145,8 @@ export class Scope {
    */
   static(path: string, folder: string): this {
     const prefix = joinPaths(this.prefix, path)
-    this.declarations.mounts.push({ prefix, folder, order: this.declarations.table.routes.length })
+    const middleware = this.middleware.filter((one): one is Middleware => 'guardsFiles' in one && one.guardsFiles === true)
+    this.declarations.mounts.push({ prefix, folder, order: this.declarations.table.routes.length, middleware })
     return this
   }
 

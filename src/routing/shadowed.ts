@@ -1,3 +1,4 @@
+import type { Middleware } from '../context.js'
 import type { PathPattern } from './path.js'
 import type { Route } from './route.js'
 import type { RouteTable } from './route-table.js'
@@ -8,6 +9,8 @@ export interface StaticMount {
   folder: string
   /** How many routes were declared before it. */
   order: number
+  /** What runs before a file is sent. */
+  middleware?: readonly Middleware[]
 }
 
 /** A sentence for each route that can never answer, because an earlier declaration takes its requests. */
