@@ -451,7 +451,10 @@ describe('App', () => {
       const address = await app.listen(0)
       expect(address).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
       const failure = await other.listen(Number(new URL(address).port)).catch((error: unknown) => error)
-      expect(failure).to.be.an('error').with.property('message').that.matches(/^Port \d+ is in use by another process\./)
+      expect(failure)
+        .to.be.an('error')
+        .with.property('message')
+        .that.matches(/^Port \d+ is in use by another process\./)
       await app.close()
     })
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { defaultPathName, nearest, pathNames, resourceNames } from '../src/names.js'
+import { humanize, defaultPathName, nearest, pathNames, resourceNames } from '../src/names.js'
 
 describe('The names that derive from a path', () => {
   const rows: Array<[path: string, names: string[]]> = [
@@ -54,5 +54,15 @@ describe('The names that derive from a path', () => {
   it('are suggested when one is misspelt', () => {
     expect(nearest('postPaht', ['postPath', 'commentsPath'])).to.equal('postPath')
     expect(nearest('xyz', ['postPath', 'commentsPath'])).to.equal(undefined)
+  })
+})
+
+describe('humanize(field)', () => {
+  it('is what people call a field', () => {
+    expect(['title', 'published_at', 'author_id'].map(humanize)).to.deep.equal([
+      'Title',
+      'Published at',
+      'Author',
+    ])
   })
 })

@@ -3,6 +3,7 @@ import type { Context, ContextMembers } from './context.js'
 import { attributesOf } from './data/attributes.js'
 import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, saveRecord } from './data/records.js'
+import { track } from './data/transaction-manager.js'
 import { messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
@@ -95,11 +96,11 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     find(model, where) {
-      return findRecord(this.tx, model, where)
+      return track(this.tx, () => findRecord(this.tx, model, where))
     },
 
     async paginate(model, options) {
-      const page = await paginate(this.tx, model, this.query, options)
+      const page = await track(this.tx, () => paginate(this.tx, model, this.query, options))
       this.set('X-Total-Count', String(page.pagination.total))
       this.set(
         'Link',
@@ -109,16 +110,15 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     async validate(record) {
-      return merged(this, record, await validate(record, translator(this)))
+      return validate(record, translator(this), unreadErrors(this, record))
     },
 
     async save(record) {
-      if (unreadableOf(record).length > 0) return this.validate(record)
-      return saveRecord(this.tx, record, translator(this))
+      return track(this.tx, () => saveRecord(this.tx, record, translator(this), unreadErrors(this, record)))
     },
 
     destroy(record) {
-      return destroyRecord(this.tx, record)
+      return track(this.tx, () => destroyRecord(this.tx, record))
     },
 
     respond(...args: [Responses] | [number, Responses]) {
@@ -143,31 +143,24 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
   }
 }
 
-/** The fields that could not be read come first: what else is wrong with them follows from that. */
-function merged(
-  ctx: Context,
-  record: object,
-  errors: ValidationErrors | undefined,
-): ValidationErrors | undefined {
-  const unread = unreadableOf(record)
-  if (unread.length === 0) return errors
-  const all = new ValidationErrors()
-  for (const { attribute } of unread) {
+/** What is said of the fields of a record that could not be read. */
+function unreadErrors(ctx: Context, record: object): ValidationErrors {
+  const errors = new ValidationErrors()
+  for (const { attribute } of unreadableOf(record)) {
     const rule = `type.${attribute.kind}`
-    const values = { attribute: humanize(attribute.name), values: attribute.values?.join(', ') }
+    const values = {
+      attribute: humanize(attribute.name),
+      values: attribute.values?.join(', '),
+    }
     const own = `${values.attribute} is not a ${attribute.kind}.`
-    all.add(
+    errors.add(
       attribute.name,
       rule,
       messageOf(record.constructor, attribute.name, rule, values, { own }, translator(ctx)),
       values,
     )
   }
-  for (const [field, violations] of errors?.fields ?? []) {
-    if (all.fields.has(field)) continue
-    for (const { rule, message, values } of violations) all.add(field, rule, message, values)
-  }
-  return all
+  return errors
 }
 
 function translator(ctx: Context): Translate {

@@ -132,6 +132,26 @@ export class NoTransaction extends HttpError {
   }
 }
 
+/** 500: a handler has answered while work in its transaction was still under way; nothing of it is kept. */
+export class NotAwaited extends HttpError {
+  override name = 'NotAwaited'
+  constructor() {
+    super(
+      500,
+      'the request has ended while its work with the database was still under way, so nothing has been saved; ' +
+        'await every ctx.save, ctx.destroy and query of ctx.tx',
+    )
+  }
+}
+
+/** A query of a request that has ended already. */
+export class TransactionEnded extends Error {
+  override name = 'TransactionEnded'
+  constructor() {
+    super('The transaction of this request has ended. Was a promise that uses ctx.tx not awaited?')
+  }
+}
+
 /** 503: the service cannot answer now, but may soon. */
 export class ServiceUnavailable extends HttpError {
   override name = 'ServiceUnavailable'

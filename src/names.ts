@@ -63,7 +63,7 @@ export function itemName(name: string): string {
   return singularize(name)
 }
 
-/** A field as people read it: `published_at` -> `Published at`. */
+/** A field as people read it: `published_at` -> `Published at`, `author_id` -> `Author`. */
 export function humanize(field: string): string {
   return humanizeWord(field)
 }

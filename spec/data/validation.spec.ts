@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { IsEmail, IsOptional, Length, Max, MaxLength, ValidateNested } from 'class-validator'
-import { humanize, Present, validate } from '../../src/data/validation.js'
+import { Present, validate } from '../../src/data/validation.js'
 
 class Address {
   @Present()
@@ -98,14 +98,4 @@ describe('@Present()', () => {
       expect(errors === undefined).to.equal(isValid)
     })
   }
-})
-
-describe('humanize(field)', () => {
-  it('is what people call a field', () => {
-    expect(['title', 'published_at', 'author_id'].map(humanize)).to.deep.equal([
-      'Title',
-      'Published at',
-      'Author',
-    ])
-  })
 })

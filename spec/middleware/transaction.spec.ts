@@ -7,7 +7,8 @@ import type { EntityManager } from 'typeorm'
 import type { Context } from '../../src/context.js'
 import type { Database } from '../../src/data/database.js'
 import { saveRecord } from '../../src/data/records.js'
-import { HttpError, ServiceUnavailable, ValidationErrors } from '../../src/errors.js'
+import { track } from '../../src/data/transaction-manager.js'
+import { HttpError, NotAwaited, ServiceUnavailable, ValidationErrors } from '../../src/errors.js'
 import { transaction } from '../../src/middleware/transaction.js'
 import { blogDatabase, Comment, inFolder, newPost, openBlog, Post } from '../support/blog-data.js'
 import { failure } from '../support/failure.js'
@@ -202,42 +203,168 @@ describe('transaction(database)', () => {
       expect(await database.manager.count(Post)).to.equal(0)
     }))
 
-  it('is not ended by a promise that nobody waits for', () =>
-    withApp({}, async ({ handle, request, database }) => {
-      let floating: Promise<unknown> | undefined
-      handle(async (ctx) => {
-        await ctx.tx.save(newPost('awaited'))
-        floating = ctx.tx.save(newPost('floating')).catch((error: unknown) => error)
-        ctx.status = 200
-      })
-      expect(await request('POST')).to.equal(200)
-      expect(String(await floating)).to.contain('has ended')
-      expect(await titles(database)).to.deep.equal(['awaited'])
-      expect(await request('POST')).to.not.equal(503)
-    }))
+  describe('when work is not awaited', () => {
+    const forgotten: Record<string, (ctx: Context) => unknown> = {
+      'ctx.tx.save': (ctx) => ctx.tx.save(newPost('forgotten')),
+      'ctx.tx.insert': (ctx) => ctx.tx.insert(Post, { title: 'forgotten' }),
+      'ctx.tx.query': (ctx) => ctx.tx.query('SELECT 1'),
+      'a repository': (ctx) => ctx.tx.getRepository(Post).save(newPost('forgotten')),
+      'ctx.tx.transaction': (ctx) => ctx.tx.transaction((inner) => inner.save(newPost('forgotten'))),
+      saveRecord: (ctx) => track(ctx.tx, () => saveRecord(ctx.tx, newPost('forgotten'))),
+      'a query builder': (ctx) =>
+        ctx.tx.createQueryBuilder().insert().into(Post).values({ title: 'forgotten' }).execute(),
+      'a function': (ctx) => {
+        const notify = async () => {
+          await ctx.tx.save(newPost('forgotten'))
+          await delay(20)
+          await ctx.tx.save(newPost('late'))
+        }
+        void notify()
+      },
+    }
+    for (const [what, forget] of Object.entries(forgotten)) {
+      it(`is an error that says so, and saves nothing: ${what}`, () =>
+        withUnhandled((unhandled) =>
+          withApp({}, async ({ handle, request, database, errors }) => {
+            handle(async (ctx) => {
+              await ctx.tx.save(newPost('awaited'))
+              forget(ctx)
+              ctx.status = 201
+            })
+            expect(await request('POST')).to.equal(500)
+            expect(errors[0]).to.be.instanceOf(NotAwaited)
+            expect(String(errors[0])).to.contain('await every ctx.save')
+            await delay(40)
+            expect(await titles(database)).to.deep.equal([])
+            expect(unhandled).to.deep.equal([])
+            handle((ctx) => ok(ctx, ctx.tx.save(newPost('next'))))
+            expect(await request('POST')).to.equal(200)
+          }),
+        ))
+    }
 
-  it('undoes a nested transaction that nobody waits for, and keeps the rest', () =>
-    withApp({}, async ({ handle, request, database }) => {
-      let floating: Promise<unknown> | undefined
-      handle(async (ctx) => {
-        await ctx.tx.save(newPost('awaited'))
-        const hasWritten = new Promise<void>((resolve) => {
-          floating = failure(
-            ctx.tx.transaction(async (inner) => {
-              await inner.save(newPost('unfinished'))
-              resolve()
-              await delay(50)
-              await inner.save(newPost('rest'))
-            }),
-          )
+    it('is an error also when it has failed already', () =>
+      withUnhandled((unhandled) =>
+        withApp({}, async ({ handle, request, database, errors, logged }) => {
+          await database.manager.save(newPost('taken'))
+          handle(async (ctx) => {
+            void ctx.tx.save(newPost('taken'))
+            await delay(20)
+            ctx.status = 201
+          })
+          expect(await request('POST')).to.equal(500)
+          expect(errors[0]).to.be.instanceOf(NotAwaited)
+          expect(String(logged[0])).to.contain('UNIQUE constraint failed')
+          expect(unhandled).to.deep.equal([])
+        }),
+      ))
+
+    it('is logged, and does not end the process, when it comes after the answer', () =>
+      withUnhandled((unhandled) =>
+        withApp({}, async ({ handle, request, database, logged }) => {
+          handle(async (ctx) => {
+            setTimeout(() => ctx.tx.save(newPost('late')), 20)
+            setTimeout(async () => {
+              await ctx.tx.save(newPost('late'))
+            }, 20)
+            await ctx.tx.save(newPost('awaited'))
+            ctx.status = 201
+          })
+          expect(await request('POST')).to.equal(201)
+          await delay(50)
+          expect(logged).to.have.length(2)
+          expect(String(logged[0])).to.contain('has ended')
+          expect(unhandled).to.deep.equal([])
+          expect(await titles(database)).to.deep.equal(['awaited'])
+        }),
+      ))
+
+    it('leaves rejections of anything else to others', () =>
+      withUnhandled(async (unhandled) => {
+        await withApp({}, async () => {
+          void Promise.reject(new Error('something else'))
+          await delay(5)
         })
-        await hasWritten
-        ctx.status = 200
-      })
-      expect(await request('POST')).to.equal(200)
-      expect(String(await floating)).to.contain('has ended')
-      expect(await titles(database)).to.deep.equal(['awaited'])
-    }))
+        expect(unhandled.map(String)).to.deep.equal(['Error: something else'])
+      }))
+
+    it('changes nothing where the request has failed anyway', () =>
+      withApp({}, async ({ handle, request, database, errors }) => {
+        await database.manager.save(newPost('taken'))
+        handle((ctx) =>
+          ok(ctx, Promise.all([ctx.tx.save(newPost('taken')), ctx.tx.save(newPost('a')), ctx.tx.find(Post)])),
+        )
+        expect(await request('POST')).to.equal(409)
+        expect(errors[0]).to.be.instanceOf(ValidationErrors)
+        expect(await titles(database)).to.deep.equal(['taken'])
+      }))
+  })
+
+  describe('when work is done at once', () => {
+    it('keeps what is saved beside a savepoint that is rolled back', () =>
+      withApp({}, async ({ handle, request, database }) => {
+        handle(async (ctx) => {
+          const fails = (title: string) =>
+            failure(
+              ctx.tx.transaction(async (inner) => {
+                await inner.save(newPost(title))
+                await delay(5)
+                await inner.query('SELECT 1')
+                throw new Error('rolled back')
+              }),
+            )
+          await Promise.all([
+            ctx.tx.save(newPost('a')),
+            fails('x'),
+            ctx.tx.save(newPost('b')),
+            fails('y'),
+            delay(2).then(() => ctx.tx.save(newPost('c'))),
+            ctx.tx.createQueryBuilder().insert().into(Post).values({ title: 'd' }).execute(),
+          ])
+          ctx.status = 201
+        })
+        expect(await request('POST')).to.equal(201)
+        expect(await titles(database)).to.have.members(['a', 'b', 'c', 'd'])
+      }))
+
+    it('keeps what is saved beside records that the database refuses', () =>
+      withApp({}, async ({ handle, request, database }) => {
+        await database.manager.save(newPost('taken'))
+        handle(async (ctx) => {
+          await Promise.all([
+            saveRecord(ctx.tx, newPost('taken')),
+            ctx.tx.save(newPost('a')),
+            saveRecord(ctx.tx, newPost('taken')),
+            ctx.tx.save(newPost('b')),
+          ])
+          ctx.status = 201
+        })
+        expect(await request('POST')).to.equal(201)
+        expect(await titles(database)).to.have.members(['taken', 'a', 'b'])
+      }))
+
+    it('lets a savepoint use ctx.tx, and nest', () =>
+      withApp({}, async ({ handle, request, database }) => {
+        handle(async (ctx) => {
+          await ctx.tx.transaction(async () => {
+            await ctx.tx.save(newPost('a'))
+            await Promise.all([
+              ctx.tx.transaction(() => ctx.tx.save(newPost('b'))),
+              failure(
+                ctx.tx.transaction(async (inner) => {
+                  await inner.save(newPost('x'))
+                  throw new Error('rolled back')
+                }),
+              ),
+              ctx.tx.save(newPost('c')),
+            ])
+          })
+          ctx.status = 201
+        })
+        expect(await request('POST')).to.equal(201)
+        expect(await titles(database)).to.have.members(['a', 'b', 'c'])
+      }))
+  })
 
   it('does not let a handler end it', () =>
     withApp({}, async ({ handle, request, database }) => {
@@ -370,7 +497,9 @@ async function withApp(
         ctx.status = error instanceof HttpError ? error.status : 500
       }
     })
-    app.use(transaction(database))
+    const middleware = transaction(database)
+    await middleware.start?.()
+    app.use(middleware)
     app.use((ctx) => handler?.(ctx))
     const server = app.listen(0)
     await once(server, 'listening')
@@ -387,9 +516,26 @@ async function withApp(
     } finally {
       server.close()
       server.closeAllConnections()
-      await database.close()
+      await middleware.stop?.()
     }
   })
+}
+
+/** Collects the rejections that nobody has handled, in the place of those who would end the run. */
+async function withUnhandled(work: (unhandled: unknown[]) => Promise<void>): Promise<void> {
+  const unhandled: unknown[] = []
+  const note = (error: unknown) => unhandled.push(error)
+  const listeners = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection').on('uncaughtException', note)
+  const others = process.listeners('uncaughtException').filter((listener) => listener !== note)
+  for (const listener of others) process.off('uncaughtException', listener)
+  try {
+    await work(unhandled)
+  } finally {
+    for (const listener of listeners) process.on('unhandledRejection', listener)
+    process.off('uncaughtException', note)
+    for (const listener of others) process.on('uncaughtException', listener)
+  }
 }
 
 async function ok(ctx: Context, work: Promise<unknown>): Promise<void> {

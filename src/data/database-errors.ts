@@ -1,7 +1,7 @@
 import { EntityNotFoundError, QueryFailedError } from 'typeorm'
 import type { EntityMetadata } from 'typeorm'
 import { HttpError, RecordNotFound, ServiceUnavailable, ValidationErrors } from '../errors.js'
-import { humanize } from './validation.js'
+import { humanize } from '../names.js'
 
 /** What a database says with an error, whichever it is. */
 type Problem =

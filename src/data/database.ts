@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { DataSource } from 'typeorm'
 import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
+import { currentEnvironment } from '../environment.js'
 import { DeclarationError } from '../errors.js'
 import { migrate, migrationStatus, rollback } from './migrations.js'
 import type { MigrationState } from './migrations.js'
@@ -109,18 +110,13 @@ export class Database extends DataSource {
 
   private async closeOnce(): Promise<void> {
     const { opening } = this
-    if (!opening) return
-    await opening.catch(() => undefined)
+    await opening?.catch(() => undefined)
     if (this.isInitialized) await this.destroy()
     this.opening = undefined
   }
 }
 
 const PATIENCE = 10_000
-
-function currentEnvironment(): string {
-  return process.env['GO_ENV'] || process.env['NODE_ENV'] || 'development'
-}
 
 function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettings {
   const { models: _models, migrations: _migrations, ...environments } = config

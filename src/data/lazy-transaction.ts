@@ -1,7 +1,18 @@
 import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { HttpError, ServiceUnavailable } from '../errors.js'
+import { HttpError, NotAwaited, ServiceUnavailable, TransactionEnded } from '../errors.js'
+import { Savepoints } from './savepoints.js'
+import { TransactionManager } from './transaction-manager.js'
+import { WorkUnderWay } from './work-under-way.js'
+
+/** What a transaction is, where it is not to be as usual. */
+export interface LazyOptions {
+  /** The isolation level, where it is not to be the engine's own. */
+  isolation?: IsolationLevel | undefined
+  /** Hears of what failed while nobody waited for it. */
+  onLost?: (error: unknown) => void
+}
 
 /**
  * A transaction that begins with its first query. Until then it holds no connection and locks nothing.
@@ -17,8 +28,11 @@ export class LazyTransaction {
   /** Asks within the transaction. After its end it throws. */
   readonly manager: EntityManager
   private readonly runner: QueryRunner
+  private readonly isolation: IsolationLevel | undefined
+  private readonly work: WorkUnderWay
+  private readonly order = new Savepoints()
   private beginning: Promise<void> | undefined
-  private savepoints = 0
+  private open = 0
   private hasEnded = false
 
   /**
@@ -27,14 +41,24 @@ export class LazyTransaction {
   constructor(
     dataSource: DataSource,
     mode: ReplicationMode,
-    private readonly isolation?: IsolationLevel,
+    { isolation, onLost = () => {} }: LazyOptions = {},
   ) {
+    this.isolation = isolation
+    this.work = new WorkUnderWay(onLost)
     this.runner = dataSource.createQueryRunner(mode)
-    this.manager = dataSource.createEntityManager(this.beginFirst(this.runner))
+    this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this.work, this.order)
   }
 
-  /** Commits, if there is anything to commit, and gives the connection back. */
+  /**
+   * Commits, if there is anything to commit, and gives the connection back.
+   *
+   * @throws NotAwaited when some of its work is still under way; it is then rolled back
+   */
   async commit(): Promise<void> {
+    if (this.work.isUnfinished) {
+      await this.rollback()
+      throw new NotAwaited()
+    }
     this.hasEnded = true
     try {
       if (await this.hasBegun()) await this.commitAll()
@@ -50,6 +74,7 @@ export class LazyTransaction {
   async rollback(): Promise<void> {
     this.hasEnded = true
     try {
+      await this.order.settled()
       // Savepoints that a forgotten promise has left open go with the transaction.
       while ((await this.hasBegun()) && this.runner.isTransactionActive)
         await this.runner.rollbackTransaction()
@@ -63,9 +88,9 @@ export class LazyTransaction {
     if (!this.runner.isReleased) await this.runner.release()
   }
 
-  /** Nested transactions that nobody has waited for are unfinished: they are undone, and the rest is committed. */
+  /** Savepoints that nobody has released are unfinished: they are undone, and the rest is committed. */
   private async commitAll(): Promise<void> {
-    for (; this.savepoints > 0; this.savepoints -= 1) await this.runner.rollbackTransaction()
+    for (; this.open > 0; this.open -= 1) await this.runner.rollbackTransaction()
     while (this.runner.isTransactionActive) await this.runner.commitTransaction()
   }
 
@@ -90,11 +115,7 @@ export class LazyTransaction {
   }
 
   private refuseWhenEnded(): void {
-    if (this.hasEnded) {
-      throw new Error(
-        'The transaction of this request has ended. Was a promise that uses ctx.tx not awaited?',
-      )
-    }
+    if (this.hasEnded) throw new TransactionEnded()
   }
 
   /**
@@ -103,10 +124,13 @@ export class LazyTransaction {
    */
   private beginFirst(runner: QueryRunner): QueryRunner {
     const members: Partial<Record<keyof QueryRunner, unknown>> = {
-      query: async (...args: Parameters<QueryRunner['query']>) => {
-        await this.begin()
-        return runner.query(...args)
-      },
+      query: (...args: Parameters<QueryRunner['query']>) =>
+        this.work.run(() =>
+          this.order.query(async () => {
+            await this.begin()
+            return runner.query(...args)
+          }),
+        ),
       stream: async (...args: Parameters<QueryRunner['stream']>) => {
         await this.begin()
         return runner.stream(...args)
@@ -118,7 +142,7 @@ export class LazyTransaction {
       startTransaction: async () => {
         await this.begin()
         await runner.startTransaction()
-        this.savepoints += 1
+        this.open += 1
       },
       commitTransaction: () => this.endSavepoint(() => runner.commitTransaction()),
       rollbackTransaction: () => this.endSavepoint(() => runner.rollbackTransaction()),
@@ -136,8 +160,8 @@ export class LazyTransaction {
 
   private async endSavepoint(end: () => Promise<void>): Promise<void> {
     this.refuseWhenEnded()
-    if (this.savepoints === 0) throw new Error('The transaction of a request is ended by the framework.')
-    this.savepoints -= 1
+    if (this.open === 0) throw new Error('The transaction of a request is ended by the framework.')
+    this.open -= 1
     await end()
   }
 }

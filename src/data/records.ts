@@ -1,10 +1,11 @@
 import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } from 'typeorm'
 import { RecordNotFound, ValidationErrors } from '../errors.js'
+import { humanize } from '../names.js'
 import { kindOf } from './attributes.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
 import type { Model } from './model.js'
 import { inSavepoint } from './savepoint.js'
-import { humanize, messageOf, validate } from './validation.js'
+import { messageOf, validate } from './validation.js'
 import type { Translate } from './validation.js'
 
 /**
@@ -31,15 +32,17 @@ export async function findRecord<T extends Model>(
 /**
  * Validates a record and, when nothing is wrong, inserts or updates it.
  *
+ * @param known what is wrong with fields that could not be read
  * @returns what is wrong, be it that the database says so, or undefined when the record has been saved
  */
 export async function saveRecord(
   tx: EntityManager,
   record: Model,
   t?: Translate,
+  known?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
   const isNew = !isSaved(record)
-  const errors = (await validate(record, t)) ?? new ValidationErrors()
+  const errors = (await validate(record, t, known)) ?? new ValidationErrors()
   // A model may have left its hooks away, or assigned undefined to them.
   const hook = isNew ? record.validateCreate : record.validateUpdate
   await hook?.call(record, errors, tx)
@@ -47,8 +50,7 @@ export async function saveRecord(
 
   const { id, created_at, updated_at } = record
   try {
-    // A savepoint: PostgreSQL refuses every query after a failed one, but the form is shown again with some.
-    await inSavepoint(tx, (savepoint) => savepoint.save(record, { reload: mustReload(tx, record) }))
+    await undoable(tx, record, (manager) => manager.save(record, { reload: mustReload(tx, record) }))
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
@@ -64,12 +66,42 @@ export async function saveRecord(
 export async function destroyRecord(tx: EntityManager, record: Model): Promise<void> {
   const { id } = record
   try {
-    await inSavepoint(tx, (savepoint) => savepoint.remove(record))
+    await undoable(tx, record, (manager) => manager.remove(record))
   } catch (error) {
     throw explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
   } finally {
     record.id = id
   }
+}
+
+/**
+ * Does what the database may refuse, so that a refusal leaves nothing of it behind: in a savepoint, unless it is one
+ * statement that the engine undoes itself. PostgreSQL would refuse every query after it, and the form is shown again
+ * with some.
+ */
+async function undoable<T>(
+  tx: EntityManager,
+  record: Model,
+  work: (manager: EntityManager) => Promise<T>,
+): Promise<T> {
+  return isOneStatement(tx, record) ? work(tx) : inSavepoint(tx, work)
+}
+
+function isOneStatement(tx: EntityManager, record: Model): boolean {
+  const { options, subscribers } = tx.dataSource
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const { afterInsertListeners, afterUpdateListeners, afterRemoveListeners } = metadata
+  // What comes after the statement may fail as well. The first subscriber is the framework's own.
+  const after = [afterInsertListeners, afterUpdateListeners, afterRemoveListeners, subscribers.slice(1)]
+  if (options.type === 'postgres' || metadata.treeType || after.flat().length > 0) return false
+  return !metadata.relations.some(
+    (relation) =>
+      relation.isCascadeInsert ||
+      relation.isCascadeUpdate ||
+      relation.isCascadeRemove ||
+      relation.isManyToMany ||
+      (!relation.isManyToOne && relation.getEntityValue(record) !== undefined),
+  )
 }
 
 /** Whether a record comes from the database. Its id alone does not tell: it may have been chosen before. */

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EntityManager, QueryRunner } from 'typeorm'
+import { TransactionManager } from './transaction-manager.js'
 
 /** The query runner whose savepoint the running code is inside of. */
 const inside = new AsyncLocalStorage<QueryRunner>()
@@ -17,7 +18,7 @@ export async function inSavepoint<T>(
   work: (savepoint: EntityManager) => Promise<T>,
 ): Promise<T> {
   const runner = tx.queryRunner
-  if (!runner || inside.getStore() === runner) return tx.transaction(work)
+  if (!runner || tx instanceof TransactionManager || inside.getStore() === runner) return tx.transaction(work)
 
   const previous = latest.get(runner)
   const current = (async () => {

@@ -1,7 +1,7 @@
 import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-validator'
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
-import inflection from 'inflection'
 import { ValidationErrors } from '../errors.js'
+import { humanize, recordName } from '../names.js'
 
 /** Finds the text of a translation id; undefined when there is none. */
 export type Translate = (id: string, values: Record<string, unknown>) => string | undefined
@@ -13,12 +13,18 @@ export type Translate = (id: string, values: Record<string, unknown>) => string 
  * decorator was given, else the translation `validation.<rule>`, else class-validator's own. Errors of nested records
  * are those of the field `author.name`.
  *
+ * @param known what is wrong with fields that could not be read; what else is wrong with them follows from that
  * @returns what is wrong, or undefined
  */
-export async function validate(record: object, t?: Translate): Promise<ValidationErrors | undefined> {
+export async function validate(
+  record: object,
+  t?: Translate,
+  known = new ValidationErrors(),
+): Promise<ValidationErrors | undefined> {
   const found = await findErrors(record, { forbidUnknownValues: false, stopAtFirstError: false })
   const errors = new ValidationErrors()
-  for (const error of found) addError(errors, error, record, '', t)
+  for (const [field, violations] of known.fields) errors.fields.set(field, [...violations])
+  for (const error of found) if (!known.fields.has(error.property)) addError(errors, error, record, '', t)
   return errors.isEmpty ? undefined : errors
 }
 
@@ -43,16 +49,11 @@ export function messageOf(
   t: Translate = () => undefined,
 ): string {
   return (
-    t(`validation.${inflection.underscore(model.name)}.${attribute}.${rule}`, values) ??
+    t(`validation.${recordName(model.name)}.${attribute}.${rule}`, values) ??
     fallback.given ??
     t(`validation.${rule}`, values) ??
     fallback.own
   )
-}
-
-/** A field as people call it: `published_at` is "Published at", `author_id` is "Author". */
-export function humanize(field: string): string {
-  return inflection.humanize(field)
 }
 
 function isPresent(value: unknown): boolean {

@@ -16,6 +16,8 @@ export interface Submission {
 export interface UnreadableField {
   attribute: Attribute
   value: unknown
+  /** What the record has had there. */
+  before: unknown
 }
 
 const unreadableFields = new WeakMap<object, UnreadableField[]>()
@@ -40,16 +42,17 @@ export function bind<T extends object>(
     const value = fields[attribute.name]
     if (value === undefined) continue
     const read = submission.isJson && attribute.kind === 'json' ? value : coerce(value, attribute)
-    if (read === unreadable) unread.push({ attribute, value })
+    if (read === unreadable) unread.push({ attribute, value, before: Reflect.get(record, attribute.name) })
     else Reflect.set(record, attribute.name, read)
   }
   unreadableFields.set(record, unread)
   return record
 }
 
-/** The fields of a record that its last `bind` could not read. */
+/** The fields of a record that its last `bind` could not read, and that have not been set since. */
 export function unreadableOf(record: object): readonly UnreadableField[] {
-  return unreadableFields.get(record) ?? []
+  const fields = unreadableFields.get(record) ?? []
+  return fields.filter(({ attribute, before }) => Object.is(Reflect.get(record, attribute.name), before))
 }
 
 /** What was submitted for a field, as text, where the record could not take it: the form shows it again. */

@@ -4,6 +4,7 @@ import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { LazyTransaction } from '../data/lazy-transaction.js'
+import { guardUnawaited } from '../data/work-under-way.js'
 import { ServiceUnavailable } from '../errors.js'
 
 /** How the transactions of requests are. */
@@ -19,12 +20,18 @@ const READING = ['GET', 'HEAD', 'OPTIONS']
  * Gives every request a transaction, `ctx.tx`. It begins with the request's first query, is committed when the handler
  * ends with a status below 400, before the answer leaves, and is rolled back otherwise.
  *
+ * Work with the database that the handler has not waited for is an error, and nothing of the request is kept. What of
+ * it fails later is logged.
+ *
  * @throws what the commit says, explained: a request whose transaction can not be committed has not succeeded
+ * @throws NotAwaited when work is still under way
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
   async function transaction(ctx: Context, next: Next): Promise<void> {
     const mode = READING.includes(ctx.method) ? 'slave' : 'master'
-    const lazy = new LazyTransaction(database, mode, options.isolation)
+    const onLost = (error: unknown): void =>
+      ctx.log.error(error, 'work of this request with the database has failed, and nobody waited for it')
+    const lazy = new LazyTransaction(database, mode, { isolation: options.isolation, onLost })
     const hooks: (() => unknown)[] = []
     // The prototype of the context has a getter of this name, which an assignment would not get past.
     Object.defineProperty(ctx, 'tx', { value: lazy.manager, configurable: true })
@@ -45,9 +52,17 @@ export function transaction(database: Database, options: TransactionOptions = {}
     for (const hook of hooks) await run(ctx, hook)
   }
 
+  let unguard: (() => void) | undefined
   return Object.assign(transaction, {
-    start: async () => void (await database.open()),
-    stop: () => database.close(),
+    start: async () => {
+      unguard ??= guardUnawaited()
+      await database.open()
+    },
+    stop: async () => {
+      await database.close()
+      unguard?.()
+      unguard = undefined
+    },
     check: async () => {
       if (!(await database.ping())) throw new ServiceUnavailable('the database does not answer', 5)
     },

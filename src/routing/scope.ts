@@ -145,8 +145,15 @@ export class Scope {
    */
   static(path: string, folder: string): this {
     const prefix = joinPaths(this.prefix, path)
-    const middleware = this.middleware.filter((one): one is Middleware => 'guardsFiles' in one && one.guardsFiles === true)
-    this.declarations.mounts.push({ prefix, folder, order: this.declarations.table.routes.length, middleware })
+    const middleware = this.middleware.filter(
+      (one): one is Middleware => 'guardsFiles' in one && one.guardsFiles === true,
+    )
+    this.declarations.mounts.push({
+      prefix,
+      folder,
+      order: this.declarations.table.routes.length,
+      middleware,
+    })
     return this
   }
 
