@@ -254,6 +254,19 @@ export class BrokenTranslations extends Error {
   }
 }
 
+/** A database can not be opened. It stops the start. */
+export class DatabaseNotOpened extends Error {
+  override name = 'DatabaseNotOpened'
+
+  /**
+   * @param place the file, or the host and port; never a password
+   * @param problem what is wrong, and what to do
+   */
+  constructor(place: string, problem: string, cause: unknown) {
+    super(`The database ${place} can not be opened: ${problem}`, { cause })
+  }
+}
+
 /** Another process listens on the port already. */
 export class PortTaken extends Error {
   override name = 'PortTaken'

@@ -1,11 +1,13 @@
 import { isAbsolute, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { DataSource } from 'typeorm'
 import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../environment.js'
-import { DeclarationError } from '../errors.js'
+import { DeclarationError, ServiceUnavailable } from '../errors.js'
 import { migrate, migrationStatus, rollback } from './migrations.js'
 import type { MigrationState } from './migrations.js'
+import { explainOpening } from './opening-errors.js'
 import { PooledSqliteDriver } from './pooled-sqlite.js'
 import { StampsSubscriber } from './stamps.js'
 import { keepTimesInUtc } from './times.js'
@@ -64,12 +66,16 @@ export class Database extends DataSource {
     keepTimesInUtc(this.driver)
   }
 
-  /** Opens the database; once, however many ask. A try that failed can be repeated. */
+  /**
+   * Opens the database; once, however many ask. A try that failed can be repeated.
+   *
+   * @throws DatabaseNotOpened which names the file, or the host and port, what is wrong, and what to do
+   */
   async open(): Promise<this> {
     await this.closing
     this.opening ??= this.initialize().catch((error: unknown) => {
       this.opening = undefined
-      throw error
+      throw explainOpening(error, this.options)
     })
     return this.opening
   }
@@ -84,13 +90,31 @@ export class Database extends DataSource {
 
   /** Whether the database answers. */
   async ping(): Promise<boolean> {
-    if (!this.isInitialized) return false
-    const timeout = new Promise<boolean>((answer) => setTimeout(answer, 5000, false).unref())
-    const answer = this.query('SELECT 1').then(
+    return this.check().then(
       () => true,
       () => false,
     )
-    return Promise.race([answer, timeout])
+  }
+
+  /**
+   * Asks the database for a sign of life.
+   *
+   * @throws ServiceUnavailable when it does not answer; on SQLite also when the file is no longer the one that was opened
+   */
+  async check(): Promise<void> {
+    if (!this.isInitialized) throw new ServiceUnavailable('the database is not open', 5)
+    if (this.driver instanceof PooledSqliteDriver) await this.driver.check()
+    const patience = new AbortController()
+    const timeout = delay(5000, undefined, { signal: patience.signal, ref: false }).then(() => {
+      throw new ServiceUnavailable('the database has not answered for 5 s', 5)
+    })
+    const answer = this.query('SELECT 1').catch((cause: unknown) => {
+      throw new ServiceUnavailable('the database does not answer', 5, { cause })
+    })
+    await Promise.race([answer, timeout]).finally(() => {
+      timeout.catch(() => undefined)
+      patience.abort()
+    })
   }
 
   /** Runs the migrations that have not been run yet. Returns their names. */
@@ -159,8 +183,8 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
   }
 }
 
-/** Times are stored in UTC, and a date without a time is no moment in any time zone. */
-const MYSQL = { timezone: 'Z', dateStrings: ['DATE'] }
+/** Times are stored in UTC, a date without a time is no moment in any time zone, and a bigint is text of any size. */
+const MYSQL = { timezone: 'Z', dateStrings: ['DATE'], bigNumberStrings: true }
 
 /** The file of `sqlite:relative/path`, `sqlite:///absolute/path`, or `:memory:`. */
 function sqlitePath(url: string): string {

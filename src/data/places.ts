@@ -80,14 +80,14 @@ interface Waiting {
  * Does what another process may be in the way of, again and again with short waits of uneven length, which leave
  * the event loop free.
  *
- * @throws ServiceUnavailable when the other one is in the way for longer than `patience` milliseconds
+ * @param deadline when patience ends, on the clock of `performance.now()`
+ * @throws ServiceUnavailable when the other one is still in the way at the deadline
  */
 export async function insist<T>(
   work: () => T,
   isInTheWay: (error: unknown) => boolean,
-  patience: number,
+  deadline: number,
 ): Promise<T> {
-  const deadline = performance.now() + patience
   for (let wait = 1; ; wait = Math.min(wait * 2, 16)) {
     try {
       return work()

@@ -8,8 +8,9 @@ import { HttpError, ServiceUnavailable } from '../errors.js'
 import type { Leave } from './places.js'
 import type { PooledSqliteDriver } from './pooled-sqlite.js'
 import { isStale } from './sqlite-connection.js'
-import type { Outcome, SqliteConnection } from './sqlite-connection.js'
+import type { SqliteConnection } from './sqlite-connection.js'
 import type { Held, SqlitePool } from './sqlite-pool.js'
+import type { Outcome } from './sqlite-statement.js'
 
 /** Statements that change the connection itself, which the runner then keeps to the end. */
 const STAYS = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
@@ -23,6 +24,8 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   private held: Promise<Held> | undefined
   private isHeldForTransaction = false
   private turn: Promise<Leave> | undefined
+  /** When the patience of the statement that begins a transaction ends, waiting for its turn included. */
+  private deadline: number | undefined
 
   constructor(
     driver: PooledSqliteDriver,
@@ -126,10 +129,19 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async begin(): Promise<void> {
     const isReading = this.replicationMode === 'slave'
-    if (!isReading) await this.takeTurn()
-    this.isHeldForTransaction = !this.held
-    await this.hold(() => (isReading ? this.pool.take() : this.pool.takeWriter()))
-    await this.query(isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
+    this.deadline = this.newDeadline()
+    try {
+      if (!isReading) await this.takeTurn()
+      this.isHeldForTransaction = !this.held
+      await this.hold(() => (isReading ? this.pool.take() : this.pool.takeWriter()))
+      await this.query(isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
+    } finally {
+      this.deadline = undefined
+    }
+  }
+
+  private newDeadline(): number {
+    return performance.now() + this.pool.options.patience
   }
 
   private run(sql: string, values: unknown[]): Promise<Outcome> {
@@ -138,13 +150,13 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private async runSingle(sql: string, values: unknown[]): Promise<Outcome> {
-    const { patience } = this.pool.options
+    const deadline = this.newDeadline()
     const connection = await this.pool.share()
     const statement = connection.prepare(sql)
-    if (statement.readonly) return connection.run(statement, values, patience)
+    if (statement.readonly) return connection.run(statement, values, deadline)
     const leave = await this.pool.takeTurn()
     try {
-      return await connection.run(statement, values, patience)
+      return await connection.run(statement, values, deadline)
     } finally {
       leave()
     }
@@ -152,11 +164,12 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async runHeld(sql: string, values: unknown[]): Promise<Outcome> {
     if (await this.isLost()) throw new Error('SQLite has rolled back this transaction after an earlier error')
+    const deadline = this.deadline ?? this.newDeadline()
     const { connection } = await this.hold(() => this.pool.take())
     try {
       const statement = connection.prepare(sql)
       if (!statement.readonly) await this.takeTurn()
-      return await connection.run(statement, values, this.pool.options.patience)
+      return await connection.run(statement, values, deadline)
     } catch (error) {
       if (!isStale(error)) throw error
       await this.leaveTurn()

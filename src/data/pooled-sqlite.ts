@@ -1,9 +1,13 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { rmSync } from 'node:fs'
+import { constants, existsSync, rmSync } from 'node:fs'
+import { access, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js'
+import { ServiceUnavailable, ValidationErrors } from '../errors.js'
+import { humanize } from '../names.js'
+import { kindOf } from './attributes.js'
 import { PooledSqliteQueryRunner } from './pooled-sqlite-runner.js'
 import { SqliteConnection } from './sqlite-connection.js'
 import type { Sqlite } from './sqlite-connection.js'
@@ -23,6 +27,8 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   declare readonly sqlite: Sqlite
   private current: SqlitePool | undefined
   private folder: string | undefined
+  /** The file that is open, and what tells it from any other. */
+  private file: { path: string; identity: string | undefined } | undefined
 
   constructor(
     dataSource: DataSource,
@@ -44,10 +50,12 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     const isPrivate = this.options.database === ':memory:'
     const path = isPrivate ? await this.makePrivateFile() : this.options.database
     await mkdir(dirname(path), { recursive: true })
+    if (existsSync(path)) await access(path, constants.W_OK)
     const open = () => SqliteConnection.open(this.sqlite, path, isPrivate, this.pooling.patience)
     const pool = new SqlitePool(open, this.pooling)
     try {
       this.databaseConnection = (await pool.share()).database
+      this.file = { path, identity: await identityOf(path) }
       this.current = pool
     } catch (error) {
       await this.removePrivateFile()
@@ -55,15 +63,42 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     }
   }
 
+  /**
+   * Looks whether the file is still the one that was opened. SQLite would not notice, and write where nobody reads.
+   *
+   * @throws ServiceUnavailable when it has been deleted, or when there is another one in its place
+   */
+  async check(): Promise<void> {
+    if (!this.file) return
+    const { path, identity } = this.file
+    const found = await identityOf(path)
+    if (found === identity) return
+    const what = found ? 'replaced by another file' : 'deleted'
+    throw new ServiceUnavailable(`the database file ${path} has been ${what}; restart the application`, 5)
+  }
+
   override async disconnect(): Promise<void> {
     this.current?.close()
     this.current = undefined
+    this.file = undefined
     await this.removePrivateFile()
   }
 
   /** A query runner of its own for every caller. Those of mode `slave` begin transactions that read. */
   override createQueryRunner(mode: ReplicationMode): QueryRunner {
     return new PooledSqliteQueryRunner(this, mode)
+  }
+
+  /**
+   * SQLite stores decimals as floating point numbers, which keep 15 digits.
+   *
+   * @throws ValidationErrors (422) for a decimal that has more: it would be changed silently
+   */
+  override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
+    const prepared: unknown = super.preparePersistentValue(value, column)
+    if (typeof prepared === 'string' && kindOf(column.type) === 'decimal' && digitsOf(prepared) > 15)
+      throw tooManyDigits(column)
+    return prepared
   }
 
   private async makePrivateFile(): Promise<string> {
@@ -81,4 +116,28 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   private readonly removeAtExit = (): void => {
     if (this.folder) rmSync(this.folder, { recursive: true, force: true })
   }
+}
+
+/** What tells a file from any other, also from one of its name; undefined when there is none. */
+async function identityOf(path: string): Promise<string | undefined> {
+  return stat(path).then(
+    ({ dev, ino }) => `${dev}:${ino}`,
+    () => undefined,
+  )
+}
+
+/** How many digits of a decimal number count: without leading zeros, and those that end its fraction. */
+function digitsOf(decimal: string): number {
+  const plain = decimal.includes('.') ? decimal.replace(/0+$/, '') : decimal
+  return plain.replaceAll(/\D/g, '').replace(/^0+/, '').length
+}
+
+function tooManyDigits(column: ColumnMetadata): ValidationErrors {
+  const attribute = humanize(column.propertyName)
+  return new ValidationErrors().add(
+    column.propertyPath,
+    'digits',
+    `${attribute} has more than 15 digits, which SQLite can not keep.`,
+    { attribute, max: 15 },
+  )
 }

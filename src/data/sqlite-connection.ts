@@ -1,21 +1,17 @@
-import type { Database, Options, Statement } from 'better-sqlite3'
+import type { Database, Options } from 'better-sqlite3'
 import { insist } from './places.js'
+import { SqliteStatement } from './sqlite-statement.js'
+import type { Outcome } from './sqlite-statement.js'
 
 /** The constructor of better-sqlite3, as the driver loads it. */
 export type Sqlite = new (path: string, options: Options) => Database
-
-/** What a statement has done: the rows that it returns, or how many rows it has changed. */
-export interface Outcome {
-  rows?: unknown[]
-  affected?: number
-  lastId?: number | bigint
-}
 
 const STATEMENTS_KEPT = 500
 
 /** One connection to a SQLite file, with the statements that it has prepared. */
 export class SqliteConnection {
-  private readonly statements = new Map<string, Statement>()
+  private readonly statements = new Map<string, SqliteStatement>()
+  private mayHaveSettings = false
 
   constructor(readonly database: Database) {}
 
@@ -37,7 +33,7 @@ export class SqliteConnection {
           for (const setting of [...settings, 'foreign_keys = ON']) database.pragma(setting)
         },
         isBusy,
-        patience,
+        performance.now() + patience,
       )
     } catch (error) {
       database.close()
@@ -50,19 +46,20 @@ export class SqliteConnection {
     return this.database.inTransaction
   }
 
-  /** Runs one statement, patiently while another process holds a lock. */
-  run(statement: Statement, parameters: unknown[], patience: number): Promise<Outcome> {
-    return insist(() => execute(statement, parameters), isBusy, patience)
+  /** Runs one statement, patiently while another process holds a lock, until the deadline (of `performance.now()`). */
+  run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<Outcome> {
+    if (statement.setsSomething) this.mayHaveSettings = true
+    return insist(() => statement.execute(parameters), isBusy, deadline)
   }
 
   /**
    * The statement of a text, prepared once. It is `readonly` when it can not change the database, whether it returns
    * rows or not. The oldest ones are forgotten.
    */
-  prepare(sql: string): Statement {
+  prepare(sql: string): SqliteStatement {
     const known = this.statements.get(sql)
     if (known) return known
-    const statement = this.database.prepare(sql)
+    const statement = new SqliteStatement(this.database.prepare(sql))
     this.statements.set(sql, statement)
     if (this.statements.size > STATEMENTS_KEPT) {
       const [oldest] = this.statements.keys()
@@ -74,19 +71,14 @@ export class SqliteConnection {
   /** Leaves the connection as a new one is: no transaction, foreign keys enforced. */
   reset(): void {
     if (this.isInTransaction) this.database.exec('ROLLBACK')
-    this.database.pragma('foreign_keys = ON')
+    if (this.mayHaveSettings) this.database.pragma('foreign_keys = ON')
+    this.mayHaveSettings = false
   }
 
   close(): void {
     this.statements.clear()
     this.database.close()
   }
-}
-
-function execute(statement: Statement, parameters: unknown[]): Outcome {
-  if (statement.reader) return { rows: statement.all(...parameters) }
-  const { changes, lastInsertRowid } = statement.run(...parameters)
-  return { affected: changes, lastId: lastInsertRowid }
 }
 
 /** Whether a lock of another process refused a statement that may well succeed when it is tried again. */

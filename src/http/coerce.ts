@@ -66,14 +66,27 @@ function readFloat(value: unknown): unknown {
   return Number.isFinite(number) ? number : unreadable
 }
 
-/** A decimal stays text, because a number of JavaScript would change it. */
-function readDecimal(value: unknown, { precision, scale = 0 }: Attribute): unknown {
+/**
+ * A decimal stays text, because a number of JavaScript would change it. It has all digits of its column's scale, as the
+ * database returns it; one that has more is not rounded silently.
+ */
+function readDecimal(value: unknown, { precision, scale }: Attribute): unknown {
   const written = typeof value === 'number' ? String(value) : text(value)
   const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(written)
   if (!match) return unreadable
-  const [, sign = '', whole = '', fraction] = match
-  if (precision !== undefined && whole.replace(/^0$/, '').length > precision - scale) return unreadable
-  return `${sign === '-' ? '-' : ''}${whole}${fraction === undefined ? '' : `.${fraction}`}`
+  const [, sign = '', whole = '', digits = ''] = match
+  const places = scale ?? (precision === undefined ? undefined : 0)
+  if (precision !== undefined && whole.replace(/^0$/, '').length > precision - (places ?? 0)) return unreadable
+  const fraction = places === undefined ? digits : scaled(digits, places)
+  if (fraction === undefined) return unreadable
+  const isNegative = sign === '-' && /[1-9]/.test(whole + fraction)
+  return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
+}
+
+/** A fraction with this many digits; undefined when it has more. */
+function scaled(digits: string, places: number): string | undefined {
+  const fraction = digits.slice(0, places).padEnd(places, '0')
+  return /[1-9]/.test(digits.slice(places)) ? undefined : fraction
 }
 
 const booleans = new Map<unknown, boolean>([

@@ -5,7 +5,6 @@ import type { Database } from '../data/database.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { LazyTransaction } from '../data/lazy-transaction.js'
 import { guardUnawaited } from '../data/work-under-way.js'
-import { ServiceUnavailable } from '../errors.js'
 
 /** How the transactions of requests are. */
 export interface TransactionOptions {
@@ -63,9 +62,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       unguard?.()
       unguard = undefined
     },
-    check: async () => {
-      if (!(await database.ping())) throw new ServiceUnavailable('the database does not answer', 5)
-    },
+    check: () => database.check(),
   })
 }
 
