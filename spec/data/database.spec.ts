@@ -1,11 +1,14 @@
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
+import Sqlite from 'better-sqlite3'
 import { Database } from '../../src/data/database.js'
 import type { DatabaseConfig } from '../../src/data/database.js'
-import { DeclarationError } from '../../src/errors.js'
+import { explainOpening } from '../../src/data/opening-errors.js'
+import { DatabaseNotOpened, DeclarationError } from '../../src/errors.js'
 import { inFolder } from '../support/blog-data.js'
 import { failure } from '../support/failure.js'
+import { runProcess } from '../support/second-process.js'
 
 describe('Database', () => {
   const environment = { ...process.env }
@@ -101,6 +104,108 @@ describe('Database', () => {
       await database.close()
     }))
 
+  it("can be closed after it was opened by TypeORM's own initialize", async () => {
+    const database = new Database(config, 'staging')
+    await database.initialize()
+    await database.close()
+    expect(database.isInitialized).to.equal(false)
+  })
+
+  describe('when it can not be opened', () => {
+    it('names the file and what is wrong: a folder', () =>
+      inFolder(async (folder) => {
+        expect(await refusal(`sqlite:${folder}`)).to.equal(
+          `The database ${folder} can not be opened: it is a folder, or may not be read and written. ` +
+            'Check it and the rights of this process, or set DATABASE_URL.',
+        )
+      }))
+
+    it('names the file and what is wrong: a file where a folder should be', () =>
+      inFolder(async (folder) => {
+        writeFileSync(`${folder}/file`, '')
+        expect(await refusal(`sqlite:${folder}/file/a.sqlite`)).to.equal(
+          `The database ${folder}/file/a.sqlite can not be opened: a part of its path is a file. ` +
+            'Choose another path in ormconfig.ts, or set DATABASE_URL.',
+        )
+        expect(await refusal(`sqlite:${folder}/file/folder/a.sqlite`)).to.contain(
+          'a part of its path is a file',
+        )
+      }))
+
+    it('names the file and what is wrong: no database', () =>
+      inFolder(async (folder) => {
+        writeFileSync(`${folder}/a.sqlite`, 'no database '.repeat(1000))
+        expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.contain(
+          'a.sqlite can not be opened: it is no SQLite',
+        )
+      }))
+
+    it('names the file and what is wrong: another process keeps it locked', () =>
+      inFolder(async (folder) => {
+        const other = new Sqlite(`${folder}/a.sqlite`)
+        other.exec('BEGIN EXCLUSIVE')
+        expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.equal(
+          `The database ${folder}/a.sqlite can not be opened: another process keeps it locked. ` +
+            'End that process, or its transaction.',
+        )
+        other.close()
+      }))
+
+    it('names the file and what is wrong: it may not be written', () =>
+      inFolder(async (folder) => {
+        const path = `${folder}/a.sqlite`
+        new Sqlite(path).exec('PRAGMA journal_mode = WAL').close()
+        chmodSync(folder, 0o755)
+        chmodSync(path, 0o444)
+        const output = await runProcess('open-as-nobody', `sqlite:${path}`)
+        expect(output).to.contain(
+          `The database ${path} can not be opened: its folder or its file may not be written`,
+        )
+        const made = await runProcess('open-as-nobody', `sqlite:${folder}/new/b.sqlite`)
+        expect(made).to.contain(
+          `The database ${folder}/new/b.sqlite can not be opened: its folder or its file`,
+        )
+      }))
+
+    it('names the host and the port, and never the password', () => {
+      const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+      for (const [url, place] of [
+        ['postgres://me:secret@db.example/blog', 'postgres://db.example:5432/blog'],
+        ['mysql://me:secret@127.0.0.1:3333/blog', 'mysql://127.0.0.1:3333/blog'],
+      ] as const) {
+        const type = url.startsWith('mysql') ? 'mysql' : 'postgres'
+        for (const error of [refused, new AggregateError([refused, refused])]) {
+          const explained = explainOpening(error, { type, url })
+          expect(explained).to.be.instanceOf(DatabaseNotOpened)
+          expect(String(explained)).to.equal(
+            `DatabaseNotOpened: The database ${place} can not be opened: nothing listens there. ` +
+              'Start the database server, or correct the url (ormconfig.ts, DATABASE_URL).',
+          )
+        }
+      }
+    })
+
+    it('leaves an error of another kind as it is', () => {
+      const error = new Error('something else')
+      expect(explainOpening(error, { type: 'postgres', url: 'postgres://localhost/blog' })).to.equal(error)
+    })
+  })
+
+  it('notices that its file has been deleted, or replaced', () =>
+    inFolder(async (folder) => {
+      const url = `sqlite:${folder}/a.sqlite`
+      const database = await new Database({ test: { url } }, 'test').open()
+      expect(await database.ping()).to.equal(true)
+      for (const file of readdirSync(folder)) rmSync(join(folder, file))
+      expect(await database.ping()).to.equal(false)
+      expect(String(await failure(database.check()))).to.contain(
+        `${folder}/a.sqlite has been deleted; restart`,
+      )
+      new Sqlite(`${folder}/a.sqlite`).exec('CREATE TABLE other (id int)').close()
+      expect(String(await failure(database.check()))).to.contain('a.sqlite has been replaced by another file')
+      await database.close()
+    }))
+
   it('says whether it answers', async () => {
     const database = new Database(config, 'staging')
     expect(await database.ping()).to.equal(false)
@@ -110,6 +215,14 @@ describe('Database', () => {
     expect(await database.ping()).to.equal(false)
   })
 })
+
+/** What is said when the database of this url is opened. */
+async function refusal(url: string): Promise<string> {
+  const database = new Database({ test: { url, patience: 50 } }, 'test')
+  const error = await failure(database.open())
+  expect(error).to.be.instanceOf(DatabaseNotOpened)
+  return (error as Error).message
+}
 
 function file(config: DatabaseConfig, environment?: string): unknown {
   return new Database(config, environment).options.database

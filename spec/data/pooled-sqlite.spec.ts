@@ -7,6 +7,7 @@ import { Like } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
 import { explainDatabaseError } from '../../src/data/database-errors.js'
 import type { Database } from '../../src/data/database.js'
+import type { PooledSqliteDriver } from '../../src/data/pooled-sqlite.js'
 import { ServiceUnavailable } from '../../src/errors.js'
 import { inFolder, newPost, openBlog, Post } from '../support/blog-data.js'
 import { failure } from '../support/failure.js'
@@ -362,6 +363,64 @@ describe('PooledSqliteDriver', () => {
       await database.manager.save(newPost('yes'))
       expect(await titles(database)).to.deep.equal(['yes'])
       await database.close()
+    }))
+
+  it('waits for its turn and for the lock of another process together as long as its patience says', () =>
+    inFolder(async (folder) => {
+      const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { patience: 400 })
+      // Each way of writing has its connection already.
+      await database.transaction((tx) => tx.query('SELECT 1'))
+      const other = new Sqlite(`${folder}/blog.sqlite`)
+      const leave = await (database.driver as PooledSqliteDriver).pool.takeTurn()
+      other.exec('BEGIN IMMEDIATE')
+      const start = performance.now()
+      const waits = [
+        database.transaction((tx) => tx.save(newPost('in a transaction'))),
+        database.query(`INSERT INTO posts (id, title) VALUES ('1', 'single')`),
+      ].map(async (work) => {
+        expect(await failure(work)).to.be.instanceOf(ServiceUnavailable)
+        return performance.now() - start
+      })
+      await delay(250)
+      leave()
+      for (const waited of await Promise.all(waits)) expect(waited).to.be.within(380, 550)
+      other.exec('COMMIT')
+      other.close()
+      await database.close()
+    }))
+
+  it('leaves foreign keys enforced on every connection, whatever was set on it', () =>
+    withBlog({}, async (database) => {
+      await withRunner(database, 'master', async (runner) => {
+        await runner.query('PRAGMA foreign_keys = OFF')
+        expect(await runner.query('PRAGMA foreign_keys')).to.deep.equal([{ foreign_keys: 0 }])
+      })
+      await withRunner(database, 'slave', async (runner) => {
+        await runner.startTransaction()
+        expect(await runner.query('PRAGMA foreign_keys')).to.deep.equal([{ foreign_keys: 1 }])
+        await runner.rollbackTransaction()
+      })
+    }))
+
+  it('returns bigint and decimal columns as text, exactly, and everything else as ever', () =>
+    withBlog({}, async (database) => {
+      await database.query(
+        'CREATE TABLE numbers (big bigint, price decimal(10,2), rate numeric, n int, f real)',
+      )
+      await database.query('INSERT INTO numbers VALUES (?, ?, ?, ?, ?), (NULL, NULL, NULL, NULL, NULL)', [
+        '-9223372036854775808',
+        '12.50',
+        '0.00000012',
+        7,
+        1.5,
+      ])
+      expect(await database.query('SELECT * FROM numbers')).to.deep.equal([
+        { big: '-9223372036854775808', price: '12.50', rate: '0.00000012', n: 7, f: 1.5 },
+        { big: null, price: null, rate: null, n: null, f: null },
+      ])
+      expect(await database.query('SELECT count(*) AS n, big AS b FROM numbers WHERE n = 7')).to.deep.equal([
+        { n: 1, b: '-9223372036854775808' },
+      ])
     }))
 
   it('goes on when another process is killed in the middle of a transaction', () =>

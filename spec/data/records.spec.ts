@@ -1,7 +1,8 @@
 import { expect } from 'chai'
-import { Column, Entity } from 'typeorm'
-import type { EntityManager } from 'typeorm'
+import { Column, Entity, ManyToOne, OneToMany } from 'typeorm'
+import type { EntityManager, Relation } from 'typeorm'
 import { Database } from '../../src/data/database.js'
+import { LazyTransaction } from '../../src/data/lazy-transaction.js'
 import { Model } from '../../src/data/model.js'
 import { destroyRecord, findRecord, saveRecord } from '../../src/data/records.js'
 import { RecordNotFound, ValidationErrors } from '../../src/errors.js'
@@ -20,6 +21,24 @@ class Counter extends Model {
   override validateUpdate(errors: ValidationErrors): void {
     if (this.value < 0) errors.add('value', 'positive', 'Value can not be negative.')
   }
+}
+
+@Entity('shelves')
+class Shelf extends Model {
+  @Column('varchar')
+  name!: string
+
+  @OneToMany(() => Book, (book) => book.shelf, { cascade: true })
+  books!: Relation<Book>[]
+}
+
+@Entity('books')
+class Book extends Model {
+  @Column('varchar', { unique: true })
+  title!: string
+
+  @ManyToOne(() => Shelf, (shelf) => shelf.books)
+  shelf!: Relation<Shelf>
 }
 
 const german = (id: string) => (id === 'validation.unique' ? 'Gibt es schon.' : undefined)
@@ -133,6 +152,56 @@ describe('records', () => {
         value: ['There is one already.'],
       })
       await counters.close()
+    })
+
+    it('asks the hook also when fields could not be read, whose errors come first', async () => {
+      const asked: string[][] = []
+      const post = Object.assign(newPost(''), {
+        validateCreate: (errors: ValidationErrors) => {
+          asked.push([...errors.fields.keys()])
+          errors.add('base', 'hook', 'The hook was asked.')
+        },
+      })
+      const known = new ValidationErrors().add('title', 'type.string', 'Title must be text.')
+      expect((await saveRecord(tx, post, undefined, known))?.messages).to.deep.equal({
+        title: ['Title must be text.'],
+        base: ['The hook was asked.'],
+      })
+      expect(asked).to.deep.equal([['title']])
+      expect([...known.fields.keys()]).to.deep.equal(['title'])
+    })
+
+    it('leaves nothing of a refused record and what is saved with it', async () => {
+      const parents = new Database(
+        { test: { url: 'sqlite::memory:', logging: false }, models: [Shelf, Book] },
+        'test',
+      )
+      await parents.open()
+      await parents.synchronize()
+      const lazy = new LazyTransaction(parents, 'master')
+      const book = (title: string) => Object.assign(new Book(), { title })
+      const shelf = Object.assign(new Shelf(), { name: 'one', books: [book('a'), book('a')] })
+      expect((await saveRecord(lazy.manager, shelf))?.status).to.equal(409)
+      await lazy.commit()
+      expect(await parents.manager.count(Shelf)).to.equal(0)
+      await parents.close()
+    })
+
+    it('needs no savepoint for one statement, which SQLite undoes itself', async () => {
+      const asked: string[] = []
+      const lazy = new LazyTransaction(database, 'master')
+      const { logger } = database
+      database.logger = {
+        ...logger,
+        logQuery: (query: string) => asked.push(query.split(' ')[0] ?? ''),
+      } as never
+      database.logger.logQueryError = () => undefined
+      await saveRecord(lazy.manager, newPost('one'))
+      await saveRecord(lazy.manager, newPost('one'))
+      await lazy.commit()
+      database.logger = logger
+      expect(asked).to.deep.equal(['BEGIN', 'INSERT', 'INSERT', 'COMMIT'])
+      expect(await tx.count(Post)).to.equal(1)
     })
 
     it('works where a model has left its hooks away', async () => {

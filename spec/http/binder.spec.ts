@@ -90,6 +90,13 @@ describe('bind(record, attributes, submission)', () => {
     expect(unreadableOf(bound(post, { votes: '1' }))).to.deep.equal([])
   })
 
+  it('forgets a field that is set by hand', () => {
+    const post = bound(new Post(), { title: 5, votes: 'many' })
+    post.title = 'by hand'
+    expect(unreadableOf(post).map(({ attribute }) => attribute.name)).to.deep.equal(['votes'])
+    expect(submittedValue(post, 'title')).to.equal(undefined)
+  })
+
   it('knows nothing unreadable of a record that was never bound', () => {
     expect(unreadableOf(new Post())).to.deep.equal([])
   })

@@ -149,23 +149,34 @@ describe('coerce(value, attribute)', () => {
       'decimal',
       [
         ['1.50', '1.50'],
-        ['-1.5', '-1.5'],
-        ['+1', '1'],
-        ['007.1', '7.1'],
+        ['-1.5', '-1.50'],
+        ['+1', '1.00'],
+        ['007.1', '7.10'],
         ['12345678.12', '12345678.12'],
-        ['0', '0'],
+        ['0', '0.00'],
+        ['-0', '0.00'],
+        ['1.5000', '1.50'],
         [1.25, '1.25'],
-        [0.1, '0.1'],
+        [0.1, '0.10'],
       ],
       { precision: 10, scale: 2 },
     )
-    refuses('decimal', ['', '1e3', '.', '1.', '1,5', '123456789', 'NaN', 1e21, 1e-7, Number.NaN, true], {
-      precision: 10,
-      scale: 2,
-    })
+    refuses(
+      'decimal',
+      ['', '1e3', '.', '1.', '1.505', 0.125, '1,5', '123456789', 'NaN', 1e21, 1e-7, Number.NaN, true],
+      {
+        precision: 10,
+        scale: 2,
+      },
+    )
 
     it('has as many digits as its text where the column has no precision', () => {
       expect(read('decimal', '12345678901234567890.123456789')).to.equal('12345678901234567890.123456789')
+    })
+
+    it('is whole where the column has a precision and no scale', () => {
+      expect(read('decimal', '12.0', { precision: 5 })).to.equal('12')
+      expect(read('decimal', '12.5', { precision: 5 })).to.equal(unreadable)
     })
 
     it('is refused at once when it is a megabyte of zeros', () => {
@@ -217,7 +228,7 @@ describe('coerce(value, attribute)', () => {
 
   describe('a time', () => {
     table('time', [
-      ['00:00', '00:00'],
+      ['00:00', '00:00:00'],
       ['23:59:59', '23:59:59'],
       ['12:30:15.123456', '12:30:15.123456'],
     ])

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Column, Entity } from 'typeorm'
@@ -30,7 +30,7 @@ export class Thing extends Model {
   @Column(columnTypes.int, { nullable: true }) maybe_int!: number | null
   @Column(columnTypes.bigint, { nullable: true }) maybe_bigint!: string | null
   @Column(columnTypes.float, { nullable: true }) maybe_float!: number | null
-  @Column(columnTypes.decimal, { nullable: true }) maybe_decimal!: string | null
+  @Column(columnTypes.decimal, { precision: 20, scale: 4, nullable: true }) maybe_decimal!: string | null
   @Column(columnTypes.bool, { nullable: true }) maybe_bool!: boolean | null
   @Column(columnTypes.date, { nullable: true }) maybe_date!: string | null
   @Column(columnTypes.time, { nullable: true }) maybe_time!: string | null
@@ -76,6 +76,10 @@ class ThingsResource extends BaseResource {
     return this.save(ctx, await ctx.find(Thing, ctx.params['thing_id']), 200)
   }
 
+  override async edit(ctx: Context) {
+    return ctx.render('things/edit', { thing: await ctx.find(Thing, ctx.params['thing_id']) })
+  }
+
   override async destroy(ctx: Context) {
     const found = await ctx.find(Thing, ctx.params['thing_id'])
     await ctx.destroy(found)
@@ -97,12 +101,37 @@ class ThingsResource extends BaseResource {
   }
 }
 
+/** A form with an input for every attribute. */
+const form = `
+- const form = formFor(thing, { action: thingPath(thing), method: 'PUT' })
+form(action=form.action method='post')
+  != form.hiddenFields()
+  each prefix in ['', 'maybe_']
+    != form.text(prefix + 'string')
+    != form.textarea(prefix + 'text')
+    != form.number(prefix + 'int')
+    != form.number(prefix + 'bigint')
+    != form.number(prefix + 'float', { step: 'any' })
+    != form.number(prefix + 'decimal', { step: 0.01 })
+    != form.date(prefix + 'date')
+    != form.time(prefix + 'time')
+    != form.dateTime(prefix + 'datetime')
+    != form.text(prefix + 'uuid')
+    != form.json(prefix + 'json')
+    != form.select(prefix + 'enum', ['low', 'high'])
+  != form.checkbox('bool')
+  != form.select('maybe_bool', ['true', 'false'])
+`
+
 /** An application with a resource of things, on a database of its own. */
 export async function openEverything(): Promise<{ site: Site; database: Database; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'kit-everything-'))
   const settings = { url: `sqlite:${join(folder, 'things.sqlite')}`, logging: false }
   const database = new Database({ test: settings, models: [Thing], migrations: [] }, 'test')
-  const app = new App({ sessionName: '_things' })
+  const templates = join(folder, 'templates')
+  mkdirSync(join(templates, 'things'), { recursive: true })
+  writeFileSync(join(templates, 'things/edit.pug'), form)
+  const app = new App({ sessionName: '_things', templates })
   app.use(transaction(database))
   app.resource(ThingsResource)
   const site = await Site.open(app)

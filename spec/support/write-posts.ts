@@ -3,6 +3,7 @@
  *
  * - `half URL COUNT PREFIX`: COUNT transactions at once, of which every second one throws after its insert
  * - `hold URL`: a transaction that inserts, says "holding" and never ends
+ * - `open-as-nobody URL`: opens as a user without any rights, and prints what goes wrong
  * - `migrate URL`: migrates, and prints the names of what it has run as JSON
  */
 import 'reflect-metadata'
@@ -10,7 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { blogDatabase, newPost } from './blog-data.js'
 
 const [task, url = '', count = '0', prefix = ''] = process.argv.slice(2)
-const database = await blogDatabase(url).open()
+const database = blogDatabase(url)
+if (task !== 'open-as-nobody') await database.open()
 
 switch (task) {
   case 'half':
@@ -22,6 +24,10 @@ switch (task) {
       console.log('holding')
       await delay(60_000)
     })
+    break
+  case 'open-as-nobody':
+    if (process.getuid?.() === 0) process.setuid?.(65_534)
+    await database.open().catch((error: Error) => console.log(error.message))
     break
   case 'migrate':
     console.log(JSON.stringify(await database.migrate()))

@@ -6,6 +6,7 @@ const PROBLEMS: Record<string, string> = {
   EACCES: 'its folder or its file may not be written. Give this process the right to, or set DATABASE_URL.',
   EROFS: 'its folder can only be read. Choose another one in ormconfig.ts, or set DATABASE_URL.',
   ENOTDIR: 'a part of its path is a file. Choose another path in ormconfig.ts, or set DATABASE_URL.',
+  EEXIST: 'a part of its path is a file. Choose another path in ormconfig.ts, or set DATABASE_URL.',
   SQLITE_CANTOPEN:
     'it is a folder, or may not be read and written. Check it and the rights of this process, or set DATABASE_URL.',
   SQLITE_READONLY: 'it can only be read. Give this process the right to write it and its folder.',
@@ -14,7 +15,8 @@ const PROBLEMS: Record<string, string> = {
   SQLITE_BUSY: 'another process keeps it locked. End that process, or its transaction.',
   SQLITE_FULL: 'the disk is full. Make room on it.',
   SQLITE_IOERR: 'the disk can not be read or written. Check it, and the rights of this process.',
-  ECONNREFUSED: 'nothing listens there. Start the database server, or correct the url (ormconfig.ts, DATABASE_URL).',
+  ECONNREFUSED:
+    'nothing listens there. Start the database server, or correct the url (ormconfig.ts, DATABASE_URL).',
   ENOTFOUND: 'there is no such host. Correct the url (ormconfig.ts, DATABASE_URL).',
   EAI_AGAIN: 'the name of its host can not be looked up now. Check the network, or correct the url.',
   ETIMEDOUT: 'its host does not answer. Check the network, or correct the url.',
@@ -22,7 +24,8 @@ const PROBLEMS: Record<string, string> = {
   '28000': 'its server knows no such user. Correct the url (ormconfig.ts, DATABASE_URL).',
   '28P01': 'its server refuses the password. Correct the url (ormconfig.ts, DATABASE_URL).',
   '3D000': 'its server has no such database. Create it, or correct the url.',
-  ER_ACCESS_DENIED_ERROR: 'its server refuses the user or the password. Correct the url (ormconfig.ts, DATABASE_URL).',
+  ER_ACCESS_DENIED_ERROR:
+    'its server refuses the user or the password. Correct the url (ormconfig.ts, DATABASE_URL).',
   ER_DBACCESS_DENIED_ERROR: 'its server refuses this database to the user. Correct the url, or grant it.',
   ER_BAD_DB_ERROR: 'its server has no such database. Create it, or correct the url.',
 }

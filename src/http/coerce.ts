@@ -29,8 +29,7 @@ const readers: Record<Exclude<Attribute['kind'], 'json'>, Reader> = {
   decimal: readDecimal,
   bool: readBoolean,
   date: (value) => (isDate(text(value)) ? text(value) : unreadable),
-  time: (value) =>
-    /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(text(value)) ? text(value) : unreadable,
+  time: readTime,
   datetime: readDateTime,
   uuid: (value) => (isUuid(text(value)) ? text(value).toLowerCase() : unreadable),
   enum: (value, { values }) => (typeof value === 'string' && values?.includes(value) ? value : unreadable),
@@ -76,7 +75,8 @@ function readDecimal(value: unknown, { precision, scale }: Attribute): unknown {
   if (!match) return unreadable
   const [, sign = '', whole = '', digits = ''] = match
   const places = scale ?? (precision === undefined ? undefined : 0)
-  if (precision !== undefined && whole.replace(/^0$/, '').length > precision - (places ?? 0)) return unreadable
+  if (precision !== undefined && whole.replace(/^0$/, '').length > precision - (places ?? 0))
+    return unreadable
   const fraction = places === undefined ? digits : scaled(digits, places)
   if (fraction === undefined) return unreadable
   const isNegative = sign === '-' && /[1-9]/.test(whole + fraction)
@@ -96,6 +96,13 @@ const booleans = new Map<unknown, boolean>([
 
 function readBoolean(value: unknown): unknown {
   return booleans.get(typeof value === 'string' ? value.trim().toLowerCase() : value) ?? unreadable
+}
+
+/** A time of day with its seconds, as the databases return it. */
+function readTime(value: unknown): unknown {
+  const written = text(value)
+  if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(written)) return unreadable
+  return written.length === 5 ? `${written}:00` : written
 }
 
 function readDateTime(value: unknown): unknown {

@@ -1,0 +1,191 @@
+import { expect } from 'chai'
+import { parseXml } from '../../src/http/xml.js'
+import { openEverything, thing } from '../support/everything.js'
+import type { SpecResponse } from '../support/site.js'
+
+const json = { accept: 'application/json' }
+const xml = { accept: 'application/xml' }
+
+type Fields = Record<string, unknown>
+
+/** A form, and what JSON makes of it. */
+interface Trip {
+  form: Record<string, string>
+  out: Fields
+}
+
+const plain: Trip = {
+  form: thing,
+  out: {
+    ...{ string: 'a', text: 'b', int: 1, bigint: '2', float: 1.5, decimal: '2.50', bool: true },
+    ...{ date: '2026-01-02', time: '03:04:05', datetime: '2026-01-02T03:04:05.000Z', uuid: thing['uuid'] },
+    ...{ json: { a: [1] }, enum: 'low' },
+  },
+}
+
+const trips: Record<string, Trip> = {
+  'plain values': { form: plain.form, out: { ...plain.out, ...maybe(() => null) } },
+  'a value in each nullable attribute': {
+    form: { ...plain.form, ...maybe((name) => plain.form[name]) },
+    out: { ...plain.out, ...maybe((name) => plain.out[name]), maybe_decimal: '2.5000' },
+  },
+  'blank nullable attributes': {
+    form: { ...plain.form, ...maybe(() => '') },
+    out: { ...plain.out, ...maybe(() => null) },
+  },
+  'large, small and odd values': {
+    form: {
+      ...{
+        string: ' <b>"ä"</b> & \\',
+        text: 'x\r\ny\r\n',
+        int: '-2147483648',
+        bigint: '9223372036854775807',
+      },
+      ...{ float: '-1e-7', decimal: '-12345678.9', bool: 'false', date: '0001-01-01', time: '23:59' },
+      ...{
+        datetime: '2026-12-31T23:59:59.999',
+        uuid: thing['uuid'] ?? '',
+        json: '[" ",{"a":null}]',
+        enum: 'high',
+      },
+      ...{ maybe_bigint: '-9007199254740993', maybe_decimal: '12345678901.2345', maybe_bool: 'false' },
+    },
+    out: {
+      ...maybe(() => null),
+      ...{ string: ' <b>"ä"</b> & \\', text: 'x\r\ny\r\n', int: -2147483648, bigint: '9223372036854775807' },
+      ...{ float: -1e-7, decimal: '-12345678.90', bool: false, date: '0001-01-01', time: '23:59:00' },
+      ...{
+        datetime: '2026-12-31T23:59:59.999Z',
+        uuid: thing['uuid'],
+        json: [' ', { a: null }],
+        enum: 'high',
+      },
+      ...{ maybe_bigint: '-9007199254740993', maybe_decimal: '12345678901.2345', maybe_bool: false },
+    },
+  },
+  zeros: {
+    form: { ...plain.form, int: '0', bigint: '0', float: '0', decimal: '-0', bool: 'false', json: '0' },
+    out: {
+      ...plain.out,
+      ...maybe(() => null),
+      int: 0,
+      bigint: '0',
+      float: 0,
+      decimal: '0.00',
+      bool: false,
+      json: 0,
+    },
+  },
+}
+
+function maybe(value: (name: string) => unknown): Record<string, string> {
+  const fields = Object.keys(thing).map((name) => [`maybe_${name}`, value(name)])
+  return Object.fromEntries(fields) as Record<string, string>
+}
+
+describe('A form of every kind of attribute', () => {
+  let everything: Awaited<ReturnType<typeof openEverything>>
+  before(async () => {
+    everything = await openEverything()
+  })
+  after(() => everything.close())
+
+  for (const [what, { form, out }] of Object.entries(trips)) {
+    describe(`with ${what}`, () => {
+      let path: string
+      before(async () => {
+        const made = await everything.site.post('/things', { form })
+        expect(made.status, made.text).to.equal(303)
+        path = made.headers.get('location') ?? ''
+      })
+
+      it('comes out of the database as JSON and as XML', async () => {
+        expect(fieldsOf(await everything.site.get(path, json))).to.deep.equal(out)
+        const shown = parseXml((await everything.site.get(path, xml)).text) as Fields
+        for (const [name, value] of Object.entries(out)) {
+          if (!name.endsWith('json'))
+            expect(shown[name], name).to.equal(value === null ? null : String(value))
+        }
+      })
+
+      it('is answered alike when it is made and when it is read', async () => {
+        const made = await everything.site.post('/things', { form, ...json })
+        expect(fieldsOf(made)).to.deep.equal(
+          fieldsOf(await everything.site.get(`/things/${made.json.id}`, json)),
+        )
+      })
+
+      it('stays what it is when its page is sent as it is', async () => {
+        const page = await everything.site.get(`${path}/edit`)
+        const fields = submitted(page.text)
+        const names = fields.map(([name]) => name).filter((name) => name in out)
+        expect(new Set(names)).to.deep.equal(new Set(Object.keys(out)))
+        const sent = await everything.site.post(path, { form: fields })
+        expect(sent.status, sent.text).to.equal(303)
+        expect(fieldsOf(await everything.site.get(path, json))).to.deep.equal(out)
+      })
+
+      it('stays what it is when its JSON is sent back', async () => {
+        const read = (await everything.site.get(path, json)).json
+        expect((await everything.site.put(path, { json: read, ...json })).status).to.equal(200)
+        expect(fieldsOf(await everything.site.get(path, json))).to.deep.equal(out)
+      })
+    })
+  }
+
+  it('is ordered and compared by its numbers', async () => {
+    const { database } = everything
+    await database.query('DELETE FROM things')
+    for (const number of ['9', '10', '-1', '1000000']) {
+      const form = { ...thing, decimal: `${number}.50`, bigint: `90071992547${number}`.replace('-', '') }
+      expect((await everything.site.post('/things', { form, ...json })).status).to.equal(201)
+    }
+    const rows: { decimal: string }[] = await database.query(
+      'SELECT decimal FROM things WHERE decimal > ? ORDER BY decimal',
+      ['0'],
+    )
+    expect(rows.map(({ decimal }) => decimal)).to.deep.equal(['9.50', '10.50', '1000000.50'])
+  })
+
+  it('is refused where SQLite could not keep every digit', async () => {
+    const answer = await everything.site.post('/things', {
+      form: { ...thing, maybe_decimal: '1234567890123456.7' },
+      ...json,
+    })
+    expect(answer.status).to.equal(422)
+    expect(answer.json.errors).to.deep.equal({
+      maybe_decimal: ['Maybe decimal has more than 15 digits, which SQLite can not keep.'],
+    })
+  })
+})
+
+function fieldsOf(answer: SpecResponse): Fields {
+  const { id: _id, created_at: _created, updated_at: _updated, ...fields } = answer.json
+  return fields
+}
+
+/** What a browser sends of a page's form when nobody changes anything. */
+function submitted(page: string): [string, string][] {
+  const fields = /<input([^>]*)>|<textarea([^>]*)>([^]*?)<\/textarea>|<select([^>]*)>([^]*?)<\/select>/g
+  return [...page.matchAll(fields)].flatMap(([, input, textarea, content = '', select, options = '']) => {
+    const name = attribute(input ?? textarea ?? select ?? '', 'name')
+    if (name === undefined || name === 'authenticity_token') return []
+    if (textarea !== undefined) return [[name, unescape(content).replace(/^\r?\n/, '')] as [string, string]]
+    if (select !== undefined) {
+      const chosen = /<option([^>]*\bselected\b[^>]*)>/.exec(options)?.[1] ?? ''
+      return [[name, attribute(chosen, 'value') ?? ''] as [string, string]]
+    }
+    const isSent = attribute(input ?? '', 'type') !== 'checkbox' || /\bchecked\b/.test(input ?? '')
+    return isSent ? [[name, attribute(input ?? '', 'value') ?? ''] as [string, string]] : []
+  })
+}
+
+function attribute(tag: string, name: string): string | undefined {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]
+  return value === undefined ? undefined : unescape(value)
+}
+
+function unescape(text: string): string {
+  const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" }
+  return text.replaceAll(/&(\w+|#\d+);/g, (whole, name: string) => entities[name] ?? whole)
+}
