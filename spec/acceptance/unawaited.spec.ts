@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { App, transaction, type Context } from '../../src/index.js'
+import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { caughtLog } from '../support/caught-log.js'
+import { Site } from '../support/site.js'
+
+describe('A handler that forgets an await', () => {
+  const answer = (ctx: Context) => {
+    ctx.status = 201
+    ctx.body = 'ok'
+  }
+  const handlers: Record<string, (ctx: Context) => unknown> = {
+    'ctx.save': (ctx) => ctx.save(newPost('forgotten')),
+    'ctx.save of a bound record': (ctx) => ctx.save(ctx.bind(new Post())),
+    'ctx.destroy': async (ctx) => ctx.destroy(await ctx.find(Post, { title: 'kept' })),
+    'ctx.find': (ctx) => ctx.find(Post, { title: 'absent' }),
+    'ctx.paginate': (ctx) => ctx.paginate(Post),
+    'ctx.tx.save': (ctx) => ctx.tx.save(newPost('forgotten')),
+  }
+
+  for (const [what, handler] of Object.entries(handlers)) {
+    it(`is answered 500 with a sentence that says so: ${what}`, async () => {
+      const database = await openBlog('sqlite::memory:')
+      await database.manager.save(newPost('kept'))
+      const app = new App({ api: true, logger: caughtLog().logger, env: 'development' })
+      app.use(transaction(database))
+      app.post('/posts', (ctx) => {
+        void handler(ctx)
+        answer(ctx)
+      })
+      const site = await Site.open(app)
+      try {
+        const answered = await site.post('/posts', { json: { title: 'new' }, accept: 'application/json' })
+        expect(answered.status).to.equal(500)
+        expect(answered.json.detail).to.contain('await every ctx.save, ctx.destroy and query of ctx.tx')
+        const rows = await database.manager.find(Post)
+        expect(rows.map(({ title }) => title)).to.deep.equal(['kept'])
+      } finally {
+        await site.close()
+      }
+    })
+  }
+})
