@@ -4,7 +4,7 @@ import { humanize } from '../names.js'
 import { kindOf } from './attributes.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
 import type { Model } from './model.js'
-import { inSavepoint } from './savepoint.js'
+import { inSavepoint } from './savepoints.js'
 import { messageOf, validate } from './validation.js'
 import type { Translate } from './validation.js'
 

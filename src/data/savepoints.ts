@@ -1,4 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { EntityManager, QueryRunner } from 'typeorm'
+import { TransactionManager } from './transaction-manager.js'
+
+/**
+ * Does a piece of work in a savepoint of the transaction, so that the transaction survives when the work fails.
+ * Savepoints that are asked for at once take turns: TypeORM numbers them by their depth, so that those side by side
+ * would undo one another's work. Outside of a transaction it is one of its own.
+ */
+export function inSavepoint<T>(
+  tx: EntityManager,
+  work: (savepoint: EntityManager) => Promise<T>,
+): Promise<T> {
+  const runner = tx.queryRunner
+  if (!runner || tx instanceof TransactionManager) return tx.transaction(work)
+
+  const order = orders.get(runner) ?? new Savepoints()
+  orders.set(runner, order)
+  return order.nest(() => tx.transaction(work))
+}
 
 /**
  * The order of what a transaction does at once. Its savepoints take turns, and statements from outside of an open
@@ -61,5 +80,8 @@ class Level {
     readonly outer: Level | undefined,
   ) {}
 }
+
+/** The order of transactions that are none of a request. */
+const orders = new WeakMap<QueryRunner, Savepoints>()
 
 const levels = new AsyncLocalStorage<Level>()
