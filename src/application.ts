@@ -1,10 +1,12 @@
 import type { RequestListener } from 'node:http'
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from './context.js'
 import { extendContext, helpersOf } from './context-members.js'
 import { Dispatcher } from './dispatcher.js'
+import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
 import { createLogger } from './logger.js'
@@ -15,7 +17,7 @@ import { securityHeaders, type SecurityHeadersOptions } from './middleware/secur
 import { sessions } from './middleware/session.js'
 import type { PathArgument } from './routing/path.js'
 import type { Route } from './routing/route.js'
-import { Declarations, Scope } from './routing/scope.js'
+import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { GracefulServer } from './server.js'
 import { Renderer } from './views/renderer.js'
@@ -45,6 +47,8 @@ export interface AppOptions {
   bodyLimit?: number
   /** The most bytes of all files of an upload together (10 MiB). */
   filesLimit?: number
+  /** Milliseconds that `close` still accepts requests, while `GET /up` answers 503 so that a balancer looks elsewhere (0). */
+  drainDelay?: number
   /** Milliseconds that `close` waits for requests that are under way (30,000). */
   drainTimeout?: number
 }
@@ -70,7 +74,7 @@ export class App extends Scope {
   private closing: Promise<void> | undefined
 
   constructor(options: AppOptions = {}) {
-    super(new Declarations(), '', undefined, [])
+    super(new Declarations(), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     this.logger = options.logger ?? createLogger(this.env)
@@ -107,11 +111,10 @@ export class App extends Scope {
    * @throws PortTaken when another process listens there; what the middleware throws when the database does not open
    */
   async listen(
-    port = this.settings.port ?? Number(process.env['PORT'] ?? 3000),
+    port = this.settings.port ?? portOf(process.env['PORT']),
     host = this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1'),
   ): Promise<string> {
-    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts))
-      this.logger.warn(sentence)
+    if (this.server) throw new DeclarationError('The application listens already.')
     const address = await this.open(port, host)
     process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
     this.logger.info(`listening on ${address}`)
@@ -129,8 +132,10 @@ export class App extends Scope {
     }
   }
 
-  /** Opens what the middleware needs, without listening. */
+  /** Opens what the middleware needs, without listening, and warns of routes that can not be reached. */
   async start(): Promise<void> {
+    const { table, mounts } = this.declarations
+    for (const sentence of shadowedRoutes(table, mounts)) this.logger.warn(sentence)
     for (const middleware of this.lifecycles) await middleware.start?.()
   }
 
@@ -144,7 +149,10 @@ export class App extends Scope {
 
   private async drain(): Promise<void> {
     process.off('SIGTERM', this.closeOnSignal).off('SIGINT', this.closeOnSignal)
-    await this.server?.close(this.settings.drainTimeout ?? 30_000)
+    const { drainDelay, drainTimeout = 30_000 } = this.settings
+    if (this.server && drainDelay) await setTimeout(drainDelay)
+    await this.server?.close(drainTimeout)
+    this.server = undefined
     for (const middleware of this.lifecycles) await middleware.stop?.()
   }
 
@@ -171,8 +179,8 @@ export class App extends Scope {
 
     const { securityHeaders: headers = {} } = this.settings
     if (headers) this.add(securityHeaders({ env: this.env, ...headers }))
-    this.add(health(() => this.check(), this.logger))
     this.add(requestLog(this.logger))
+    this.add(health(() => this.check(), this.logger))
     this.add(
       errorHandler({
         showsInternals: this.env === 'development',
@@ -185,7 +193,11 @@ export class App extends Scope {
     this.koa.on('error', (error: unknown) =>
       this.logger.error({ err: error }, 'the answer could not be written'),
     )
-    return this.koa.callback()
+    const handle = this.koa.callback()
+    return (req, res) => {
+      req.url = originForm(req.url)
+      void handle(req, res)
+    }
   }
 
   /** Koa's context has our members since `extendContext`, which its type does not know. */
@@ -211,4 +223,17 @@ export class App extends Scope {
   private get isProduction(): boolean {
     return this.env === 'production'
   }
+}
+
+function portOf(text = ''): number {
+  if (text === '') return 3000
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new DeclarationError(`PORT is "${text}", which is no port. Set it to a number from 0 to 65535.`)
+}
+
+/** A request's target as path and query: a proxy's absolute form (RFC 9112, section 3.2.2) loses its origin. */
+function originForm(target = '/'): string {
+  const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path.startsWith('/') ? path : `/${path}`
 }

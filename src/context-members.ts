@@ -85,8 +85,9 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     bind(record) {
-      const parents = new Set(Object.keys(this.params))
-      parents.delete(this.route.resource?.param ?? '')
+      const { resource } = this.route
+      const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
+      parents.delete(resource?.param ?? '')
       const attributes = attributesOf(record.constructor).filter(({ name }) => !parents.has(name))
       return bind(record, attributes, {
         body: this.request.body,
@@ -103,7 +104,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       this.set('X-Total-Count', String(page.pagination.total))
       this.set(
         'Link',
-        linkHeader(page.pagination, (number) => pageUrl(this, number)),
+        linkHeader(page.pagination, (number) => pageUrl(this, number, page.pagination.perPage)),
       )
       return page
     },
@@ -174,9 +175,11 @@ function translator(ctx: Context): Translate {
   return (id, values) => ctx.catalogue.translate(ctx.locale, id, values)
 }
 
-/** The request's own path and query, with another page. */
-function pageUrl(ctx: Context, page: number): string {
-  const query = new URLSearchParams(ctx.querystring)
+/** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */
+function pageUrl(ctx: Context, page: number, perPage: number): string {
+  const query = new URLSearchParams(
+    ctx.querystring.length > 1000 ? { per_page: String(perPage) } : ctx.querystring,
+  )
   query.set('page', String(page))
   return `${ctx.path}?${query}`
 }

@@ -1,4 +1,4 @@
-import type { DefaultState, Middleware as KoaMiddleware, Next, ParameterizedContext } from 'koa'
+import type { DefaultState, Middleware as KoaMiddleware, Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
 import type { Page, PageOptions } from './data/pagination.js'
@@ -12,11 +12,24 @@ import type { PathArgument } from './routing/path.js'
 import type { Route } from './routing/route.js'
 import type { Catalogue } from './translations/catalogue.js'
 
-/** What a handler and a middleware are given: Koa's context, and what the framework adds to it. */
+/**
+ * What a handler and a middleware are given: Koa's context, and what the framework adds to it. An application declares
+ * members of its own.
+ *
+ * @example
+ * declare module 'resource-kit' {
+ *   interface Context {
+ *     user: User
+ *   }
+ * }
+ */
 export interface Context extends ParameterizedContext<DefaultState, ContextMembers> {}
 
-/** What the framework adds to Koa's context. An application adds its own members with `declare module`. */
+/** What the framework adds to Koa's context. */
 export interface ContextMembers {
+  /** Koa's request, with the body that was parsed and the files that were uploaded. */
+  request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
+
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
   params: Record<string, string>
 
@@ -83,7 +96,7 @@ export interface ContextMembers {
    * @example await ctx.find(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
    * @throws RecordNotFound (404) when there is none, also when an id is no UUID
    */
-  find<T extends Model>(model: EntityTarget<T>, where: string | FindOptionsWhere<T> | undefined): Promise<T>
+  find<T extends Model>(model: EntityTarget<T>, where: string | Where<T> | undefined): Promise<T>
 
   /**
    * Reads one page of records, newest first, as the query's `page` and `per_page` say, and sets the headers `Link` and
@@ -132,6 +145,20 @@ export interface ContextMembers {
    * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given
    */
   pathFor(name: string, ...args: PathArgument[]): string
+}
+
+/** Columns and the values that they must have; one that is undefined is never found. */
+export type Where<T> = { [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | undefined }
+
+/** A file of a multipart form. It is deleted when the request has been answered. */
+export interface UploadedFile {
+  /** Where it is kept. */
+  filepath: string
+  /** What its sender calls it. */
+  originalFilename: string | null
+  mimetype: string | null
+  /** Bytes. */
+  size: number
 }
 
 /** A function between the request and the handler: does its part, calls `next`, and does the rest. */

@@ -15,6 +15,8 @@ export class DeclarationError extends Error {
  */
 export class HttpError extends Error {
   override name = 'HttpError'
+  /** Whether the message may be shown in production, too. */
+  readonly isPublic: boolean = true
 
   /**
    * @param status the HTTP status of the answer, 400 to 599
@@ -135,6 +137,8 @@ export class NoTransaction extends HttpError {
 /** 503: the service cannot answer now, but may soon. */
 export class ServiceUnavailable extends HttpError {
   override name = 'ServiceUnavailable'
+  /** The message speaks to the application's developers. */
+  override readonly isPublic = false
 
   /** @param retryAfter seconds that the client should wait */
   constructor(message: string, retryAfter = 1, options?: ErrorOptions) {
@@ -220,9 +224,7 @@ export class MissingParameter extends Error {
 export class UnknownRoute extends Error {
   override name = 'UnknownRoute'
   constructor(name: string, near: string | undefined) {
-    super(
-      `There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`,
-    )
+    super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Context } from '../context.js'
+import { NotAcceptable } from '../errors.js'
 import type { Route } from '../routing/route.js'
 
 import { problemOf, writeProblem, type Problem } from './problem.js'
@@ -33,7 +34,8 @@ export function answerError(ctx: Context, error: unknown, pages: ErrorPages): vo
     problem.detail = error.message
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
-  const format = chooseFormat(ctx) ?? ctx.defaultFormat
+  const chosen = chooseFormat(ctx)
+  const format = error instanceof NotAcceptable || !chosen ? ctx.defaultFormat : chosen
   if (format !== 'html') {
     writeProblem(ctx, format, problem)
     return
