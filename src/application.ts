@@ -136,7 +136,7 @@ export class App extends Scope {
   async start(): Promise<void> {
     const { table, mounts } = this.declarations
     for (const sentence of shadowedRoutes(table, mounts)) this.logger.warn(sentence)
-    for (const middleware of this.lifecycles) await middleware.start?.()
+    for (const middleware of this.declarations.middleware) await middleware.start?.()
   }
 
   /**
@@ -153,7 +153,7 @@ export class App extends Scope {
     if (this.server && drainDelay) await setTimeout(drainDelay)
     await this.server?.close(drainTimeout)
     this.server = undefined
-    for (const middleware of this.lifecycles) await middleware.stop?.()
+    for (const middleware of this.declarations.middleware) await middleware.stop?.()
   }
 
   private readonly closeOnSignal = (signal: NodeJS.Signals): void => {
@@ -212,12 +212,7 @@ export class App extends Scope {
 
   private async check(): Promise<void> {
     if (this.closing) throw new Error('the application is closing')
-    for (const middleware of this.lifecycles) await middleware.check?.()
-  }
-
-  private get lifecycles(): Middleware[] {
-    // Middleware that was written for Koa has none of these members, and so none is called.
-    return [...this.declarations.middleware] as Middleware[]
+    for (const middleware of this.declarations.middleware) await middleware.check?.()
   }
 
   private get isProduction(): boolean {

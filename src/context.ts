@@ -1,4 +1,4 @@
-import type { DefaultState, Middleware as KoaMiddleware, Next, ParameterizedContext, Request } from 'koa'
+import type { DefaultState, Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
 import type { Page, PageOptions } from './data/pagination.js'
@@ -161,7 +161,7 @@ export interface UploadedFile {
   size: number
 }
 
-/** A function between the request and the handler: does its part, calls `next`, and does the rest. */
+/** A function between the request and the handler: does its part, calls `next`, and does the rest. Koa's fit, too. */
 export interface Middleware {
   (ctx: Context, next: Next): unknown
   /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
@@ -173,9 +173,6 @@ export interface Middleware {
   /** Rejects when the middleware could not do its work now: `GET /up` then answers 503. */
   check?(): Promise<void>
 }
-
-/** Any middleware that an application may use: ours, or one written for Koa. */
-export type AnyMiddleware = Middleware | KoaMiddleware
 
 /** Answers a request. A returned Error counts as thrown. */
 export type Handler = (ctx: Context) => unknown

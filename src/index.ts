@@ -5,7 +5,7 @@ export { App, type AppOptions } from './application.js'
 export { Scope, type DeclareOptions } from './routing/scope.js'
 export type { Route } from './routing/route.js'
 export type { PathArgument } from './routing/path.js'
-export type { AnyMiddleware, Context, Handler, Middleware, UploadedFile, Where } from './context.js'
+export type { Context, Handler, Middleware, UploadedFile, Where } from './context.js'
 
 // Resources
 export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from './resources/resource.js'

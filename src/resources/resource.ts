@@ -1,5 +1,5 @@
 import { injectable } from 'tsyringe'
-import type { AnyMiddleware, Context } from '../context.js'
+import type { Middleware, Context } from '../context.js'
 import { ResourceNotImplemented } from '../errors.js'
 import { describeResource } from './metadata.js'
 
@@ -34,7 +34,7 @@ export interface ResourceOptions {
   /** The name of the item's parameter; by default the singular and `_id`: `post_id`. */
   param?: string
   /** Middleware of this resource, and of what is nested in it, run after that which was declared before it. */
-  middleware?: AnyMiddleware[]
+  middleware?: Middleware[]
 }
 
 /**

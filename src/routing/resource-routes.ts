@@ -1,4 +1,4 @@
-import type { AnyMiddleware, Middleware } from '../context.js'
+import type { Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { pathNames, resourceNames } from '../names.js'
 import type { Action } from '../resources/actions.js'
@@ -15,7 +15,7 @@ export interface Place {
   /** The keys of the records that the path names, those of the parents. */
   parentKeys: readonly string[]
   /** What was used before the resource, and its own. */
-  middleware: readonly AnyMiddleware[]
+  middleware: readonly Middleware[]
 }
 
 /** The routes of a resource, and the path of its item, beneath which further ones may be declared. */

@@ -1,6 +1,6 @@
 import compose from 'koa-compose'
 import type { Middleware as KoaMiddleware } from 'koa'
-import type { AnyMiddleware, Context, Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import type { Action } from '../resources/actions.js'
 import { DeclarationError } from '../errors.js'
 import { HostPattern } from './host.js'
@@ -22,7 +22,7 @@ export interface RouteOptions {
   /** The resource that the route belongs to. */
   resource?: RouteResource
   /** The middleware that was declared before the route, in order. */
-  middleware: readonly AnyMiddleware[]
+  middleware: readonly Middleware[]
   handler: Middleware
 }
 
@@ -52,7 +52,7 @@ export class Route {
   readonly hasDefaultName: boolean
   readonly handlerName: string
   readonly resource: RouteResource | undefined
-  readonly middleware: readonly AnyMiddleware[]
+  readonly middleware: readonly Middleware[]
   readonly handler: Middleware
   /** Runs the middleware and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>

@@ -1,4 +1,4 @@
-import type { AnyMiddleware, Handler, Middleware } from '../context.js'
+import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { defaultPathName } from '../names.js'
 import type { ResourceClass } from '../resources/resource.js'
@@ -24,7 +24,7 @@ export class Declarations {
   readonly table = new RouteTable()
   readonly mounts: StaticMount[] = []
   /** Every middleware that was used, once. */
-  readonly middleware = new Set<AnyMiddleware>()
+  readonly middleware = new Set<Middleware>()
   /** The item scopes of each resource class, one for every time that it was declared. */
   readonly items = new Map<ResourceClass, Scope[]>()
 }
@@ -45,20 +45,18 @@ export const rootPlace: ScopePlace = { prefix: '', parentKeys: [] }
  * resource. What is declared has the middleware that was used before it.
  */
 export class Scope {
-  private readonly middleware: AnyMiddleware[]
+  private readonly middleware: Middleware[]
 
   constructor(
     protected readonly declarations: Declarations,
     private readonly place: ScopePlace,
-    middleware: readonly AnyMiddleware[],
+    middleware: readonly Middleware[],
   ) {
     this.middleware = [...middleware]
   }
 
   /** Adds middleware for everything that is declared afterwards. */
-  use(...middleware: Middleware[]): this
-  use(...middleware: AnyMiddleware[]): this
-  use(...middleware: AnyMiddleware[]): this {
+  use(...middleware: Middleware[]): this {
     for (const one of middleware) {
       if (typeof one !== 'function')
         throw new DeclarationError(`use() takes a middleware function, not ${String(one)}.`)
@@ -178,9 +176,7 @@ export class Scope {
       folder,
       host: this.place.host === undefined ? undefined : new HostPattern(this.place.host),
       order: this.declarations.table.routes.length,
-      middleware: this.middleware.filter(
-        (one): one is Middleware => 'guardsFiles' in one && one.guardsFiles === true,
-      ),
+      middleware: this.middleware.filter((one) => one.guardsFiles === true),
     })
     return this
   }
