@@ -46,7 +46,7 @@ const renderer = new Renderer({ folders: [join(root, 'examples/blog/templates')]
 
 function page(view: string, locals: Record<string, unknown> = {}): string {
   const flash = [{ type: 'success', message: attack }]
-  return renderer.render(view, { ...viewHelpers(viewContext({ paths, flash })), ...locals })
+  return renderer.render(view, Object.assign(viewHelpers(viewContext({ paths, flash })), locals))
 }
 
 const post = new Post()
