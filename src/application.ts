@@ -17,6 +17,7 @@ import type { Route } from './routing/route.js'
 import { Declarations, Scope } from './routing/scope.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { GracefulServer } from './server.js'
+import type { SessionStore } from './sessions/session-store.js'
 import { Renderer } from './views/renderer.js'
 
 /** What an application may be told when it is made. Everything has a default. */
@@ -27,8 +28,15 @@ export interface AppOptions {
   api?: boolean
   /** The name of the session cookie (`_kit_session`). */
   sessionName?: string
-  /** Signs the session cookie (`SESSION_SECRET`). Required in production. */
-  secret?: string
+  /**
+   * Signs the session cookie (`SESSION_SECRET`, with commas between several). Required in production. Of several the
+   * first one signs, and all of them verify.
+   */
+  secret?: string | readonly string[]
+  /** Keeps the sessions, for example `databaseSessions(database)`; without it they are in the cookie itself. */
+  sessionStore?: SessionStore
+  /** Milliseconds without a visit after which a session has expired (14 days). */
+  sessionMaxAge?: number
   /** The port to listen on: `PORT`, else 3000. */
   port?: number
   /** The address to listen on: `HOST`, else 127.0.0.1, in production every address. */
@@ -149,7 +157,8 @@ export class App extends Scope {
     const { api = false, templates = 'templates', bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024 } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
-    const dispatcher = new Dispatcher(table, mounts, bodyReader({ body: bodyLimit, files: filesLimit }))
+    const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
+    const dispatcher = new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
 
     this.add(health(() => this.check(), this.logger))
     this.add(requestLog(this.logger))
@@ -160,7 +169,11 @@ export class App extends Scope {
         render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
       }),
     )
-    if (!api) this.koa.use(this.sessions())
+    const beginning = this.lifecycles.filter((middleware) => middleware.begin)
+    this.add((ctx, next) => {
+      for (const middleware of beginning) middleware.begin?.(ctx)
+      return next()
+    })
     this.add((ctx) => dispatcher.dispatch(ctx))
     this.koa.on('error', (error: unknown) => this.logger.error({ err: error }, 'the answer could not be written'))
     return this.koa.callback()
@@ -171,9 +184,9 @@ export class App extends Scope {
     this.koa.use((ctx, next) => middleware(ctx as unknown as Context, next))
   }
 
-  private sessions(): Koa.Middleware {
-    const { sessionName: name = '_kit_session', secret = process.env['SESSION_SECRET'] } = this.settings
-    return sessions(this.koa, { name, secret, isProduction: this.isProduction })
+  private sessions(): Middleware {
+    const { sessionName: name = '_kit_session', secret, sessionStore: store, sessionMaxAge: maxAge } = this.settings
+    return sessions(this.koa, { name, secret, env: this.env, store, maxAge })
   }
 
   private async check(): Promise<void> {
@@ -181,9 +194,10 @@ export class App extends Scope {
     for (const middleware of this.lifecycles) await middleware.check?.()
   }
 
-  private get lifecycles(): Middleware[] {
+  private get lifecycles(): Array<Pick<Middleware, 'start' | 'stop' | 'check' | 'begin'>> {
     // Middleware that was written for Koa has none of these members, and so none is called.
-    return [...this.declarations.middleware] as Middleware[]
+    const middleware = [...this.declarations.middleware] as Middleware[]
+    return this.settings.sessionStore ? [...middleware, this.settings.sessionStore] : middleware
   }
 
   private get isProduction(): boolean {

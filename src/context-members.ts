@@ -6,7 +6,7 @@ import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
-import { addFlash, takeFlash } from './http/flash.js'
+import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
 import { humanize } from './names.js'
@@ -43,6 +43,7 @@ type Members = Pick<
   | 't'
   | 'flash'
   | 'takeFlash'
+  | 'renewSession'
   | 'bind'
   | 'find'
   | 'paginate'
@@ -74,12 +75,20 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     flash(type, message) {
+      // A message for somebody whose session has just been ended begins another one.
+      if (this.session === null) {
+        this.session = {}
+        this.renewSession()
+      }
       if (this.session) addFlash(this.session, type, message)
     },
 
     takeFlash() {
-      return takeFlash(this.session)
+      // Nobody sees the page that HEAD asks for.
+      return this.method === 'HEAD' && this.session ? readFlash(this.session) : takeFlash(this.session)
     },
+
+    renewSession() {},
 
     bind(record) {
       const parents = new Set(Object.keys(this.params))

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Context } from './context.js'
+import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
 import { removeUploads } from './http/form-body.js'
@@ -28,6 +28,7 @@ export class Dispatcher {
     private readonly table: RouteTable,
     private readonly mounts: readonly StaticMount[],
     private readonly readBody: BodyReader,
+    private readonly withSession: Middleware = (_, next) => next(),
   ) {}
 
   async dispatch(ctx: Context): Promise<void> {
@@ -41,7 +42,12 @@ export class Dispatcher {
   private async answer(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
     const matches = this.table.match(ctx.hostname, path)
+    // No session for an image: the store is asked for pages alone.
     if (await this.servesFile(ctx, path, matches)) return
+    await this.withSession(ctx, () => this.runMatch(ctx, matches))
+  }
+
+  private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
 
     const isOverridable =
