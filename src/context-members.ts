@@ -3,15 +3,15 @@ import type { Context, ContextMembers } from './context.js'
 import { attributesOf } from './data/attributes.js'
 import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, saveRecord } from './data/records.js'
-import { messageOf, validate, type Translate } from './data/validation.js'
+import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
 import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
-import { humanize } from './names.js'
 import type { RouteTable } from './routing/route-table.js'
 import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
+import { withChoices } from './translations/interpolation.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
@@ -30,6 +30,7 @@ export function extendContext(context: Koa['context'], services: ContextServices
 
 /** The functions that every template can call, for one request. */
 export function helpersOf(ctx: Context, table: RouteTable): object {
+  ctx.set('Content-Language', ctx.locale)
   return viewHelpers(viewContext(ctx, table))
 }
 
@@ -109,16 +110,16 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     async validate(record) {
-      return merged(this, record, await validate(record, translator(this)))
+      return speaking(this, merged(this, record, await validate(record, translator(this))))
     },
 
     async save(record) {
       if (unreadableOf(record).length > 0) return this.validate(record)
-      return saveRecord(this.tx, record, translator(this))
+      return speaking(this, await saveRecord(this.tx, record, translator(this)))
     },
 
     destroy(record) {
-      return destroyRecord(this.tx, record)
+      return destroyRecord(this.tx, record, translator(this))
     },
 
     respond(...args: [Responses] | [number, Responses]) {
@@ -150,8 +151,9 @@ function merged(ctx: Context, record: object, errors: ValidationErrors | undefin
   const all = new ValidationErrors()
   for (const { attribute } of unread) {
     const rule = `type.${attribute.kind}`
-    const values = { attribute: humanize(attribute.name), values: attribute.values?.join(', ') }
-    const own = `${values.attribute} is not a ${attribute.kind}.`
+    const name = attributeName(record.constructor, attribute.name, translator(ctx))
+    const values = { attribute: name, values: attribute.values }
+    const own = `${name} is not a ${attribute.kind}.`
     all.add(attribute.name, rule, messageOf(record.constructor, attribute.name, rule, values, { own }, translator(ctx)), values)
   }
   for (const [field, violations] of errors?.fields ?? []) {
@@ -162,7 +164,13 @@ function merged(ctx: Context, record: object, errors: ValidationErrors | undefin
 }
 
 function translator(ctx: Context): Translate {
-  return (id, values) => ctx.catalogue.translate(ctx.locale, id, values)
+  return (id, values) => ctx.catalogue.translate(ctx.locale, id, withChoices(values, ctx.locale))
+}
+
+/** Says in which language the messages are. */
+function speaking(ctx: Context, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+  if (errors) ctx.set('Content-Language', ctx.locale)
+  return errors
 }
 
 /** The request's own path and query, with another page. */
@@ -176,8 +184,10 @@ function pageUrl(ctx: Context, page: number): string {
 function viewContext(ctx: Context, table: RouteTable): ViewContext {
   return {
     t: (id, values) => ctx.t(id, values),
-    has: (id) => ctx.catalogue.translate(ctx.locale, id) !== undefined,
-    locale: ctx.locale,
+    has: (id) => ctx.catalogue.has(ctx.locale, id),
+    get locale() {
+      return ctx.locale
+    },
     get csrfToken() {
       return ctx.csrfToken
     },

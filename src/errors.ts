@@ -1,3 +1,5 @@
+import { relative } from 'node:path'
+
 /**
  * Every failure of the framework, one class each. An error that becomes a response carries its `status`; an error of
  * the programmer (a wrong declaration, found at start-up) is a `DeclarationError`.
@@ -203,8 +205,14 @@ export class BrokenTranslations extends Error {
     readonly line: number,
     problem: string,
   ) {
-    super(`${file}, line ${line}: ${problem}`)
+    super(`${fromHere(file)}, line ${line}: ${problem}`)
   }
+}
+
+/** A file as one who works in the folder of the process calls it. */
+function fromHere(file: string): string {
+  const path = relative('', file)
+  return path.startsWith('..') ? file : path
 }
 
 /** A session holds more than browsers keep in a cookie. */

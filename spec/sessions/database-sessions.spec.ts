@@ -102,11 +102,26 @@ async function withSite(work: (fixture: Fixture) => Promise<void>): Promise<void
   })
 }
 
-describe('databaseSessions(database)', () => {
-  const put = (site: Site, json: unknown) => site.put('/', { json })
-  const read = async (site: Site, id?: string) =>
-    (await site.get('/', id === undefined ? {} : { headers: { cookie: `_blog_session=${id}` } })).json
+const put = (site: Site, json: unknown) => site.put('/', { json })
 
+const read = async (site: Site, id?: string) =>
+  (await site.get('/', id === undefined ? {} : { headers: { cookie: `_blog_session=${id}` } })).json
+
+/** The cookie of a session that a store once kept. */
+async function signedId(): Promise<string> {
+  const kept = new Map<string, Record<string, unknown>>()
+  const store: SessionStore = {
+    get: async (id) => kept.get(id),
+    set: async (id, data) => Boolean(kept.set(id, data)),
+    destroy: async (id) => void kept.delete(id),
+  }
+  const site = await Site.open(application(store))
+  const id = idOf(await put(site, { a: 1 })) ?? ''
+  await site.close()
+  return id
+}
+
+describe('databaseSessions(database)', () => {
   it('keeps in the cookie an id alone, and the hash of it in the table', () =>
     withSite(async ({ site, rows }) => {
       const id = idOf(await put(site, { name: 'Anna', text: 'x'.repeat(10_000) })) ?? ''
@@ -281,18 +296,4 @@ describe('a session store that is down', () => {
     expect((await site.get('/kit.css', { headers })).status).to.equal(200)
     expect((await site.get('/up', { headers })).status).to.equal(200)
   })
-
-  /** The cookie of a session that a store once kept. */
-  async function signedId(): Promise<string> {
-    const kept = new Map<string, Record<string, unknown>>()
-    const store: SessionStore = {
-      get: async (id) => kept.get(id),
-      set: async (id, data) => Boolean(kept.set(id, data)),
-      destroy: async (id) => void kept.delete(id),
-    }
-    const other = await Site.open(application(store))
-    const id = idOf(await other.put('/', { json: { a: 1 } })) ?? ''
-    await other.close()
-    return id
-  }
 })

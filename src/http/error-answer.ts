@@ -16,6 +16,7 @@ export interface ErrorPages {
 /** Headers that a handler may have set before it failed, and that would now be wrong. */
 const staleHeaders = [
   'Content-Encoding',
+  'Content-Language',
   'Content-Disposition',
   'Content-Range',
   'ETag',

@@ -12,6 +12,9 @@ interface KoaSession {
   regenerate(): Promise<void> | undefined
 }
 
+/** A request's context, as far as it is needed here. */
+type KoaContext = Pick<Koa.Context, 'vary'>
+
 interface SessionState {
   content: SessionContent
   of: KoaSession
@@ -33,21 +36,22 @@ export class SessionContents {
     const { get, set } = Object.getOwnPropertyDescriptor(context, 'session') as Required<PropertyDescriptor>
     this.read = get
     this.write = set
-    // The getter, the setter and the method are called on the context of a request, hence functions.
-    const contents = this
+    const read = (ctx: KoaContext) => this.of(ctx)
+    const replace = (ctx: object, value: SessionContent | null) => this.replace(ctx, value)
+    const renew = (ctx: object) => void this.renewed.add(ctx)
     Object.defineProperties(context, {
       session: {
-        get(this: object) {
-          return contents.of(this)
+        get(this: KoaContext) {
+          return read(this)
         },
         set(this: object, value: SessionContent | null) {
-          contents.replace(this, value)
+          replace(this, value)
         },
         configurable: true,
       },
       renewSession: {
         value(this: object) {
-          contents.renewed.add(this)
+          renew(this)
         },
         configurable: true,
       },
@@ -55,11 +59,12 @@ export class SessionContents {
   }
 
   /** The content of a request's session; null when the session has been ended. */
-  of(ctx: object): SessionContent | null {
+  of(ctx: KoaContext): SessionContent | null {
     const session = this.read.call(ctx)
     if (!session) return null
     const state = this.states.get(ctx)
     if (state?.of === session) return state.content
+    ctx.vary('Cookie')
     const content = bare(session.content)
     session.content = content
     this.states.set(ctx, { content, of: session })
@@ -73,7 +78,7 @@ export class SessionContents {
   }
 
   /** Prepares the session of a request that has been handled for being kept: an empty one is none, a renewed one moves. */
-  async settle(ctx: object): Promise<void> {
+  async settle(ctx: KoaContext): Promise<void> {
     const isRenewed = this.renewed.has(ctx)
     if (!isRenewed && !this.states.has(ctx)) return
     const session = this.read.call(ctx)
