@@ -109,19 +109,29 @@ export class App extends Scope {
    * Opens what the middleware needs (the database), and listens. SIGTERM and SIGINT close the application.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws when the port is taken, or the database does not open
+   * @throws PortTaken when another process listens there; what the middleware throws when the database does not open
    */
   async listen(
     port = this.settings.port ?? Number(process.env['PORT'] ?? 3000),
     host = this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1'),
   ): Promise<string> {
-    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts)) this.logger.warn(sentence)
-    this.server = new GracefulServer(this.callback())
-    await this.start()
-    const address = await this.server.listen(port, host)
+    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts))
+      this.logger.warn(sentence)
+    const address = await this.open(port, host)
     process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
     this.logger.info(`listening on ${address}`)
     return address
+  }
+
+  private async open(port: number, host: string | undefined): Promise<string> {
+    this.server = new GracefulServer(this.callback())
+    try {
+      await this.start()
+      return await this.server.listen(port, host)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
   }
 
   /** Opens what the middleware needs, without listening. */
@@ -154,7 +164,12 @@ export class App extends Scope {
   /** The steps of every request, from the outermost to the route. */
   private compose(): RequestListener {
     const { table, mounts } = this.declarations
-    const { api = false, templates = 'templates', bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024 } = this.settings
+    const {
+      api = false,
+      templates = 'templates',
+      bodyLimit = 1024 * 1024,
+      filesLimit = 10 * 1024 * 1024,
+    } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
     const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
@@ -175,7 +190,9 @@ export class App extends Scope {
       return next()
     })
     this.add((ctx) => dispatcher.dispatch(ctx))
-    this.koa.on('error', (error: unknown) => this.logger.error({ err: error }, 'the answer could not be written'))
+    this.koa.on('error', (error: unknown) =>
+      this.logger.error({ err: error }, 'the answer could not be written'),
+    )
     return this.koa.callback()
   }
 
@@ -185,7 +202,12 @@ export class App extends Scope {
   }
 
   private sessions(): Middleware {
-    const { sessionName: name = '_kit_session', secret, sessionStore: store, sessionMaxAge: maxAge } = this.settings
+    const {
+      sessionName: name = '_kit_session',
+      secret,
+      sessionStore: store,
+      sessionMaxAge: maxAge,
+    } = this.settings
     return sessions(this.koa, { name, secret, env: this.env, store, maxAge })
   }
 

@@ -95,7 +95,10 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       const parents = new Set(Object.keys(this.params))
       parents.delete(this.route.resource?.param ?? '')
       const attributes = attributesOf(record.constructor).filter(({ name }) => !parents.has(name))
-      return bind(record, attributes, { body: this.request.body, isJson: /[/+]json$/.test(this.request.type) })
+      return bind(record, attributes, {
+        body: this.request.body,
+        isJson: /[/+]json$/.test(this.request.type),
+      })
     },
 
     find(model, where) {
@@ -105,7 +108,10 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     async paginate(model, options) {
       const page = await paginate(this.tx, model, this.query, options)
       this.set('X-Total-Count', String(page.pagination.total))
-      this.set('Link', linkHeader(page.pagination, (number) => pageUrl(this, number)))
+      this.set(
+        'Link',
+        linkHeader(page.pagination, (number) => pageUrl(this, number)),
+      )
       return page
     },
 
@@ -145,7 +151,11 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
 }
 
 /** The fields that could not be read come first: what else is wrong with them follows from that. */
-function merged(ctx: Context, record: object, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+function merged(
+  ctx: Context,
+  record: object,
+  errors: ValidationErrors | undefined,
+): ValidationErrors | undefined {
   const unread = unreadableOf(record)
   if (unread.length === 0) return errors
   const all = new ValidationErrors()
@@ -154,7 +164,12 @@ function merged(ctx: Context, record: object, errors: ValidationErrors | undefin
     const name = attributeName(record.constructor, attribute.name, translator(ctx))
     const values = { attribute: name, values: attribute.values }
     const own = `${name} is not a ${attribute.kind}.`
-    all.add(attribute.name, rule, messageOf(record.constructor, attribute.name, rule, values, { own }, translator(ctx)), values)
+    all.add(
+      attribute.name,
+      rule,
+      messageOf(record.constructor, attribute.name, rule, values, { own }, translator(ctx)),
+      values,
+    )
   }
   for (const [field, violations] of errors?.fields ?? []) {
     if (all.fields.has(field)) continue

@@ -193,7 +193,9 @@ export class MissingParameter extends Error {
 export class UnknownRoute extends Error {
   override name = 'UnknownRoute'
   constructor(name: string, near: string | undefined) {
-    super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`)
+    super(
+      `There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`,
+    )
   }
 }
 
@@ -236,6 +238,17 @@ export class PendingMigrations extends Error {
     options?: ErrorOptions,
   ) {
     const what = names.length === 1 ? 'A migration has' : `${names.length} migrations have`
-    super(`${what} not been run yet: ${names.join(', ')}. \`npm start\` runs them, except in production.`, options)
+    super(
+      `${what} not been run yet: ${names.join(', ')}. \`npm start\` runs them, except in production.`,
+      options,
+    )
+  }
+}
+
+/** Another process listens on the port already. */
+export class PortTaken extends Error {
+  override name = 'PortTaken'
+  constructor(port: number, cause: Error) {
+    super(`Port ${port} is in use by another process. Stop it, or set PORT to another number.`, { cause })
   }
 }

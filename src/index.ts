@@ -23,7 +23,11 @@ export { transaction } from './middleware/transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Sessions
-export { databaseSessions, sessionsTable, type DatabaseSessionsOptions } from './sessions/database-sessions.js'
+export {
+  databaseSessions,
+  sessionsTable,
+  type DatabaseSessionsOptions,
+} from './sessions/database-sessions.js'
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
 export type { FlashType } from './http/flash.js'
 

@@ -7,7 +7,10 @@ import { pino, type Logger } from 'pino'
 export function createLogger(environment: string): Logger {
   const level = process.env['LOG_LEVEL'] ?? (environment === 'test' ? 'silent' : 'info')
   if (environment === 'development' && process.stdout.isTTY && isInstalled('pino-pretty')) {
-    return pino({ level, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } } })
+    return pino({
+      level,
+      transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } },
+    })
   }
   return pino({ level })
 }

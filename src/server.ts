@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { PortTaken } from './errors.js'
 
 /** An HTTP server that, when it closes, lets the requests finish that are under way. */
 export class GracefulServer {
@@ -13,7 +14,7 @@ export class GracefulServer {
    * Listens on a port; 0 takes any that is free.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws when the port is taken
+   * @throws PortTaken when another process listens there
    */
   async listen(port: number, host: string | undefined): Promise<string> {
     const server = createServer((req, res) => {
@@ -23,7 +24,7 @@ export class GracefulServer {
       this.listener(req, res)
     })
     await new Promise<void>((listening, failed) => {
-      server.once('error', failed)
+      server.once('error', (error) => failed(isPortTaken(error) ? new PortTaken(port, error) : error))
       server.listen({ port, ...(host && { host }) }, listening)
     })
     this.server = server
@@ -47,6 +48,10 @@ export class GracefulServer {
     clearTimeout(timer)
     this.server = undefined
   }
+}
+
+function isPortTaken(error: Error): boolean {
+  return 'code' in error && error.code === 'EADDRINUSE'
 }
 
 /** Lets the connection end with this answer, so that closing need not wait for the client to leave. */

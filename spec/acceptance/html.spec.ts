@@ -51,12 +51,16 @@ describe('The html of a resource', () => {
 
     it('keeps an empty description as null', async () => {
       await site.post('/posts', { form: { title: 'No description', description: '' } })
-      expect(await blog.database.query('SELECT description FROM posts')).to.deep.equal([{ description: null }])
+      expect(await blog.database.query('SELECT description FROM posts')).to.deep.equal([
+        { description: null },
+      ])
     })
 
     it('ignores an id and timestamps that a client sends', async () => {
       const id = '00000000-0000-7000-8000-000000000000'
-      const answer = await site.post('/posts', { form: { title: 'Mine', id, created_at: '1999-01-01T00:00:00Z' } })
+      const answer = await site.post('/posts', {
+        form: { title: 'Mine', id, created_at: '1999-01-01T00:00:00Z' },
+      })
       expect(answer.headers.get('location')).not.to.contain(id)
       const [post] = await blog.database.query('SELECT created_at FROM posts')
       expect(post.created_at).not.to.contain('1999')
@@ -96,7 +100,9 @@ describe('The html of a resource', () => {
       expect(answer.status).to.equal(200)
       expect(answer.text).to.match(/<form[^>]*action="\/posts"/)
       expect(answer.text).to.contain('name="title"')
-      expect(answer.text).to.match(/<textarea[^>]*name="description"[^>]*rows="10"|<textarea[^>]*rows="10"[^>]*name="description"/)
+      expect(answer.text).to.match(
+        /<textarea[^>]*name="description"[^>]*rows="10"|<textarea[^>]*rows="10"[^>]*name="description"/,
+      )
     })
   })
 
@@ -120,7 +126,9 @@ describe('The html of a resource', () => {
       const answer = await site.post(path, { form: { _method: 'PUT', title: 'After' } })
       expect(answer.status).to.equal(303)
       expect(answer.headers.get('location')).to.equal(path)
-      expect((await site.get(path)).text).to.contain('After').and.to.contain('Post was updated successfully.')
+      expect((await site.get(path)).text)
+        .to.contain('After')
+        .and.to.contain('Post was updated successfully.')
     })
 
     it('answers 422 and shows the edit form again', async () => {

@@ -34,14 +34,23 @@ describe('The JSON of a resource', () => {
     for (const title of ['first', 'second', 'third']) await site.post('/posts', { json: { title } })
     const answer = await site.get('/posts', { accept })
     expect(answer.status).to.equal(200)
-    expect(answer.json.map((post: { title: string }) => post.title)).to.deep.equal(['third', 'second', 'first'])
+    expect(answer.json.map((post: { title: string }) => post.title)).to.deep.equal([
+      'third',
+      'second',
+      'first',
+    ])
   })
 
   it('PUT /posts/{post_id} answers 200 with the changed record, and keeps what is absent', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Old', description: 'kept' } })
     const answer = await site.put(`/posts/${post.id}`, { accept, json: { title: 'New' } })
     expect(answer.status).to.equal(200)
-    expect(answer.json).to.include({ id: post.id, title: 'New', description: 'kept', created_at: post.created_at })
+    expect(answer.json).to.include({
+      id: post.id,
+      title: 'New',
+      description: 'kept',
+      created_at: post.created_at,
+    })
     expect(answer.json.updated_at >= post.updated_at).to.equal(true)
     expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(answer.json)
   })
@@ -119,7 +128,8 @@ describe('The JSON of a resource', () => {
 
   describe('pages', () => {
     beforeEach(async () => {
-      for (let number = 1; number <= 25; number++) await site.post('/posts', { json: { title: `n${number}` } })
+      for (let number = 1; number <= 25; number++)
+        await site.post('/posts', { json: { title: `n${number}` } })
     })
 
     async function titles(query: string): Promise<string[]> {
@@ -154,7 +164,8 @@ describe('The JSON of a resource', () => {
     })
 
     it('are empty beyond the last one', async () => {
-      for (const page of ['3', '99999999999999999999']) expect(await titles(`?page=${page}`)).to.deep.equal([])
+      for (const page of ['3', '99999999999999999999'])
+        expect(await titles(`?page=${page}`)).to.deep.equal([])
     })
 
     it('follow the last one of a repeated parameter', async () => {

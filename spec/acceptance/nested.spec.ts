@@ -62,7 +62,9 @@ describe('A nested resource', () => {
     for (const parent of ['00000000-0000-7000-8000-000000000000', 'nope']) {
       expect((await site.get(`/posts/${parent}/comments`, { accept })).status).to.equal(404)
       expect((await site.get(`/posts/${parent}/comments/new`)).status).to.equal(404)
-      expect((await site.post(`/posts/${parent}/comments`, { accept, json: { body: 'x' } })).status).to.equal(404)
+      expect((await site.post(`/posts/${parent}/comments`, { accept, json: { body: 'x' } })).status).to.equal(
+        404,
+      )
     }
   })
 
@@ -70,10 +72,16 @@ describe('A nested resource', () => {
     const created = await site.post(path, { form: { body: 'Written in a form' } })
     expect(created.status).to.equal(303)
     const item = created.headers.get('location') ?? ''
-    expect((await site.get(item)).text).to.contain('Written in a form').and.to.contain('Comment was created')
-    expect((await site.get(path)).text).to.contain(`href="${item}"`).and.to.contain(`href="${path}/new"`)
+    expect((await site.get(item)).text)
+      .to.contain('Written in a form')
+      .and.to.contain('Comment was created')
+    expect((await site.get(path)).text)
+      .to.contain(`href="${item}"`)
+      .and.to.contain(`href="${path}/new"`)
     expect((await site.get(`${path}/new`)).text).to.contain(`action="${path}"`)
-    expect((await site.get(`${item}/edit`)).text).to.contain('Written in a form').and.to.contain(`action="${item}"`)
+    expect((await site.get(`${item}/edit`)).text)
+      .to.contain('Written in a form')
+      .and.to.contain(`action="${item}"`)
   })
 
   it('updates and destroys by forms', async () => {

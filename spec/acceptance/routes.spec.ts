@@ -47,11 +47,16 @@ describe('The routes of a resource (contract, section 4)', () => {
   it('answers 404 to an unknown path, with any method', async () => {
     expect((await site.get('/nope')).status).to.equal(404)
     expect((await site.post('/nope', { form: { a: '1' } })).status).to.equal(404)
-    expect((await site.post('/nope', { body: 'x', headers: { 'content-type': 'text/plain' } })).status).to.equal(404)
+    expect(
+      (await site.post('/nope', { body: 'x', headers: { 'content-type': 'text/plain' } })).status,
+    ).to.equal(404)
   })
 
   it('answers 405 with Allow to a known path with another method, before it looks at the body', async () => {
-    const answer = await site.request('PATCH', '/posts', { body: 'x', headers: { 'content-type': 'text/plain' } })
+    const answer = await site.request('PATCH', '/posts', {
+      body: 'x',
+      headers: { 'content-type': 'text/plain' },
+    })
     expect(answer.status).to.equal(405)
     expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
   })

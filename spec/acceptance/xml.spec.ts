@@ -39,7 +39,10 @@ describe('The XML of a resource', () => {
   })
 
   it('PUT and DELETE answer 200 with the record', async () => {
-    const id = element((await site.post('/posts', { accept, xml: '<post><title>Old</title></post>' })).text, 'id')
+    const id = element(
+      (await site.post('/posts', { accept, xml: '<post><title>Old</title></post>' })).text,
+      'id',
+    )
     const changed = await site.put(`/posts/${id}`, { accept, xml: '<post><title>New</title></post>' })
     expect(changed.status).to.equal(200)
     expect(element(changed.text, 'title')).to.equal('New')
@@ -54,7 +57,9 @@ describe('The XML of a resource', () => {
     expect(answer.status).to.equal(422)
     expect(answer.headers.get('content-type')).to.contain('application/problem+xml')
     expect(answer.text).to.contain('<problem xmlns="urn:ietf:rfc:7807"><status>422</status>')
-    expect(answer.text).to.contain('<errors><title><message>Title can not be blank.</message></title></errors>')
+    expect(answer.text).to.contain(
+      '<errors><title><message>Title can not be blank.</message></title></errors>',
+    )
   })
 
   it('answers 404 as a problem document', async () => {

@@ -23,6 +23,7 @@ export interface SpecResponse {
   headers: Headers
   text: string
   /** The body read as JSON. */
+  // oxlint-disable-next-line no-explicit-any
   json: any
 }
 

@@ -183,13 +183,13 @@ describe('new Catalogue(folder)', () => {
     }))
 })
 
+const texts = (locale: string) =>
+  Reflect.get(frameworkCatalogue(), 'texts').get(locale) as Map<string, unknown>
+const placeholders = (translation: unknown) =>
+  [...new Set(JSON.stringify(translation).match(/\{\{\w+\}\}/g))].toSorted()
+
 describe("the framework's own texts", () => {
   const locales = ['en-US', 'de', 'fr', 'es']
-  const texts = (locale: string) =>
-    Reflect.get(frameworkCatalogue(), 'texts').get(locale) as Map<string, unknown>
-  const placeholders = (translation: unknown) =>
-    [...new Set(JSON.stringify(translation).match(/\{\{\w+\}\}/g))].toSorted()
-
   it('are there in English, German, French and Spanish', () => {
     expect(frameworkCatalogue().locales).to.have.members(locales)
   })

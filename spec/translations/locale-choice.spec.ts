@@ -3,6 +3,8 @@ import { chooseLocale } from '../../src/translations/locale-choice.js'
 
 const known = ['en-US', 'de', 'fr-CA', 'fr', 'zh-Hant']
 
+const choose = (...chosen: unknown[]) => chooseLocale(known, { chosen, accept: 'fr' }, 'en-US')
+
 describe('chooseLocale(known, wishes, fallback)', () => {
   const headers: [accept: string, locale: string][] = [
     ['', 'en-US'],
@@ -41,7 +43,6 @@ describe('chooseLocale(known, wishes, fallback)', () => {
   }
 
   it('takes what was chosen before, the first that there is', () => {
-    const choose = (...chosen: unknown[]) => chooseLocale(known, { chosen, accept: 'fr' }, 'en-US')
     expect(choose('de', 'zh-Hant')).to.equal('de')
     expect(choose('it', 'de-CH')).to.equal('de')
     expect(choose(undefined, 'de')).to.equal('de')

@@ -5,7 +5,15 @@ import { hasTransformMetadata } from './transform-metadata.js'
 /** What JSON and XML show of a value: class-transformer's `@Exclude` and `@Expose` are heeded, also in what it holds. */
 export function toPlain(value: unknown): unknown {
   if (value instanceof ValidationErrors) return value.messages
-  return needsTransform(value) ? instanceToPlain(value) : value
+  return idFirst(needsTransform(value) ? instanceToPlain(value) : value)
+}
+
+/** A record that was just made has its id last; it is shown in the order of one that was read. */
+function idFirst(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('id' in value) || Object.keys(value)[0] === 'id')
+    return value
+  const { id, created_at, updated_at, ...rest }: Record<string, unknown> = { ...value }
+  return { id, created_at, updated_at, ...rest }
 }
 
 /** A record of a class without such rules, whose values are plain, is shown as it is. */

@@ -38,7 +38,9 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
       catalogue: { value: catalogue, configurable: true, writable: true },
       locale: {
         get: () => (locale ??= localeOf(ctx, catalogue, { fallback, name })),
-        set: (chosen: string) => (locale = chosen),
+        set: (chosen: string) => {
+          locale = chosen
+        },
         configurable: true,
       },
     })

@@ -59,7 +59,9 @@ function dependenciesOf(token: unknown, registration: Registration | undefined):
 
 /** `@inject('token')` is kept as a description of the token; a plain type stands for itself. */
 function tokenOf(parameter: unknown): unknown {
-  return typeof parameter === 'object' && parameter !== null && 'token' in parameter ? parameter.token : parameter
+  return typeof parameter === 'object' && parameter !== null && 'token' in parameter
+    ? parameter.token
+    : parameter
 }
 
 interface Registration {
@@ -69,7 +71,9 @@ interface Registration {
 
 /** tsyringe has no public way to ask how a token is registered, so its registry is read. */
 function registrationOf(token: unknown): Registration | undefined {
-  const internals = container as DependencyContainer & { _registry?: { _registryMap?: Map<unknown, Registration[]> } }
+  const internals = container as DependencyContainer & {
+    _registry?: { _registryMap?: Map<unknown, Registration[]> }
+  }
   return internals._registry?._registryMap?.get(token)?.at(-1)
 }
 

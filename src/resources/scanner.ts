@@ -46,5 +46,7 @@ function handlerOf(resource: ResourceClass, action: Action): Resource[Action['ha
   const prototype: Partial<Resource> = resource.prototype
   const handler = prototype[action.handler]
   if (handler === undefined || typeof handler === 'function') return handler
-  throw new DeclarationError(`${resource.name}.${action.handler} is not a method. A handler is written as one.`)
+  throw new DeclarationError(
+    `${resource.name}.${action.handler} is not a method. A handler is written as one.`,
+  )
 }

@@ -42,7 +42,9 @@ export class PathPattern {
    */
   fill(args: readonly PathArgument[], helper = 'The path'): string {
     const { values, query } = this.assign(args)
-    const filled = this.segments.map((tokens) => tokens.map((token) => this.fillToken(token, values, helper)).join(''))
+    const filled = this.segments.map((tokens) =>
+      tokens.map((token) => this.fillToken(token, values, helper)).join(''),
+    )
     const search = toSearch(query)
     return `/${filled.join('/')}${search ? `?${search}` : ''}`
   }
@@ -54,7 +56,10 @@ export class PathPattern {
     return token.kind === 'rest' ? value.split('/').map(encodeSegment).join('/') : encodeSegment(value)
   }
 
-  private assign(args: readonly PathArgument[]): { values: Map<string, string>; query: Record<string, unknown> } {
+  private assign(args: readonly PathArgument[]): {
+    values: Map<string, string>
+    query: Record<string, unknown>
+  } {
     const values = new Map<string, string>()
     const query: Record<string, unknown> = {}
     const positional = args.filter((arg) => !isPlainObject(arg))
@@ -118,7 +123,9 @@ function tokenize(segment: string): Token[] {
   }
   if (end < source.length) tokens.push({ kind: 'text', text: source.slice(end) })
   if (tokens.some((token) => token.kind === 'text' && /[{}]/.test(token.text))) {
-    throw new DeclarationError(`The path segment "${segment}" is malformed. A parameter is written {name}, a rest {*name}.`)
+    throw new DeclarationError(
+      `The path segment "${segment}" is malformed. A parameter is written {name}, a rest {*name}.`,
+    )
   }
   return tokens
 }

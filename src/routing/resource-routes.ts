@@ -46,7 +46,13 @@ export function resourceRoutes(definition: ResourceDefinition, place: Place): Re
       host: place.host,
       name: names[action.name],
       handlerName,
-      resource: { plural: words.plural, singular: words.singular, param, itemPath: paths.item, action: action.handler },
+      resource: {
+        plural: words.plural,
+        singular: words.singular,
+        param,
+        itemPath: paths.item,
+        action: action.handler,
+      },
       middleware: [...place.middleware, ...(options.middleware ?? [])],
       handler: callAction(withResource, action, handlerName),
     }

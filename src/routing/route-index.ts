@@ -42,7 +42,7 @@ export class RouteIndex<Entry extends Indexed> {
   candidates(path: string): Entry[] {
     const found: Entry[] = []
     collect(this.root, path === '/' ? [] : path.slice(1).split('/'), 0, found)
-    return found.length > 1 ? found.sort((a, b) => a.route.order - b.route.order) : found
+    return found.length > 1 ? found.toSorted((a, b) => a.route.order - b.route.order) : found
   }
 }
 

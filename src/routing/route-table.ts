@@ -1,4 +1,4 @@
-import Router, { type Layer } from '@koa/router'
+import { Router, type Layer } from '@koa/router'
 import { DeclarationError, UnknownRoute } from '../errors.js'
 import { nearest } from '../names.js'
 import type { PathArgument, PathPattern } from './path.js'

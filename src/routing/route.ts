@@ -67,7 +67,9 @@ export class Route {
     this.middleware = options.middleware
     this.handler = options.handler
     // Koa's middleware and ours differ in the type of their context alone; ours has all members of Koa's.
-    this.run = compose([...this.middleware, this.handler] as KoaMiddleware[]) as unknown as (ctx: Context) => Promise<unknown>
+    this.run = compose([...this.middleware, this.handler] as KoaMiddleware[]) as unknown as (
+      ctx: Context,
+    ) => Promise<unknown>
   }
 
   /** `/posts/{post_id}` */

@@ -45,7 +45,8 @@ export class Scope {
   /** Adds middleware for everything that is declared afterwards. */
   use(...middleware: AnyMiddleware[]): this {
     for (const one of middleware) {
-      if (typeof one !== 'function') throw new DeclarationError(`use() takes a middleware function, not ${String(one)}.`)
+      if (typeof one !== 'function')
+        throw new DeclarationError(`use() takes a middleware function, not ${String(one)}.`)
       this.middleware.push(one)
       this.declarations.middleware.add(one)
     }
@@ -95,7 +96,9 @@ export class Scope {
   redirect(path: string, to: string, status = 301): Route {
     return this.get(path, function redirect(ctx) {
       ctx.status = status
-      ctx.redirect(to.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ctx.params[name] ?? '')))
+      ctx.redirect(
+        to.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ctx.params[name] ?? '')),
+      )
     })
   }
 
@@ -127,7 +130,9 @@ export class Scope {
     const definition = scanResource(resource)
     const path = given ?? definition.path
     if (path === undefined) {
-      throw new DeclarationError(`${resource.name} has no path. Mark it with @Resource('/...'), or give the path to resource().`)
+      throw new DeclarationError(
+        `${resource.name} has no path. Mark it with @Resource('/...'), or give the path to resource().`,
+      )
     }
     const scope = this.scopeFor(definition)
     return scope.mount(definition, joinPaths(scope.prefix, path))
@@ -166,9 +171,18 @@ export class Scope {
   private mount(definition: ResourceDefinition, path: string): Scope {
     const { table, middleware, registrations } = this.declarations
     for (const one of definition.options.middleware ?? []) middleware.add(one)
-    const { itemPath, routes } = resourceRoutes(definition, { path, host: this.hostName, middleware: this.middleware })
+    const { itemPath, routes } = resourceRoutes(definition, {
+      path,
+      host: this.hostName,
+      middleware: this.middleware,
+    })
     for (const route of routes) table.add(route)
-    const item = new Scope(this.declarations, itemPath, this.hostName, routes[0]?.middleware ?? this.middleware)
+    const item = new Scope(
+      this.declarations,
+      itemPath,
+      this.hostName,
+      routes[0]?.middleware ?? this.middleware,
+    )
     registrations.set(definition.resource, item)
     return item
   }
@@ -183,7 +197,10 @@ export class Scope {
       )
     }
     const added = this.middleware.filter((one) => !registration.middleware.includes(one))
-    return new Scope(this.declarations, registration.prefix, registration.hostName, [...registration.middleware, ...added])
+    return new Scope(this.declarations, registration.prefix, registration.hostName, [
+      ...registration.middleware,
+      ...added,
+    ])
   }
 }
 

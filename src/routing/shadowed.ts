@@ -13,7 +13,8 @@ export interface StaticMount {
 /** A sentence for each route that can never answer, because an earlier declaration takes its requests. */
 export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]): string[] {
   return table.routes.flatMap((route, order) => {
-    const mount = route.method === 'GET' ? mounts.find((it) => it.order <= order && isBeneath(it, route)) : undefined
+    const mount =
+      route.method === 'GET' ? mounts.find((it) => it.order <= order && isBeneath(it, route)) : undefined
     if (mount) {
       return `${title(route)} is never reached: the static files at ${mount.prefix} are declared before it. Declare them last.`
     }

@@ -1,0 +1,620 @@
+import { expect } from 'chai'
+import { gzipSync } from 'node:zlib'
+import { parseXml } from '../../src/http/xml.js'
+import { openBlog } from '../support/blog.js'
+import { openEverything, thing } from '../support/everything.js'
+import type { Site, SpecRequest, SpecResponse } from '../support/site.js'
+
+const absent = '0193b6a2-7c3e-7000-8000-00000000000a'
+const types = { html: 'text/html', json: 'application/json', xml: 'application/xml' }
+type Format = keyof typeof types
+
+/** Fields as text, or as what JSON can hold beyond that. */
+type Fields = Record<string, unknown>
+
+/** How the fields of a record are sent. */
+const encodings: Record<string, (fields: Fields) => SpecRequest> = {
+  'an html form': (fields) => ({ form: textsOf(fields) }),
+  'a multipart form': (fields) => {
+    const form = new FormData()
+    for (const [name, value] of textsOf(fields)) form.append(name, value)
+    return { body: form }
+  },
+  JSON: (fields) => ({ json: fields }),
+  XML: (fields) => ({ xml: `<r>${Object.entries(fields).map(elementOf).join('')}</r>` }),
+}
+
+function textsOf(fields: Fields): Array<[string, string]> {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    Array.isArray(value)
+      ? value.map((item): [string, string] => [`${name}[]`, String(item)])
+      : [[name, typeof value === 'object' ? JSON.stringify(value) : String(value)] as [string, string]],
+  )
+}
+
+function elementOf([name, value]: [string, unknown]): string {
+  if (value === null) return `<${name} nil="true"/>`
+  if (Array.isArray(value)) return value.map((item) => elementOf([name, item])).join('')
+  const content =
+    typeof value === 'object' ? Object.entries(value).map(elementOf).join('') : escape(String(value))
+  return `<${name}>${content}</${name}>`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
+
+/** That an answer is what a refusal should be: its status, a body in the format that was asked for, and its request id. */
+function expectRefusal(answer: SpecResponse, statuses: number[], format: Format, what = ''): void {
+  expect(answer.status, `${what}: ${answer.text.slice(0, 300)}`).to.be.oneOf(statuses)
+  expect(answer.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
+  if (answer.status >= 400) expectBody(answer, format, what)
+}
+
+function expectBody(answer: SpecResponse, format: Format, what: string): void {
+  const type = answer.headers.get('content-type') ?? ''
+  if (format === 'html') {
+    expect(type, what).to.equal('text/html; charset=utf-8')
+    expect(answer.text, what).to.match(/^<!doctype html>[^]*<\/html>\s*$/i)
+    return
+  }
+  expect(type, what).to.match(new RegExp(`^application/problem\\+${format}`))
+  const problem = format === 'json' ? answer.json : parseXml(answer.text)
+  expect(String(problem.status), what).to.equal(String(answer.status))
+  expect(problem.request_id, what).to.equal(answer.headers.get('x-request-id'))
+}
+
+describe('Bad input', () => {
+  let blog: Awaited<ReturnType<typeof openBlog>>
+  let everything: Awaited<ReturnType<typeof openEverything>>
+  let site: Site
+  let post: string
+  let row: string
+  const crashes: unknown[] = []
+  const note = (error: unknown) => crashes.push(error)
+
+  before(async () => {
+    process.on('uncaughtException', note).on('unhandledRejection', note)
+    blog = await openBlog()
+    site = blog.site
+    everything = await openEverything()
+    const created = await site.post('/posts', {
+      json: { title: 'before', description: 'kept' },
+      accept: types.json,
+    })
+    post = `/posts/${created.json.id}`
+    await site.post(`${post}/comments`, { json: { body: 'kept' }, accept: types.json })
+    const made = await everything.site.post('/things', { form: thing, accept: types.json })
+    row = `/things/${made.json.id}`
+  })
+
+  after(async () => {
+    await site.close()
+    await everything.close()
+    process.off('uncaughtException', note).off('unhandledRejection', note)
+  })
+
+  /** All that both databases hold. */
+  async function contents(): Promise<unknown> {
+    const posts = await blog.database.query('SELECT * FROM posts ORDER BY id')
+    const comments = await blog.database.query('SELECT * FROM comments ORDER BY id')
+    return { posts, comments, things: await everything.database.query('SELECT * FROM things ORDER BY id') }
+  }
+
+  let kept: unknown
+  beforeEach(async () => {
+    kept = await contents()
+  })
+
+  afterEach('nothing is thrown that nobody catches, and what was refused has changed nothing', async () => {
+    await new Promise(setImmediate)
+    expect(crashes.splice(0)).to.deep.equal([])
+    expect(await contents()).to.deep.equal(kept)
+  })
+
+  for (const [sent, encode] of Object.entries(encodings)) {
+    describe(`in ${sent}`, () => {
+      const notText = sent === 'JSON' ? [1, 1.5, true, false] : []
+      for (const value of [...notText, ['a', 'b'], { a: { b: 1 } }, 'a\0b']) {
+        // A form has nothing but text.
+        if (sent.endsWith('form') && typeof value === 'object') continue
+        it(`is refused with 422 where a title should be: ${JSON.stringify(value)}`, async () => {
+          for (const format of ['html', 'json', 'xml'] as const) {
+            const accept = types[format]
+            expectRefusal(await site.post('/posts', { ...encode({ title: value }), accept }), [422], format)
+            expectRefusal(await site.put(post, { ...encode({ title: value }), accept }), [422], format)
+          }
+        })
+      }
+
+      it('is refused with 422 for every attribute that it is no value of', async () => {
+        const wrong = ['no such value', '', 'a\0b', '2026-02-30', '9'.repeat(400), '-1e999', '{', 'NaN']
+        const structures = [['a', 'b'], { a: 1 }, { a: [{ b: null }] }]
+        const values = sent.endsWith('form') ? wrong : [...wrong, ...structures]
+        for (const name of Object.keys(thing)) {
+          for (const value of values) {
+            if (isValueOf(name, value, sent)) continue
+            for (const attribute of [name, `maybe_${name}`]) {
+              if (attribute !== name && value === '') continue
+              const what = `${attribute}: ${JSON.stringify(value).slice(0, 60)}`
+              const request = { ...encode({ ...thing, [attribute]: value }), accept: types.json }
+              const answer = await everything.site.post('/things', request)
+              expectRefusal(answer, [422], 'json', what)
+              expect(answer.json.errors, what).to.have.all.keys(attribute)
+              expectRefusal(await everything.site.put(row, request), [422], 'json', what)
+            }
+          }
+        }
+      })
+
+      it('is refused with 422 where null is no value', async () => {
+        if (sent.endsWith('form')) return
+        for (const name of Object.keys(thing)) {
+          const request = { ...encode({ ...thing, [name]: null }), accept: types.json }
+          expectRefusal(await everything.site.post('/things', request), [422], 'json', name)
+        }
+      })
+
+      it('has no power over what objects inherit', async () => {
+        for (const key of [
+          '__proto__',
+          'constructor',
+          'prototype',
+          'toString',
+          'hasOwnProperty',
+          'id',
+          '__defineSetter__',
+        ]) {
+          for (const value of ['x', { title: 'polluted', polluted: true }]) {
+            const fields: Fields = Object.fromEntries([[key, value]])
+            for (const format of ['html', 'json', 'xml'] as const) {
+              const answer = await site.post('/posts', { ...encode(fields), accept: types[format] })
+              expectRefusal(answer, [400, 422], format, key)
+            }
+          }
+        }
+        expect({}).not.to.have.property('polluted')
+        expect({}).not.to.have.property('title')
+      })
+    })
+  }
+
+  it('may be a megabyte of title, which is read, or more, which is refused with 413', async () => {
+    for (const encode of Object.values(encodings)) {
+      for (const format of ['html', 'json', 'xml'] as const) {
+        const accept = types[format]
+        expectRefusal(
+          await site.post('/posts', { ...encode({ title: 'x'.repeat(1024 * 1024 + 1) }), accept }),
+          [413],
+          format,
+        )
+      }
+    }
+    const long = await site.post('/posts', { json: { title: 'x'.repeat(1_000_000) }, accept: types.json })
+    expect(long.status).to.equal(201)
+    expect((await site.delete(`/posts/${long.json.id}`)).status).to.equal(303)
+  })
+
+  it('is refused with 422 where JSON has half a surrogate pair', async () => {
+    for (const title of ['\\ud800', 'a\\udc00b', '\\u0000']) {
+      const answer = await site.post('/posts', {
+        body: `{"title":"${title}"}`,
+        headers: { 'content-type': types.json },
+        accept: types.json,
+      })
+      expectRefusal(answer, [422], 'json', title)
+    }
+  })
+
+  describe('as a body', () => {
+    const bodies: Array<
+      [what: string, type: string | undefined, body: string | Uint8Array, statuses: number[]]
+    > = [
+      ['broken JSON', 'application/json', '{"title":', [400]],
+      ['JSON that is no record', 'application/json', '"title"', [400]],
+      ['a list of records', 'application/json', '[{"title":"A"}]', [400]],
+      ['100,000 open lists', 'application/json', '['.repeat(100_000), [400]],
+      ['100,000 lists', 'application/json', `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, [400]],
+      ['100,000 objects', 'application/json', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`, [400]],
+      ['broken XML', 'application/xml', '<post><title>A</post>', [400]],
+      ['100,000 open elements', 'application/xml', '<a>'.repeat(100_000), [400]],
+      ['a DOCTYPE', 'application/xml', '<!DOCTYPE post><post><title>A</title></post>', [400]],
+      [
+        'an external entity',
+        'text/xml',
+        '<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><p><title>&x;</title></p>',
+        [400],
+      ],
+      [
+        'an entity bomb',
+        'text/xml',
+        `<!DOCTYPE p [<!ENTITY a "a">${'<!ENTITY b "&a;&a;">'.repeat(50)}]><p>&b;</p>`,
+        [400],
+      ],
+      [
+        'a broken multipart form',
+        'multipart/form-data; boundary=x',
+        '--x\r\nContent-Disposition: form-data; name="a"',
+        [400],
+      ],
+      ['a multipart form without a boundary', 'multipart/form-data', '--x\r\n', [400]],
+      ['no type', undefined, new Uint8Array([97]), [415]],
+      ['text', 'text/plain', 'title=A', [415]],
+      ['an image', 'image/png', 'x', [415]],
+      ['a type that is none', 'title', 'title=A', [415]],
+      ['two types', 'application/json, application/xml', '{}', [415]],
+      ['a charset that nobody knows', 'application/json; charset=x', '{"title":"A"}', [415]],
+      ['too much', 'application/json', `{"title":"${'x'.repeat(2_000_000)}"}`, [413]],
+      ['too much of a form', 'application/x-www-form-urlencoded', `title=${'x'.repeat(2_000_000)}`, [413]],
+      ['too much XML', 'application/xml', `<post><title>${'x'.repeat(2_000_000)}</title></post>`, [413]],
+      ['too many fields', 'application/x-www-form-urlencoded', 'a=1&'.repeat(5000), [400]],
+    ]
+    for (const [what, type, body, statuses] of bodies) {
+      it(`is refused with ${statuses.join(' or ')}: ${what}`, async () => {
+        for (const format of ['html', 'json', 'xml'] as const) {
+          const request = { body, accept: types[format], headers: { ...(type && { 'content-type': type }) } }
+          expectRefusal(await site.post('/posts', request), statuses, format)
+          expectRefusal(await site.put(post, request), statuses, format)
+          expectRefusal(await site.post(`${post}/comments`, request), statuses, format)
+        }
+      })
+    }
+
+    it('is refused when it is compressed and broken, or a bomb', async () => {
+      const headers = { 'content-type': types.json, 'content-encoding': 'gzip' }
+      const bomb = gzipSync(`{"title":"${'x'.repeat(50_000_000)}"}`)
+      expectRefusal(await site.post('/posts', { body: bomb, headers, accept: types.json }), [413], 'json')
+      expectRefusal(await site.post('/posts', { body: 'x', headers, accept: types.json }), [400], 'json')
+      expectRefusal(
+        await site.post('/posts', {
+          body: 'x',
+          headers: { ...headers, 'content-encoding': 'x' },
+          accept: types.json,
+        }),
+        [415],
+        'json',
+      )
+    })
+
+    it('is not looked at where the path or the method is refused', async () => {
+      const request = { body: '{', headers: { 'content-type': types.json }, accept: types.json }
+      expectRefusal(await site.post('/nope', request), [404], 'json')
+      expectRefusal(await site.put('/posts', request), [405], 'json')
+    })
+
+    it('takes the first of two content types', async () => {
+      const answer = await site.raw(
+        'POST /posts HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nContent-Type: text/plain\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
+      )
+      expect(answer).to.match(/^HTTP\/1.1 415 /)
+    })
+  })
+
+  describe('in a path', () => {
+    const ids = [
+      'x',
+      '1',
+      '-1',
+      'null',
+      'undefined',
+      '%20',
+      "'%20OR%201=1--",
+      '%00',
+      'a%00b',
+      '..',
+      '%2e%2e',
+      '%2f',
+      '%5c',
+      '{post_id}',
+    ]
+    for (const id of [
+      ...ids,
+      ':id',
+      '*',
+      '%F0%9F%98%80',
+      absent,
+      absent.toUpperCase(),
+      `${absent}0`,
+      `${absent}%0a`,
+      'a'.repeat(8000),
+    ]) {
+      it(`is 404 as an id that names nothing: ${id.slice(0, 60)}`, async () => {
+        for (const format of ['html', 'json', 'xml'] as const) {
+          for (const [method, path] of [
+            ['GET', ''],
+            ['GET', '/edit'],
+            ['PUT', ''],
+            ['DELETE', ''],
+            ['GET', '/comments'],
+            ['GET', `/comments/${id}`],
+          ] as const) {
+            const answer = await raw(
+              site,
+              method,
+              `/posts/${id}${path}`,
+              `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
+            )
+            // `/posts/..` is a path of its own, and not that of the list.
+            expectRefusal(answer, [404], format, `${method} ${path}`)
+          }
+        }
+      })
+    }
+
+    it('is 400 where its percent-encoding is broken', async () => {
+      for (const path of ['/%', '/%zz', '/posts/%', '/posts/%c0%af', '/posts/%ff', '/%u0041']) {
+        expectRefusal(await raw(site, 'GET', path, 'Accept: application/json\r\n'), [400], 'json', path)
+      }
+    })
+
+    it('is 404 where it leads nowhere', async () => {
+      const paths = [
+        '//posts',
+        '//evil.com/..',
+        '//evil.com/%2e%2e',
+        '/\\evil.com',
+        '/posts//',
+        '/./posts',
+        '/../etc/passwd',
+        '/%2e%2e/%2e%2e/etc/passwd',
+      ]
+      for (const path of [
+        ...paths,
+        '/posts%2fnew',
+        '/POSTS',
+        '/posts;x',
+        '/posts%00',
+        '/.env',
+        '/application.css/',
+        `/${'a/'.repeat(4000)}`,
+      ]) {
+        const answer = await raw(site, 'GET', path, 'Accept: application/json\r\n')
+        expectRefusal(answer, [404], 'json', path)
+        expect(answer.headers.get('location'), path).to.equal(null)
+      }
+    })
+
+    it('is read without the host that a target may name', async () => {
+      const answer = await raw(site, 'GET', 'http://evil.example/posts', 'Accept: application/json\r\n')
+      expect(answer.status).to.equal(200)
+      expect(answer.headers.get('link')).to.match(/^<\/posts\?page=1>/)
+    })
+
+    it('is answered by Node itself, and the connection closed, where it is longer than 16 KB', async () => {
+      expect((await raw(site, 'GET', `/${'a'.repeat(20_000)}`, '')).status).to.equal(431)
+      expect((await site.get('/posts')).status).to.equal(200)
+    })
+  })
+
+  describe('in a query', () => {
+    const unreadable = [
+      '-1',
+      '0',
+      '1.5',
+      '2abc',
+      '%202',
+      '',
+      'NaN',
+      'Infinity',
+      '0x10',
+      '1e3',
+      '%00',
+      '%zz',
+      '%F0%9F%98%80',
+      '一',
+      "1'--",
+    ]
+    for (const value of unreadable) {
+      it(`counts as not given: page=${value}`, async () => {
+        const answer = await site.get(`/posts?page=${value}&per_page=${value}`, { accept: types.json })
+        expect([answer.status, answer.json.length]).to.deep.equal([200, 1])
+        expect((await site.get(`/posts?page=${value}&per_page=${value}`)).status).to.equal(200)
+      })
+    }
+
+    for (const value of ['2', '1000000000', '99999999999999999999', '9'.repeat(5000)]) {
+      it(`is an empty page beyond the last one: page=${value.slice(0, 30)}`, async () => {
+        for (const format of ['html', 'json', 'xml'] as const) {
+          expect((await site.get(`/posts?page=${value}`, { accept: types[format] })).status).to.equal(200)
+        }
+        expect((await site.get(`/posts?page=${value}`, { accept: types.json })).json).to.deep.equal([])
+      })
+    }
+
+    it('shows at most 100 records: per_page=1e9 and more', async () => {
+      for (const value of ['1000000000', '99999999999999999999']) {
+        const answer = await site.get(`/posts?per_page=${value}`, { accept: types.json })
+        expect([answer.status, answer.json.length]).to.deep.equal([200, 1])
+      }
+    })
+
+    it('may have repeated and nested keys', async () => {
+      for (const query of [
+        'page=5&page=1',
+        'page[]=1',
+        'page[a]=1',
+        '__proto__[page]=1',
+        '__proto__=1',
+        'constructor=1',
+        '&&&===',
+        '?',
+        'a'.repeat(8000),
+        'page&per_page',
+      ]) {
+        for (const accept of Object.values(types))
+          expect((await site.get(`/posts?${query}`, { accept })).status, query).to.equal(200)
+      }
+    })
+  })
+
+  describe('as a method', () => {
+    for (const method of ['TRACE', 'PROPFIND', 'MKCOL', 'LOCK', 'M-SEARCH', 'PURGE', 'PATCH']) {
+      it(`is refused with 405, and the methods that there are: ${method}`, async () => {
+        for (const format of ['html', 'json', 'xml'] as const) {
+          const answer = await raw(site, method, '/posts', `Accept: ${types[format]}\r\n`)
+          expectRefusal(answer, [405], format)
+          expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
+        }
+      })
+    }
+
+    it('is refused by Node with 400 where HTTP has no such method', async () => {
+      for (const method of ['get', 'Post', 'FOO', 'GE T', ''])
+        expect((await raw(site, method, '/posts', '')).status, method).to.equal(400)
+    })
+
+    it('counts as POST where a form says anything but PUT, PATCH and DELETE', async () => {
+      for (const method of [
+        '',
+        'GET',
+        'POST',
+        'TRACE',
+        'CONNECT',
+        '__proto__',
+        'x'.repeat(1000),
+        'DELETE\0',
+        ' delete',
+      ]) {
+        for (const encode of [encodings['an html form'], encodings['a multipart form']]) {
+          const answer = await site.post(post, { ...encode?.({ _method: method }), accept: types.json })
+          expectRefusal(answer, [405], 'json', method)
+        }
+      }
+      const twice = await site.post(post, {
+        body: '_method[]=DELETE&_method[a]=PUT',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      })
+      expectRefusal(twice, [405], 'html')
+    })
+
+    it('is not taken from JSON, XML, a query or a header', async () => {
+      expectRefusal(await site.post(post, { json: { _method: 'DELETE' }, accept: types.json }), [405], 'json')
+      expectRefusal(
+        await site.post(post, { xml: '<r><_method>DELETE</_method></r>', accept: types.json }),
+        [405],
+        'json',
+      )
+      expectRefusal(
+        await site.post(`${post}?_method=DELETE`, { form: { a: '1' }, accept: types.json }),
+        [405],
+        'json',
+      )
+      expectRefusal(
+        await site.post(post, { headers: { 'x-http-method-override': 'DELETE' }, accept: types.json }),
+        [405],
+        'json',
+      )
+    })
+  })
+
+  describe('in a header', () => {
+    it('is replaced where it is no request id', async () => {
+      for (const id of ['', ' ', 'a b', 'x'.repeat(129), 'ä', '<script>', '"', 'a,b', '%0d%0a', '../x']) {
+        const answer = await raw(site, 'GET', '/nope', `Accept: application/json\r\nX-Request-Id: ${id}\r\n`)
+        expectRefusal(answer, [404], 'json', id)
+        expect(answer.headers.get('x-request-id'), id).to.match(/^[0-9a-f-]{36}$/)
+      }
+      const own = await site.get('/nope', { headers: { 'x-request-id': 'My_id-1.0' }, accept: types.json })
+      expect([own.headers.get('x-request-id'), own.json.request_id]).to.deep.equal(['My_id-1.0', 'My_id-1.0'])
+    })
+
+    it('is refused with 406 in html where it accepts nothing that there is', async () => {
+      for (const accept of [
+        'image/png',
+        'application/json;q=0',
+        '*/*;q=0',
+        'json',
+        '/',
+        '*',
+        ';;;',
+        'text/html;q=x',
+        'a'.repeat(5000),
+      ]) {
+        const answer = await site.get('/posts', { accept })
+        expectRefusal(answer, accept === ';;;' ? [200] : [406], 'html', accept)
+      }
+      expectRefusal(
+        await site.post('/posts', { json: { title: 'never saved' }, accept: 'image/png' }),
+        [406],
+        'html',
+      )
+      expectRefusal(await site.get('/posts/new', { accept: types.json }), [406], 'json')
+    })
+
+    it('may be a host that is none', async () => {
+      for (const host of [
+        '',
+        '[',
+        '[::1',
+        '[::1]:99999',
+        'a@b',
+        '@',
+        ':',
+        'x y',
+        '%00',
+        '../..',
+        'http://x',
+        'ä',
+        'x'.repeat(5000),
+      ]) {
+        const answer = await site.raw(`GET /posts HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+        expect(answer, host).to.match(/^HTTP\/1.1 200 OK/)
+      }
+    })
+
+    it('may be a cookie or a language that is none', async () => {
+      const cookies = [
+        '_blog_session=x',
+        '_blog_session=',
+        '_blog_session=bnVsbA==; _blog_session.sig=x',
+        'lang=%zz',
+        'lang=__proto__',
+        '=',
+        ';;',
+        'lang=../../etc/passwd',
+      ]
+      for (const cookie of cookies)
+        expect((await site.get('/posts', { headers: { cookie } })).status, cookie).to.equal(200)
+      for (const language of ['', '*', 'x', 'de;q=x', '__proto__', '-', 'en-'.repeat(1000)]) {
+        expect(
+          (await site.get('/posts', { headers: { 'accept-language': language } })).status,
+          language,
+        ).to.equal(200)
+      }
+    })
+  })
+})
+
+/** Whether what would be wrong elsewhere is right there: any text is text, and what JSON can hold is JSON. */
+function isValueOf(name: string, value: unknown, sent: string): boolean {
+  if (name === 'string' || name === 'text') return typeof value === 'string' && !value.includes('\0')
+  // In JSON a text is a JSON value as it is; elsewhere it is read as JSON.
+  return name === 'json' && (sent === 'JSON' || typeof value !== 'string' || isJson(value))
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Sends a request that no client would send, and reads what comes back. */
+async function raw(site: Site, method: string, path: string, headers: string): Promise<SpecResponse> {
+  const bytes = await site.raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`)
+  const [head = '', ...body] = bytes.split('\r\n\r\n')
+  const [line = '', ...lines] = head.split('\r\n')
+  const text = body.join('\r\n\r\n')
+  return {
+    status: Number(line.split(' ')[1]),
+    headers: new Headers(
+      lines.map((it) => [it.slice(0, it.indexOf(':')), it.slice(it.indexOf(':') + 1)] as [string, string]),
+    ),
+    text,
+    get json() {
+      return JSON.parse(text)
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { App, Database, Resource, transaction, type Context } from '../../src/index.js'
+import { config, Post, PostsResource } from '../support/failing-posts.js'
+import { Site } from '../support/site.js'
+
+const accept = 'application/json'
+
+/** Half of the posts fail after they have been inserted; each takes its time between. */
+async function createHalf(request: (number: number) => Promise<number>, count: number): Promise<number[]> {
+  return Promise.all(Array.from({ length: count }, (_, number) => request(number)))
+}
+
+describe('Concurrent requests on SQLite', () => {
+  let folder: string
+  let database: Database
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'kit-concurrency-'))
+    database = new Database(config(join(folder, 'posts.sqlite')), 'test')
+    await database.open()
+    await database.migrate()
+  })
+
+  afterEach(() => database.close())
+
+  it('200 creates, half of which throw after the insert, leave exactly the other half, and no read sees the rest', async () => {
+    const app = new App({ api: true })
+    app.use(transaction(database))
+    app.resource(PostsResource)
+    const site = await Site.open(app)
+
+    let isWriting = true
+    const seen = new Set<string>()
+    const reading = (async () => {
+      while (isWriting) {
+        const answer = await site.get('/posts?per_page=100', { accept })
+        expect(answer.status).to.equal(200)
+        for (const { title } of answer.json) seen.add(title)
+      }
+    })()
+    const statuses = await createHalf(async (number) => {
+      const title = number % 2 === 0 ? `kept ${number}` : `fails ${number}`
+      return (await site.post('/posts', { accept, json: { title } })).status
+    }, 200)
+    isWriting = false
+    await reading
+
+    expect(statuses.filter((status) => status === 201)).to.have.length(100)
+    expect(statuses.filter((status) => status === 500)).to.have.length(100)
+    const titles = (await database.manager.find(Post)).map(({ title }) => title)
+    expect(titles.toSorted()).to.deep.equal(
+      Array.from({ length: 100 }, (_, half) => `kept ${half * 2}`).toSorted(),
+    )
+    expect([...seen].filter((title) => title.startsWith('fails'))).to.deep.equal([])
+    await site.close()
+  })
+
+  it('the same holds for two processes on one file', async () => {
+    const processes = await Promise.all([startServer(folder), startServer(folder)])
+    const statuses = await createHalf(async (number) => {
+      const { url } = processes[number % 2] ?? { url: '' }
+      const title = number % 4 < 2 ? `kept ${number}` : `fails ${number}`
+      const answer = await fetch(`${url}/posts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ title }),
+      })
+      return answer.status
+    }, 200)
+    for (const { child } of processes) child.kill('SIGTERM')
+
+    expect(statuses.filter((status) => status === 201)).to.have.length(100)
+    expect(statuses.filter((status) => status === 500)).to.have.length(100)
+    const titles = (await database.manager.find(Post)).map(({ title }) => title)
+    expect(titles).to.have.length(100)
+    expect(titles.filter((title) => title.startsWith('fails'))).to.deep.equal([])
+  })
+
+  it('a read does not wait for a writer that is under way', async () => {
+    let release = () => {}
+    let entered = () => {}
+    const isWriting = new Promise<void>((resolve) => (entered = resolve))
+    const isReleased = new Promise<void>((resolve) => (release = resolve))
+
+    @Resource('/slow')
+    class SlowResource extends PostsResource {
+      override async create(ctx: Context) {
+        await ctx.tx.save(ctx.tx.create(Post, { title: 'slow' }))
+        entered()
+        await isReleased
+        ctx.body = 'done'
+      }
+    }
+    const app = new App({ api: true })
+    app.use(transaction(database))
+    app.resource('/posts', SlowResource)
+    const site = await Site.open(app)
+
+    const writing = site.post('/posts', { accept, json: {} })
+    await isWriting
+    expect((await site.get('/posts', { accept })).json).to.deep.equal([])
+    release()
+    expect((await writing).status).to.equal(200)
+    expect((await site.get('/posts', { accept })).json).to.have.length(1)
+    await site.close()
+  })
+
+  async function startServer(folder: string): Promise<{ url: string; child: ChildProcess }> {
+    const child = fork(new URL('../support/posts-server.js', import.meta.url), [join(folder, 'posts.sqlite')])
+    const url = await new Promise<string>((listening) =>
+      child.once('message', (message) => listening(String(message))),
+    )
+    return { url, child }
+  }
+})

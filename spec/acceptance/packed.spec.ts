@@ -1,0 +1,107 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+
+const root = new URL('../../../', import.meta.url).pathname
+
+/** The code blocks of the README's section "An application by hand", by their language. */
+function codeOf(language: string): string {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const section = readme.slice(
+    readme.indexOf('## An application by hand'),
+    readme.indexOf('## What it promises'),
+  )
+  return new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(section)?.[1] ?? ''
+}
+
+describe('The package, and the application that the README writes by hand', () => {
+  let folder: string
+  let server: ChildProcess | undefined
+
+  before(function () {
+    this.timeout(60_000)
+    folder = mkdtempSync(join(tmpdir(), 'kit-packed-'))
+    const tarball = execFileSync(
+      'npm',
+      ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder],
+      {
+        cwd: root,
+        encoding: 'utf8',
+      },
+    ).trim()
+    const installed = join(folder, 'node_modules', 'resource-kit')
+    mkdirSync(installed, { recursive: true })
+    execFileSync('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+    linkDependencies(join(folder, 'node_modules'))
+    mkdirSync(join(folder, 'src'))
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'notes', type: 'module' }))
+    writeFileSync(join(folder, 'tsconfig.json'), codeOf('json'))
+    writeFileSync(join(folder, 'src/app.ts'), codeOf('ts'))
+  })
+
+  after(() => {
+    server?.kill()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('compiles under strict', function () {
+    this.timeout(60_000)
+    execFileSync(join(root, 'node_modules/.bin/tsc'), { cwd: folder, stdio: 'inherit' })
+  })
+
+  it('runs', async () => {
+    server = spawn(process.execPath, ['dist/app.js'], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], PORT: '0', GO_ENV: 'development' },
+    })
+    const address = await addressOf(server)
+    const created = await fetch(`${address}/notes`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ text: 'It works' }),
+    })
+    expect(created.status).to.equal(201)
+    const shown = await fetch(address + created.headers.get('location'))
+    expect(await shown.json()).to.include({ text: 'It works' })
+    const refused = await fetch(`${address}/notes`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'Content-Type': 'application/json' },
+    })
+    expect(refused.status).to.equal(422)
+    const missing = await fetch(address + created.headers.get('location'), { method: 'DELETE' })
+    expect(await missing.json()).to.include({ status: 404, detail: 'resource not implemented' })
+  })
+})
+
+/** What the application installs beside the package, without the registry: the copies of this checkout. */
+function linkDependencies(modules: string): void {
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    if (!name.startsWith('.') && name !== 'resource-kit')
+      symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+}
+
+function addressOf(server: ChildProcess): Promise<string> {
+  return new Promise((found, failed) => {
+    let output = ''
+    server.once('exit', () => failed(new Error(output)))
+    for (const stream of [server.stdout, server.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        const address = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]
+        if (address) found(address)
+      })
+    }
+  })
+}

@@ -1,0 +1,302 @@
+import { expect } from 'chai'
+import { Agent, request, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { App } from '../../src/index.js'
+import { Site } from '../support/site.js'
+
+const limit = 64 * 1024
+const kinds = {
+  'application/x-www-form-urlencoded': (size: number) => 'a='.padEnd(size, 'x'),
+  'application/json': (size: number) => `{"a":"${'x'.repeat(size - 8)}"}`,
+  'application/xml': (size: number) => `<r><a>${'x'.repeat(size - 14)}</a></r>`,
+}
+
+describe('The body of a request', () => {
+  let site: Site
+  const crashes: unknown[] = []
+  const note = (error: unknown) => crashes.push(error)
+
+  before(async () => {
+    process.on('uncaughtException', note).on('unhandledRejection', note)
+    const app = new App({ api: true, bodyLimit: limit })
+    app.post('/echo', (ctx) => {
+      ctx.body = JSON.stringify(ctx.request.body)
+    })
+    app.get('/', (ctx) => {
+      ctx.body = 'home'
+    })
+    site = await Site.open(app)
+  })
+
+  after(async () => {
+    await site.close()
+    process.off('uncaughtException', note).off('unhandledRejection', note)
+  })
+
+  afterEach('nothing was thrown that nobody caught', async () => {
+    await new Promise(setImmediate)
+    expect(crashes.splice(0)).to.deep.equal([])
+  })
+
+  function send(type: string | undefined, body: string | Uint8Array, headers: Record<string, string> = {}) {
+    return site.post('/echo', {
+      body,
+      accept: 'application/json',
+      headers: { ...(type && { 'content-type': type }), ...headers },
+    })
+  }
+
+  /** Sends chunks without a length over a connection of one's own, or one that is kept. */
+  function stream(
+    type: string,
+    chunks: Iterable<string | Uint8Array>,
+    headers: Record<string, string> = {},
+    agent?: Agent,
+  ) {
+    return new Promise<{ status: number; body: string; answer: IncomingMessage }>((answered, failed) => {
+      const options = {
+        method: 'POST',
+        headers: { 'content-type': type, accept: 'application/json', ...headers },
+        agent: agent ?? false,
+      }
+      const call = request(`${site.url}/echo`, options, async (answer) => {
+        answered({ status: answer.statusCode ?? 0, body: await text(answer), answer })
+      })
+      call.on('error', failed)
+      for (const chunk of chunks) call.write(chunk)
+      call.end()
+    })
+  }
+
+  describe('of each type', () => {
+    it('is read as the fields of a record', async () => {
+      expect((await send('application/x-www-form-urlencoded', 'a=1&b=%20x+y&c=')).json).to.deep.equal({
+        a: '1',
+        b: ' x y',
+        c: '',
+      })
+      expect((await send('application/json', '{"a":1}')).json).to.deep.equal({ a: 1 })
+      expect((await send('application/merge-patch+json', '{"a":1}')).json).to.deep.equal({ a: 1 })
+      expect((await send('application/xml', '<r><a>1</a></r>')).json).to.deep.equal({ a: '1' })
+      expect((await send('text/xml', '<r><a>1</a></r>')).json).to.deep.equal({ a: '1' })
+      expect((await send('application/atom+xml', '<r><a>1</a></r>')).json).to.deep.equal({ a: '1' })
+      expect((await send('APPLICATION/JSON; Charset="UTF-8"', '{"a":1}')).json).to.deep.equal({ a: 1 })
+    })
+
+    it('is empty where there is none', async () => {
+      expect((await site.post('/echo')).json).to.deep.equal({})
+      expect((await send('application/json', '')).json).to.deep.equal({})
+      expect((await send(undefined, '')).json).to.deep.equal({})
+    })
+
+    it('has the last one of a repeated form field', async () => {
+      expect((await send('application/x-www-form-urlencoded', 'a=0&a=1')).json).to.deep.equal({ a: '1' })
+    })
+
+    it('has nothing in it that objects inherit', async () => {
+      const form = '__proto__=1&__proto__[x]=2&constructor=3&constructor[prototype][x]=4&toString=5&a=6'
+      expect((await send('application/x-www-form-urlencoded', form)).json).to.deep.equal({ a: '6' })
+      expect((await send('application/json', '{"__proto__":{"x":1}}')).status).to.equal(400)
+      expect((await send('application/xml', '<r><__proto__><x>1</x></__proto__></r>')).status).to.equal(400)
+      expect({}).not.to.have.property('x')
+    })
+  })
+
+  describe('that can not be read', () => {
+    const malformed: Array<[what: string, type: string, body: string]> = [
+      ['broken JSON', 'application/json', '{"a":'],
+      ['no JSON', 'application/json', 'a=1'],
+      ['JSON that is no record', 'application/json', '"text"'],
+      ['JSON with a comment', 'application/json', '{/* */}'],
+      ['100 levels of JSON and more', 'application/json', `{"a":${'['.repeat(1000)}${']'.repeat(1000)}}`],
+      ['JSON lists without an end', 'application/json', '['.repeat(limit - 1)],
+      ['broken XML', 'application/xml', '<a><b></a>'],
+      ['no XML', 'application/xml', 'a=1'],
+      ['a DOCTYPE', 'application/xml', '<!DOCTYPE a><a/>'],
+      ['a form with too many fields', 'application/x-www-form-urlencoded', 'a=1&'.repeat(1001)],
+      ['a form with too long a list', 'application/x-www-form-urlencoded', 'a[]=1&'.repeat(101)],
+    ]
+    for (const [what, type, body] of malformed) {
+      it(`is refused with 400: ${what}`, async () => {
+        const answer = await send(type, body)
+        expect(answer.status).to.equal(400)
+        expect(answer.json).to.include({ status: 400, title: 'Bad Request' })
+        expect(answer.json.request_id).to.equal(answer.headers.get('x-request-id'))
+      })
+    }
+
+    it('is read where percent-encoding is broken, as browsers do', async () => {
+      expect((await send('application/x-www-form-urlencoded', 'a=%zz&%=1')).json).to.deep.equal({
+        a: '%zz',
+        '%': '1',
+      })
+    })
+  })
+
+  describe('of another type', () => {
+    const types = [
+      'text/plain',
+      'image/png',
+      'application/octet-stream',
+      'multipart/mixed; boundary=x',
+      'json',
+      '/',
+      'application/json/x',
+    ]
+    for (const type of [
+      ...types,
+      'application/json, text/xml',
+      ';',
+      'application/json; charset=latin1',
+      'text/xml; charset=x',
+    ]) {
+      it(`is refused with 415: ${type}`, async () => {
+        expect((await send(type, '{"a":1}')).status).to.equal(415)
+      })
+    }
+
+    it('is refused with 415 when it has none', async () => {
+      expect((await send(undefined, new Uint8Array([123, 125]))).status).to.equal(415)
+    })
+  })
+
+  describe('at the limit', () => {
+    for (const [type, body] of Object.entries(kinds)) {
+      it(`is read up to it, and refused with 413 beyond: ${type}`, async () => {
+        expect((await send(type, body(limit))).status).to.equal(200)
+        const answer = await send(type, body(limit + 1))
+        expect(answer.status).to.equal(413)
+        expect(answer.json.detail).to.equal(`the body is larger than ${limit} bytes`)
+      })
+
+      it(`counts chunks that come without a length: ${type}`, async () => {
+        const within = body(limit)
+        expect((await stream(type, [within.slice(0, 100), within.slice(100)])).status).to.equal(200)
+        const beyond = body(limit + 1)
+        expect((await stream(type, [beyond.slice(0, 100), beyond.slice(100)])).status).to.equal(413)
+      })
+
+      it(`counts what is decompressed: ${type}`, async () => {
+        for (const [encoding, compress] of [
+          ['gzip', gzipSync],
+          ['deflate', deflateSync],
+          ['br', brotliCompressSync],
+        ] as const) {
+          const headers = { 'content-encoding': encoding }
+          expect((await send(type, compress(body(limit)), headers)).status, encoding).to.equal(200)
+          expect((await send(type, compress(body(limit + 1)), headers)).status, encoding).to.equal(413)
+          expect(
+            (await send(type, compress(Buffer.alloc(20_000_000, 'x')), headers)).status,
+            encoding,
+          ).to.equal(413)
+        }
+      })
+    }
+  })
+
+  describe('that is compressed', () => {
+    it('is read whatever the case of its encoding', async () => {
+      expect(
+        (await send('application/json', gzipSync('{"a":1}'), { 'content-encoding': 'GZip' })).json,
+      ).to.deep.equal({ a: 1 })
+    })
+
+    for (const encoding of ['compress', 'gzip, gzip', 'zstd', 'x', '__proto__', 'toString']) {
+      it(`is refused with 415: ${encoding}`, async () => {
+        expect(
+          (await send('application/json', gzipSync('{}'), { 'content-encoding': encoding })).status,
+        ).to.equal(415)
+      })
+    }
+
+    for (const [encoding, whole] of [
+      ['gzip', gzipSync('{"a":1}')],
+      ['deflate', deflateSync('{"a":1}')],
+      ['br', brotliCompressSync('{"a":1}')],
+    ] as const) {
+      it(`is refused with 400 when it is broken or cut short: ${encoding}`, async () => {
+        const headers = { 'content-encoding': encoding }
+        expect((await send('application/json', 'no such data', headers)).status).to.equal(400)
+        expect((await send('application/json', whole.subarray(0, -4), headers)).status).to.equal(400)
+        expect((await send('application/json', deflateRawSync('{}'), headers)).status).to.equal(400)
+      })
+    }
+
+    it('does not end the process when it breaks beyond the limit', async () => {
+      const head = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
+      for (const size of [limit + 1, limit + 16_385, limit + 20_000, 2 * limit]) {
+        const data = deflateRawSync(Buffer.alloc(size, 'a'), { finishFlush: constants.Z_SYNC_FLUSH })
+        const bomb = Buffer.concat([head, data, Buffer.alloc(32, 0xff)])
+        expect((await send('application/json', bomb, { 'content-encoding': 'gzip' })).status).to.be.oneOf([
+          400, 413,
+        ])
+      }
+    })
+  })
+
+  describe('that is refused', () => {
+    const megabyte = Buffer.alloc(1024 * 1024, 'x')
+    const incompressible = Buffer.concat(
+      Array.from({ length: 300 }, (_, index) => Buffer.from(`${Math.sin(index)}`.repeat(500))),
+    )
+
+    it('is answered in full while the client is still sending 20 MB', async () => {
+      for (const type of [...Object.keys(kinds), 'multipart/form-data; boundary=X', 'text/plain']) {
+        const chunks = [
+          Buffer.from('--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'),
+          ...Array.from({ length: 20 }, () => megabyte),
+        ]
+        const answer = await stream(type, chunks)
+        expect(answer.status, type).to.equal(type === 'text/plain' ? 415 : 413)
+        expect(JSON.parse(answer.body), type).to.include({ status: answer.status })
+      }
+    })
+
+    it('leaves the connection usable for the next request', async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      try {
+        let socket: unknown
+        for (const [type, headers] of [
+          ['application/json', {}],
+          ['application/json', { 'content-length': String(2 * megabyte.length) }],
+          ['application/json', { 'content-encoding': 'gzip' }],
+          ['multipart/form-data; boundary=X', {}],
+          ['image/png', {}],
+        ] as Array<[string, Record<string, string>]>) {
+          const body = 'content-encoding' in headers ? gzipSync(Buffer.alloc(30_000_000)) : megabyte
+          const chunks = 'content-encoding' in headers ? [body, incompressible] : [body, body]
+          expect((await stream(type, chunks, headers, agent)).status, type).to.be.oneOf([400, 413, 415])
+          const next = await stream('application/json', ['{"a":1}'], {}, agent)
+          expect([next.status, next.body]).to.deep.equal([200, '{"a":1}'])
+          socket ??= next.answer.socket
+          expect(next.answer.socket, `the connection after ${type}`).to.equal(socket)
+        }
+      } finally {
+        agent.destroy()
+      }
+    })
+  })
+
+  it('may end before its time without harm', async () => {
+    for (const headers of [
+      'Content-Type: application/json',
+      'Content-Type: application/json\r\nContent-Encoding: gzip',
+      'Content-Type: multipart/form-data; boundary=X',
+    ]) {
+      await new Promise<void>((closed) => {
+        const call = request(`${site.url}/echo`, {
+          method: 'POST',
+          headers: {
+            'content-length': '1000',
+            ...Object.fromEntries(headers.split('\r\n').map((line) => line.split(': '))),
+          },
+          agent: false,
+        })
+        call.on('error', () => {}).on('close', closed)
+        call.write('--X\r\n', () => call.destroy())
+      })
+    }
+    expect((await site.get('/')).text).to.equal('home')
+  })
+})

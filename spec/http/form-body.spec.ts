@@ -1,0 +1,269 @@
+import { expect } from 'chai'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App } from '../../src/index.js'
+import { Site } from '../support/site.js'
+
+const body = 64 * 1024
+const files = 128 * 1024
+
+describe('A multipart form', () => {
+  let site: Site
+  const keep = mkdtempSync(join(tmpdir(), 'kit-kept-'))
+  const temporary = mkdtempSync(join(tmpdir(), 'kit-uploads-'))
+  const usual = process.env['TMPDIR']
+  const crashes: unknown[] = []
+  const note = (error: unknown) => crashes.push(error)
+
+  before(async () => {
+    process.env['TMPDIR'] = temporary
+    process.on('uncaughtException', note).on('unhandledRejection', note)
+    const app = new App({ api: true, bodyLimit: body, filesLimit: files })
+    app.post('/echo', (ctx) => {
+      const uploads = Object.entries(ctx.request.files ?? {}).flatMap(([name, file]) =>
+        [file]
+          .flat()
+          .map(({ originalFilename, filepath, size }) => [
+            name,
+            originalFilename,
+            size,
+            readFileSync(filepath).length,
+          ]),
+      )
+      ctx.body = JSON.stringify({ fields: ctx.request.body, files: uploads.toSorted() })
+    })
+    app.post('/keep', async (ctx) => {
+      const [file] = Object.values(ctx.request.files ?? {}).flat()
+      await rename(file!.filepath, join(keep, 'kept'))
+      ctx.body = 'kept'
+    })
+    app.post('/fail', () => {
+      throw new Error('this one fails')
+    })
+    app.put('/put', (ctx) => {
+      ctx.body = 'put'
+    })
+    site = await Site.open(app)
+  })
+
+  after(async () => {
+    await site.close()
+    if (usual === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = usual
+    for (const folder of [keep, temporary]) rmSync(folder, { recursive: true })
+    process.off('uncaughtException', note).off('unhandledRejection', note)
+  })
+
+  beforeEach(() => expect(leftovers()).to.deep.equal([]))
+
+  afterEach('no file is left, and nothing was thrown that nobody caught', async () => {
+    await new Promise(setImmediate)
+    expect(leftovers()).to.deep.equal([])
+    expect(crashes.splice(0)).to.deep.equal([])
+  })
+
+  function leftovers(): string[] {
+    return readdirSync(temporary)
+  }
+
+  function post(
+    parts: Array<[head: string, content: string]>,
+    { path = '/echo', end = '\r\n--X--\r\n', type = 'multipart/form-data; boundary=X' } = {},
+  ) {
+    const content = parts.map(([head, text]) => `--X\r\n${head}\r\n\r\n${text}`).join('\r\n') + end
+    return site.post(path, { body: content, accept: 'application/json', headers: { 'content-type': type } })
+  }
+
+  const field = (name: string) => `Content-Disposition: form-data; name="${name}"`
+  const file = (name: string) => `${field(name)}; filename="a.txt"\r\nContent-Type: text/plain`
+
+  it('has fields and files', async () => {
+    const answer = await post([
+      [field('title'), 'A'],
+      [file('photo'), 'content'],
+      [file('empty'), ''],
+    ])
+    expect(answer.json).to.deep.equal({
+      fields: { title: 'A' },
+      files: [
+        ['empty', 'a.txt', 0, 0],
+        ['photo', 'a.txt', 7, 7],
+      ],
+    })
+  })
+
+  it('has the last one of a repeated field, as other forms', async () => {
+    const answer = await post([
+      [field('published'), '0'],
+      [field('published'), '1'],
+    ])
+    expect(answer.json.fields).to.deep.equal({ published: '1' })
+  })
+
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__']) {
+    it(`has neither a field nor a file ${name}`, async () => {
+      const answer = await post([
+        [field(name), 'v'],
+        [file(name), 'v'],
+        [field('ok'), '1'],
+      ])
+      expect(answer.json).to.deep.equal({ fields: { ok: '1' }, files: [] })
+    })
+  }
+
+  it('has nothing of a part without a name', async () => {
+    const answer = await post([
+      ['X-Header: x', 'v'],
+      ['Content-Type: text/plain', 'v'],
+      [field('ok'), '1'],
+    ])
+    expect(answer.json).to.deep.equal({ fields: { ok: '1' }, files: [] })
+  })
+
+  for (const [encoding, text] of [
+    ['7bit', 'aGk='],
+    ['8bit', 'aGk='],
+    ['binary', 'aGk='],
+    ['base64', 'hi'],
+  ] as const) {
+    it(`is read where a part has the transfer encoding ${encoding}`, async () => {
+      const answer = await post([[`${field('a')}\r\nContent-Transfer-Encoding: ${encoding}`, 'aGk=']])
+      expect(answer.json.fields).to.deep.equal({ a: text })
+    })
+  }
+
+  for (const encoding of ['quoted-printable', 'nonsense', '__proto__']) {
+    it(`is refused with 415 where a part has the transfer encoding ${encoding}`, async () => {
+      const answer = await post([
+        [file('a'), 'v'],
+        [`${file('b')}\r\nContent-Transfer-Encoding: ${encoding}`, 'v'],
+        [file('c'), 'v'],
+      ])
+      expect(answer.status).to.equal(415)
+    })
+  }
+
+  describe('that can not be read', () => {
+    it('is refused with 400 without a boundary', async () => {
+      expect((await post([[field('a'), '1']], { type: 'multipart/form-data' })).status).to.equal(400)
+      expect((await post([[field('a'), '1']], { type: 'multipart/form-data; boundary=' })).status).to.equal(
+        400,
+      )
+      expect((await post([[field('a'), '1']], { type: 'multipart/form-data; boundary=Y' })).status).to.equal(
+        400,
+      )
+    })
+
+    for (const end of [
+      '',
+      '\r\n--',
+      '\r\n--X',
+      '\r\n--X\r\n',
+      `\r\n--X\r\n${'Content-Disposition: form-data; name="b"'}`,
+    ]) {
+      it(`is refused with 400, or read up to there, when it ends in ${JSON.stringify(end)}`, async () => {
+        expect((await post([[file('a'), '1']], { end })).status).to.be.oneOf([200, 400])
+      })
+    }
+
+    it('is refused with 400 when it is no multipart at all', async () => {
+      expect((await post([], { end: '{"a":1}' })).status).to.equal(400)
+    })
+
+    it('is refused with 400 where the headers of a part are long, at once', async () => {
+      const started = performance.now()
+      const answer = await post([[`Content-Disposition: form-data; ${'filename="'.repeat(100_000)}`, 'v']])
+      expect(answer.status).to.equal(400)
+      expect(performance.now() - started).to.be.below(1000)
+    })
+  })
+
+  describe('that is too large', () => {
+    it('is refused with 413 for its fields', async () => {
+      expect((await post([[field('a'), 'v'.repeat(body)]])).status).to.equal(200)
+      const answer = await post([[field('a'), 'v'.repeat(body + 1)]])
+      expect([answer.status, answer.json.detail]).to.deep.equal([
+        413,
+        `the body is larger than ${body} bytes`,
+      ])
+    })
+
+    it('is refused with 413 for its files together', async () => {
+      expect(
+        (
+          await post([
+            [file('a'), 'v'.repeat(files / 2)],
+            [file('b'), 'v'.repeat(files / 2)],
+          ])
+        ).status,
+      ).to.equal(200)
+      const answer = await post([
+        [file('a'), 'v'.repeat(files / 2)],
+        [file('b'), 'v'.repeat(files / 2 + 1)],
+        [file('c'), 'v'],
+      ])
+      expect([answer.status, answer.json.detail]).to.deep.equal([
+        413,
+        `the body is larger than ${files} bytes`,
+      ])
+    })
+
+    it('is refused with 413 for the number of its fields, or of its files', async () => {
+      for (const part of [field, file]) {
+        const answer = await post(Array.from({ length: 1001 }, (_, index) => [part(`f${index}`), '']))
+        expect([answer.status, answer.json.detail]).to.deep.equal([
+          413,
+          'the form has too many fields or files',
+        ])
+      }
+    })
+
+    it('is refused with 413 for what no field takes', async () => {
+      expect((await post([[field('toString'), 'v'.repeat(2 * body + files)]])).status).to.equal(413)
+    })
+  })
+
+  describe('leaves no file behind', () => {
+    it('when the handler fails', async () => {
+      expect((await post([[file('a'), 'v']], { path: '/fail' })).status).to.equal(500)
+    })
+
+    it('when its method is not allowed after all', async () => {
+      expect(
+        (
+          await post(
+            [
+              [field('_method'), 'DELETE'],
+              [file('a'), 'v'],
+            ],
+            { path: '/put' },
+          )
+        ).status,
+      ).to.equal(405)
+    })
+
+    it('when the client goes away', async () => {
+      const headers = { 'content-type': 'multipart/form-data; boundary=X', 'content-length': '1000' }
+      const call = request(`${site.url}/echo`, { method: 'POST', headers, agent: false }).on(
+        'error',
+        () => {},
+      )
+      await new Promise<void>((gone) => {
+        const watcher = watch(temporary, () => {
+          if (leftovers().length > 0) return call.destroy()
+          watcher.close()
+          return gone()
+        })
+        call.write(`--X\r\n${file('a')}\r\n\r\nv`)
+      })
+    })
+
+    it('unless the handler moves it elsewhere', async () => {
+      expect((await post([[file('a'), 'v']], { path: '/keep' })).status).to.equal(200)
+      expect(readFileSync(join(keep, 'kept'), 'utf8')).to.equal('v')
+    })
+  })
+})

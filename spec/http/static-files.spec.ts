@@ -1,0 +1,189 @@
+import { expect } from 'chai'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App } from '../../src/index.js'
+import { Site } from '../support/site.js'
+
+describe('app.static(path, folder)', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kit-static-'))
+  let site: Site
+
+  before(async () => {
+    const root = join(folder, 'public')
+    for (const name of ['', 'docs', 'empty', '.well-hidden']) mkdirSync(join(root, name), { recursive: true })
+    writeFileSync(join(folder, 'secret.txt'), 'secret')
+    writeFileSync(join(root, 'a.txt'), '0123456789')
+    writeFileSync(join(root, 'ä b.txt'), 'umlaut')
+    writeFileSync(join(root, 'page.html'), '<h1>Page</h1>')
+    writeFileSync(join(root, 'none.txt'), '')
+    writeFileSync(join(root, '.env'), 'SECRET=1')
+    writeFileSync(join(root, '.well-hidden', 'x.txt'), 'hidden')
+    writeFileSync(join(root, 'docs', 'index.html'), '<h1>Docs</h1>')
+    symlinkSync('loop', join(root, 'loop'))
+
+    const app = new App({ api: true })
+    app.get('/route', (ctx) => {
+      ctx.body = 'route'
+    })
+    app.static('/assets', root)
+    app.get('/assets/a.txt', (ctx) => {
+      ctx.body = 'never reached'
+    })
+    app.static('/', root)
+    site = await Site.open(app)
+  })
+
+  after(async () => {
+    await site.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('answers GET with the file, its type, and what caches need', async () => {
+    const answer = await site.get('/a.txt')
+    expect([answer.status, answer.text]).to.deep.equal([200, '0123456789'])
+    expect(answer.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
+    expect(answer.headers.get('etag')).to.match(/^W\/"/)
+    expect(answer.headers.get('last-modified')).to.match(/GMT$/)
+    expect(answer.headers.get('accept-ranges')).to.equal('bytes')
+    expect(answer.headers.get('x-request-id')).to.have.length(36)
+  })
+
+  it('answers HEAD with the headers alone', async () => {
+    const answer = await site.request('HEAD', '/a.txt')
+    expect([answer.status, answer.text, answer.headers.get('content-length')]).to.deep.equal([200, '', '10'])
+  })
+
+  it('serves an empty file, and one with a name in any language', async () => {
+    expect(await site.get('/none.txt')).to.include({ status: 200, text: '' })
+    expect(await site.get('/%C3%A4%20b.txt')).to.include({ status: 200, text: 'umlaut' })
+  })
+
+  it('serves beneath its path, before what is declared after it', async () => {
+    expect((await site.get('/assets/a.txt')).text).to.equal('0123456789')
+    expect((await site.get('/route')).text).to.equal('route')
+  })
+
+  describe('asked for ranges', () => {
+    const ranges: Array<[range: string, status: number, text: string, contentRange: string | null]> = [
+      ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
+      ['bytes=5-', 206, '56789', 'bytes 5-9/10'],
+      ['bytes=-2', 206, '89', 'bytes 8-9/10'],
+      ['bytes=8-100', 206, '89', 'bytes 8-9/10'],
+      ['bytes=0-1,5-6', 200, '0123456789', null],
+      ['lines=0-3', 200, '0123456789', null],
+      ['bytes=', 200, '0123456789', null],
+    ]
+    for (const [range, status, text, contentRange] of ranges) {
+      it(`answers ${status} to ${range}`, async () => {
+        const answer = await site.get('/a.txt', { headers: { range } })
+        expect([answer.status, answer.text, answer.headers.get('content-range')]).to.deep.equal([
+          status,
+          text,
+          contentRange,
+        ])
+      })
+    }
+
+    for (const range of ['bytes=10-', 'bytes=100-200', 'bytes=3-1']) {
+      it(`answers 416 to ${range}, with the size and a problem document`, async () => {
+        const answer = await site.get('/a.txt', { headers: { range }, accept: 'application/json' })
+        expect(answer.status).to.equal(416)
+        expect(answer.headers.get('content-range')).to.equal('bytes */10')
+        expect(answer.headers.get('etag')).to.equal(null)
+        expect(answer.json).to.include({ status: 416, title: 'Range Not Satisfiable' })
+      })
+    }
+
+    it('answers with the whole file when it has changed since', async () => {
+      const answer = await site.get('/a.txt', { headers: { range: 'bytes=0-3', 'if-range': '"other"' } })
+      expect(answer).to.include({ status: 200, text: '0123456789' })
+    })
+  })
+
+  describe('asked under conditions', () => {
+    // Not with `fetch`: it adds `Cache-Control: no-cache` to such requests.
+    function ask(header: string): Promise<string> {
+      return site.raw(`GET /a.txt HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`)
+    }
+
+    it('answers 304 without a body to the ETag that it has', async () => {
+      const etag = (await site.get('/a.txt')).headers.get('etag') ?? ''
+      for (const known of [etag, `"x", ${etag}`, '*']) {
+        expect(await ask(`If-None-Match: ${known}`)).to.match(/^HTTP\/1.1 304 Not Modified\r\n[^]*\r\n\r\n$/)
+      }
+      expect(await ask('If-None-Match: "x"')).to.match(/^HTTP\/1.1 200 OK\r\n[^]*0123456789$/)
+    })
+
+    it('answers 304 when it has not been changed since', async () => {
+      const since = (await site.get('/a.txt')).headers.get('last-modified') ?? ''
+      expect(await ask(`If-Modified-Since: ${since}`)).to.match(/^HTTP\/1.1 304 /)
+      expect(await ask('If-Modified-Since: yesterday')).to.match(/^HTTP\/1.1 200 /)
+    })
+
+    it('answers 412 with a problem document when the file is not the one that is meant', async () => {
+      const answer = await site.get('/a.txt', { headers: { 'if-match': '"x"' }, accept: 'application/json' })
+      expect([answer.status, answer.json.title]).to.deep.equal([412, 'Precondition Failed'])
+    })
+  })
+
+  describe('asked for a folder', () => {
+    it('serves its index.html, at the path with a slash', async () => {
+      expect((await site.get('/docs/')).text).to.equal('<h1>Docs</h1>')
+      expect((await site.get('/docs')).status).to.equal(404)
+    })
+
+    it('answers 404 where there is no index.html', async () => {
+      for (const path of ['/empty', '/empty/', '/', '/assets', '/assets/']) {
+        expect((await site.get(path)).status, path).to.equal(404)
+      }
+    })
+
+    it('answers 404 to a file with a slash at its end', async () => {
+      expect((await site.get('/a.txt/')).status).to.equal(404)
+    })
+  })
+
+  const hidden = [
+    '/.env',
+    '/%2eenv',
+    '/.well-hidden/x.txt',
+    '/%2ewell-hidden%2fx.txt',
+    '/docs/../.env',
+    '/../secret.txt',
+    '/%2e%2e/secret.txt',
+    '/%2e%2e%2fsecret.txt',
+    '/docs/%2e%2e/%2e%2e/secret.txt',
+    '/..%5csecret.txt',
+    '/assets/../secret.txt',
+    '/assets/%2e%2e/secret.txt',
+    '/assets%2f..%2fsecret.txt',
+    '//../secret.txt',
+    '/....//secret.txt',
+    '/a.txt%00',
+    '/%00',
+    '/a.txt%00.html',
+    '/nope',
+    '/a.txt/x',
+    `/${'a'.repeat(5000)}`,
+    '/%C0%AEenv',
+  ]
+  for (const path of hidden) {
+    it(`has nothing at ${path.length > 60 ? `a path of ${path.length} characters` : path}`, async () => {
+      const answer = await site.raw(
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nConnection: close\r\n\r\n`,
+      )
+      expect(answer).to.match(/^HTTP\/1\.1 (404 Not Found|400 Bad Request)\r\n/)
+      expect(answer).not.to.match(/secret\r?$|SECRET|hidden$/)
+    })
+  }
+
+  it('answers 500 to a file that can not be read, and does not keep the client waiting', async () => {
+    expect((await site.get('/loop')).status).to.equal(500)
+  })
+
+  it('is no route for other methods', async () => {
+    expect((await site.post('/a.txt', { form: { a: '1' } })).status).to.equal(404)
+    expect((await site.delete('/a.txt')).status).to.equal(404)
+  })
+})

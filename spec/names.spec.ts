@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { defaultPathName, nearest, pathNames, resourceNames } from '../src/names.js'
+
+describe('The names that derive from a path', () => {
+  const rows: Array<[path: string, names: string[]]> = [
+    ['/posts', ['post_id', 'postsPath', 'postPath', 'newPostsPath', 'editPostPath']],
+    [
+      '/blog_posts',
+      ['blog_post_id', 'blogPostsPath', 'blogPostPath', 'newBlogPostsPath', 'editBlogPostPath'],
+    ],
+    [
+      '/blog-posts',
+      ['blog_post_id', 'blogPostsPath', 'blogPostPath', 'newBlogPostsPath', 'editBlogPostPath'],
+    ],
+    ['/people', ['person_id', 'peoplePath', 'personPath', 'newPeoplePath', 'editPersonPath']],
+    [
+      '/categories',
+      ['category_id', 'categoriesPath', 'categoryPath', 'newCategoriesPath', 'editCategoryPath'],
+    ],
+    ['/statuses', ['status_id', 'statusesPath', 'statusPath', 'newStatusesPath', 'editStatusPath']],
+    ['/news', ['news_id', 'newsIndexPath', 'newsPath', 'newNewsPath', 'editNewsPath']],
+    [
+      '/admin/planes',
+      ['plane_id', 'adminPlanesPath', 'adminPlanePath', 'newAdminPlanesPath', 'editAdminPlanePath'],
+    ],
+    [
+      '/posts/{post_id}/comments',
+      ['comment_id', 'postCommentsPath', 'postCommentPath', 'newPostCommentsPath', 'editPostCommentPath'],
+    ],
+    [
+      '/posts/{post_id}/news',
+      ['news_id', 'postNewsIndexPath', 'postNewsPath', 'newPostNewsPath', 'editPostNewsPath'],
+    ],
+    [
+      '/news/{news_id}/comments',
+      ['comment_id', 'newsCommentsPath', 'newsCommentPath', 'newNewsCommentsPath', 'editNewsCommentPath'],
+    ],
+  ]
+
+  for (const [path, [param, ...names]] of rows) {
+    it(`of ${path} are ${names.join(', ')} with {${param}}`, () => {
+      expect(resourceNames(path).param).to.equal(param)
+      const { collection, item, new: form, edit } = pathNames(path)
+      expect([collection, item, form, edit]).to.deep.equal(names)
+    })
+  }
+
+  it('of a route without a name speak of the item before a parameter', () => {
+    expect(defaultPathName('/')).to.equal('rootPath')
+    expect(defaultPathName('/login')).to.equal('loginPath')
+    expect(defaultPathName('/posts/{post_id}/publish')).to.equal('postPublishPath')
+  })
+
+  it('are suggested when one is misspelt', () => {
+    expect(nearest('postPaht', ['postPath', 'commentsPath'])).to.equal('postPath')
+    expect(nearest('xyz', ['postPath', 'commentsPath'])).to.equal(undefined)
+  })
+})

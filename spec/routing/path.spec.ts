@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import { App, MissingParameter, Model, UnknownRoute } from '../../src/index.js'
+import { canonicalPath, PathPattern } from '../../src/routing/path.js'
+
+class Post extends Model {
+  constructor(override id: string) {
+    super()
+  }
+}
+
+class Comment extends Model {
+  constructor(
+    override id: string,
+    readonly post_id: string,
+  ) {
+    super()
+  }
+}
+
+describe('A path helper', () => {
+  const app = new App()
+  const answer = () => undefined
+  app.get('/', answer)
+  app.get('/posts', answer, { name: 'postsPath' })
+  app.get('/posts/{post_id}', answer, { name: 'postPath' })
+  app.get('/posts/{post_id}/comments/{comment_id}', answer, { name: 'postCommentPath' })
+  app.get('/files/{*path}', answer, { name: 'filePath' })
+
+  const [post, comment] = [new Post('p1'), new Comment('c1', 'p1')]
+  const rows: Array<[what: string, args: Parameters<App['pathFor']>, path: string]> = [
+    ['the root', ['rootPath'], '/'],
+    ['no parameters', ['postsPath'], '/posts'],
+    ['an object of parameters', ['postPath', { post_id: 1 }], '/posts/1'],
+    ['a value', ['postPath', 'p1'], '/posts/p1'],
+    ['a record', ['postPath', post], '/posts/p1'],
+    ['a record in an object', ['postPath', { post_id: post }], '/posts/p1'],
+    ['a record that names its parent', ['postCommentPath', comment], '/posts/p1/comments/c1'],
+    ['records in the order of the parameters', ['postCommentPath', post, comment], '/posts/p1/comments/c1'],
+    [
+      'other keys, as the query',
+      ['postsPath', { page: 2, tag: ['a', 'b&c'] }],
+      '/posts?page=2&tag=a&tag=b%26c',
+    ],
+    ['a record and a query', ['postPath', post, { page: 2 }], '/posts/p1?page=2'],
+    ['what must be encoded', ['postPath', 'a/b ü?'], '/posts/a%2Fb%20%C3%BC%3F'],
+    ['a rest of several segments', ['filePath', 'a/b c'], '/files/a/b%20c'],
+    ['undefined in the query, left out', ['postsPath', { page: undefined }], '/posts'],
+  ]
+
+  for (const [what, args, path] of rows) {
+    it(`takes ${what}: ${path}`, () => {
+      expect(app.pathFor(...args)).to.equal(path)
+    })
+  }
+
+  it('names the parameter that is missing', () => {
+    expect(() => app.pathFor('postCommentPath', { post_id: 1 })).to.throw(
+      MissingParameter,
+      'postCommentPath (/posts/{post_id}/comments/{comment_id}) needs the parameter "comment_id", which was not given',
+    )
+    expect(() => app.pathFor('postPath', undefined)).to.throw(MissingParameter)
+    expect(() => app.pathFor('postPath', '')).to.throw(MissingParameter)
+  })
+
+  it('that does not exist is answered with the nearest name', () => {
+    expect(() => app.pathFor('postPaht')).to.throw(
+      UnknownRoute,
+      'There is no route named "postPaht". Did you mean "postPath"?',
+    )
+  })
+})
+
+describe('A path pattern', () => {
+  it('begins with a slash', () => {
+    expect(() => new PathPattern('posts')).to.throw(
+      'The path "posts" does not begin with a slash. Write "/posts".',
+    )
+  })
+
+  it('has each parameter once', () => {
+    expect(() => new PathPattern('/a/{id}/b/{id}')).to.throw('has the parameter "id" twice')
+  })
+
+  it('has well-formed parameters', () => {
+    expect(() => new PathPattern('/a/{id')).to.throw('The path segment "{id" is malformed.')
+    expect(() => new PathPattern('/a/{}')).to.throw('is malformed')
+  })
+
+  it("takes Koa's :name for {name}", () => {
+    expect(new PathPattern('/posts/:id').params).to.deep.equal(['id'])
+  })
+})
+
+describe('canonicalPath()', () => {
+  it('writes each path in one way', () => {
+    expect(canonicalPath('/posts/')).to.equal('/posts')
+    expect(canonicalPath('/')).to.equal('/')
+    expect(canonicalPath('/%70osts/a%2fb')).to.equal('/posts/a%2Fb')
+    expect(canonicalPath('/caf%c3%a9')).to.equal('/caf%C3%A9')
+  })
+
+  it('refuses broken percent-encoding', () => {
+    for (const path of ['/%', '/%zz', '/%c3%28']) {
+      expect(() => canonicalPath(path), path).to.throw('the percent-encoding of the path is broken')
+    }
+  })
+})

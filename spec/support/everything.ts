@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Column, Entity } from 'typeorm'
+import { columnTypes } from '../../src/data/columns.js'
+import { App, BaseResource, Database, Model, Resource, transaction, type Context } from '../../src/index.js'
+import { Site } from './site.js'
+
+const level = { enum: ['low', 'high'] }
+
+/** A model with an attribute of every kind, and a nullable one of each. */
+@Entity('things')
+export class Thing extends Model {
+  @Column(columnTypes.string) string!: string
+  @Column(columnTypes.text) text!: string
+  @Column(columnTypes.int) int!: number
+  @Column(columnTypes.bigint) bigint!: string
+  @Column(columnTypes.float) float!: number
+  @Column(columnTypes.decimal, { precision: 10, scale: 2 }) decimal!: string
+  @Column(columnTypes.bool) bool!: boolean
+  @Column(columnTypes.date) date!: string
+  @Column(columnTypes.time) time!: string
+  @Column({ type: columnTypes.datetime }) datetime!: Date
+  @Column(columnTypes.uuid) uuid!: string
+  @Column(columnTypes.json) json!: unknown
+  @Column(columnTypes.enum, level) enum!: string
+
+  @Column(columnTypes.string, { nullable: true }) maybe_string!: string | null
+  @Column(columnTypes.text, { nullable: true }) maybe_text!: string | null
+  @Column(columnTypes.int, { nullable: true }) maybe_int!: number | null
+  @Column(columnTypes.bigint, { nullable: true }) maybe_bigint!: string | null
+  @Column(columnTypes.float, { nullable: true }) maybe_float!: number | null
+  @Column(columnTypes.decimal, { nullable: true }) maybe_decimal!: string | null
+  @Column(columnTypes.bool, { nullable: true }) maybe_bool!: boolean | null
+  @Column(columnTypes.date, { nullable: true }) maybe_date!: string | null
+  @Column(columnTypes.time, { nullable: true }) maybe_time!: string | null
+  @Column({ type: columnTypes.datetime, nullable: true }) maybe_datetime!: Date | null
+  @Column(columnTypes.uuid, { nullable: true }) maybe_uuid!: string | null
+  @Column(columnTypes.json, { nullable: true }) maybe_json!: unknown
+  @Column(columnTypes.enum, { ...level, nullable: true }) maybe_enum!: string | null
+}
+
+/** What a thing needs, as a form would send it. */
+export const thing: Record<string, string> = {
+  string: 'a',
+  text: 'b',
+  int: '1',
+  bigint: '2',
+  float: '1.5',
+  decimal: '2.50',
+  bool: 'true',
+  date: '2026-01-02',
+  time: '03:04:05',
+  datetime: '2026-01-02T03:04:05Z',
+  uuid: '0193b6a2-7c3e-7000-8000-00000000000a',
+  json: '{"a":[1]}',
+  enum: 'low',
+}
+
+@Resource('/things')
+class ThingsResource extends BaseResource {
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Thing)
+    return ctx.respond({ json: records, xml: records, html: () => ctx.seeOther('/') })
+  }
+
+  override async show(ctx: Context) {
+    return this.answer(ctx, await ctx.find(Thing, ctx.params['thing_id']))
+  }
+
+  override async create(ctx: Context) {
+    return this.save(ctx, new Thing(), 201)
+  }
+
+  override async update(ctx: Context) {
+    return this.save(ctx, await ctx.find(Thing, ctx.params['thing_id']), 200)
+  }
+
+  override async destroy(ctx: Context) {
+    const found = await ctx.find(Thing, ctx.params['thing_id'])
+    await ctx.destroy(found)
+    return this.answer(ctx, found)
+  }
+
+  private async save(ctx: Context, record: Thing, status: number) {
+    const errors = await ctx.save(ctx.bind(record))
+    if (errors) throw errors
+    return this.answer(ctx, record, status)
+  }
+
+  private answer(ctx: Context, record: Thing, status = 200) {
+    return ctx.respond(status, {
+      json: record,
+      xml: record,
+      html: () => ctx.seeOther(ctx.pathFor('thingPath', record)),
+    })
+  }
+}
+
+/** An application with a resource of things, on a database of its own. */
+export async function openEverything(): Promise<{ site: Site; database: Database; close(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'kit-everything-'))
+  const settings = { url: `sqlite:${join(folder, 'things.sqlite')}`, logging: false }
+  const database = new Database({ test: settings, models: [Thing], migrations: [] }, 'test')
+  const app = new App({ sessionName: '_things' })
+  app.use(transaction(database))
+  app.resource(ThingsResource)
+  const site = await Site.open(app)
+  await database.synchronize()
+  return {
+    site,
+    database,
+    async close() {
+      await site.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
