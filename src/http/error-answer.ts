@@ -1,8 +1,10 @@
 import type { Context } from '../context.js'
 import type { Route } from '../routing/route.js'
 
+import { PendingMigrations } from '../errors.js'
 import { problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
+import { sourceExcerpt } from './source-excerpt.js'
 
 /** What error pages are made with. */
 export interface ErrorPages {
@@ -80,5 +82,14 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
       name: route.name,
       handler: route.handlerName,
     })),
+    folder: process.cwd(),
+    source: sourceExcerpt(error),
+    sessionKeys: sessionKeys(ctx),
+    migrations: error instanceof PendingMigrations ? error.names : [],
   }
+}
+
+/** What the session holds, by name: its values may be secrets. */
+function sessionKeys(ctx: Context): string[] {
+  return Object.keys(ctx.session ?? {})
 }
