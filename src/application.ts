@@ -1,20 +1,23 @@
 import type { RequestListener } from 'node:http'
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from './context.js'
 import { extendContext, helpersOf } from './context-members.js'
 import { Dispatcher } from './dispatcher.js'
+import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
 import { createLogger } from './logger.js'
 import { errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
+import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './middleware/session.js'
 import type { PathArgument } from './routing/path.js'
 import type { Route } from './routing/route.js'
-import { Declarations, Scope } from './routing/scope.js'
+import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { GracefulServer } from './server.js'
 import type { SessionStore } from './sessions/session-store.js'
@@ -44,12 +47,16 @@ export interface AppOptions {
   /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
   proxy?: boolean
   logger?: Logger
+  /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
+  securityHeaders?: SecurityHeadersOptions | false
   /** The folder of the templates (`templates`), from the folder that the application is started in. */
   templates?: string
   /** The most bytes of a request's body, uploaded files apart (1 MiB). */
   bodyLimit?: number
   /** The most bytes of all files of an upload together (10 MiB). */
   filesLimit?: number
+  /** Milliseconds that `close` still accepts requests, while `GET /up` answers 503 so that a balancer looks elsewhere (0). */
+  drainDelay?: number
   /** Milliseconds that `close` waits for requests that are under way (30,000). */
   drainTimeout?: number
 }
@@ -75,7 +82,7 @@ export class App extends Scope {
   private closing: Promise<void> | undefined
 
   constructor(options: AppOptions = {}) {
-    super(new Declarations(), '', undefined, [])
+    super(new Declarations(), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     this.logger = options.logger ?? createLogger(this.env)
@@ -112,11 +119,10 @@ export class App extends Scope {
    * @throws PortTaken when another process listens there; what the middleware throws when the database does not open
    */
   async listen(
-    port = this.settings.port ?? Number(process.env['PORT'] ?? 3000),
+    port = this.settings.port ?? portOf(process.env['PORT']),
     host = this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1'),
   ): Promise<string> {
-    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts))
-      this.logger.warn(sentence)
+    if (this.server) throw new DeclarationError('The application listens already.')
     const address = await this.open(port, host)
     process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
     this.logger.info(`listening on ${address}`)
@@ -134,8 +140,10 @@ export class App extends Scope {
     }
   }
 
-  /** Opens what the middleware needs, without listening. */
+  /** Opens what the middleware needs, without listening, and warns of routes that can not be reached. */
   async start(): Promise<void> {
+    const { table, mounts } = this.declarations
+    for (const sentence of shadowedRoutes(table, mounts)) this.logger.warn(sentence)
     for (const middleware of this.lifecycles) await middleware.start?.()
   }
 
@@ -149,7 +157,10 @@ export class App extends Scope {
 
   private async drain(): Promise<void> {
     process.off('SIGTERM', this.closeOnSignal).off('SIGINT', this.closeOnSignal)
-    await this.server?.close(this.settings.drainTimeout ?? 30_000)
+    const { drainDelay, drainTimeout = 30_000 } = this.settings
+    if (this.server && drainDelay) await setTimeout(drainDelay)
+    await this.server?.close(drainTimeout)
+    this.server = undefined
     for (const middleware of this.lifecycles) await middleware.stop?.()
   }
 
@@ -175,8 +186,10 @@ export class App extends Scope {
     const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
     const dispatcher = new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
 
-    this.add(health(() => this.check(), this.logger))
+    const { securityHeaders: headers = {} } = this.settings
+    if (headers) this.add(securityHeaders({ env: this.env, ...headers }))
     this.add(requestLog(this.logger))
+    this.add(health(() => this.check(), this.logger))
     this.add(
       errorHandler({
         showsInternals: this.env === 'development',
@@ -193,7 +206,11 @@ export class App extends Scope {
     this.koa.on('error', (error: unknown) =>
       this.logger.error({ err: error }, 'the answer could not be written'),
     )
-    return this.koa.callback()
+    const handle = this.koa.callback()
+    return (req, res) => {
+      req.url = originForm(req.url)
+      void handle(req, res)
+    }
   }
 
   /** Koa's context has our members since `extendContext`, which its type does not know. */
@@ -225,4 +242,17 @@ export class App extends Scope {
   private get isProduction(): boolean {
     return this.env === 'production'
   }
+}
+
+function portOf(text = ''): number {
+  if (text === '') return 3000
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new DeclarationError(`PORT is "${text}", which is no port. Set it to a number from 0 to 65535.`)
+}
+
+/** A request's target as path and query: a proxy's absolute form (RFC 9112, section 3.2.2) loses its origin. */
+function originForm(target = '/'): string {
+  const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path.startsWith('/') ? path : `/${path}`
 }

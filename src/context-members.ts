@@ -6,6 +6,7 @@ import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
+import { parameterFilter } from './http/filter.js'
 import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
@@ -39,6 +40,7 @@ type Members = Pick<
   | 'locale'
   | 'catalogue'
   | 'defaultFormat'
+  | 'filterParameters'
   | 'tx'
   | 'afterCommit'
   | 't'
@@ -62,6 +64,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     locale: defaultLocale,
     catalogue: frameworkCatalogue(),
     defaultFormat,
+    filterParameters: parameterFilter(),
 
     get tx(): never {
       throw new NoTransaction()
@@ -77,10 +80,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
 
     flash(type, message) {
       // A message for somebody whose session has just been ended begins another one.
-      if (this.session === null) {
-        this.session = {}
-        this.renewSession()
-      }
+      if (this.session === null) this.session = {}
       if (this.session) addFlash(this.session, type, message)
     },
 
@@ -92,8 +92,9 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     renewSession() {},
 
     bind(record) {
-      const parents = new Set(Object.keys(this.params))
-      parents.delete(this.route.resource?.param ?? '')
+      const { resource } = this.route
+      const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
+      parents.delete(resource?.param ?? '')
       const attributes = attributesOf(record.constructor).filter(({ name }) => !parents.has(name))
       return bind(record, attributes, {
         body: this.request.body,
@@ -110,7 +111,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       this.set('X-Total-Count', String(page.pagination.total))
       this.set(
         'Link',
-        linkHeader(page.pagination, (number) => pageUrl(this, number)),
+        linkHeader(page.pagination, (number) => pageUrl(this, number, page.pagination.perPage)),
       )
       return page
     },
@@ -188,9 +189,11 @@ function speaking(ctx: Context, errors: ValidationErrors | undefined): Validatio
   return errors
 }
 
-/** The request's own path and query, with another page. */
-function pageUrl(ctx: Context, page: number): string {
-  const query = new URLSearchParams(ctx.querystring)
+/** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */
+function pageUrl(ctx: Context, page: number, perPage: number): string {
+  const query = new URLSearchParams(
+    ctx.querystring.length > 1000 ? { per_page: String(perPage) } : ctx.querystring,
+  )
   query.set('page', String(page))
   return `${ctx.path}?${query}`
 }

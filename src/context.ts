@@ -1,9 +1,10 @@
-import type { DefaultState, Middleware as KoaMiddleware, Next, ParameterizedContext } from 'koa'
+import type { DefaultState, Middleware as KoaMiddleware, Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
 import type { Page, PageOptions } from './data/pagination.js'
 import type { Model } from './data/model.js'
 import type { ValidationErrors } from './errors.js'
+import type { ParameterFilter } from './http/filter.js'
 import type { Flash, FlashType } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import type { Responses } from './http/responder.js'
@@ -11,11 +12,24 @@ import type { PathArgument } from './routing/path.js'
 import type { Route } from './routing/route.js'
 import type { Catalogue } from './translations/catalogue.js'
 
-/** What a handler and a middleware are given: Koa's context, and what the framework adds to it. */
+/**
+ * What a handler and a middleware are given: Koa's context, and what the framework adds to it. An application declares
+ * members of its own.
+ *
+ * @example
+ * declare module 'resource-kit' {
+ *   interface Context {
+ *     user: User
+ *   }
+ * }
+ */
 export interface Context extends ParameterizedContext<DefaultState, ContextMembers> {}
 
-/** What the framework adds to Koa's context. An application adds its own members with `declare module`. */
+/** What the framework adds to Koa's context. */
 export interface ContextMembers {
+  /** Koa's request, with the body that was parsed and the files that were uploaded. */
+  request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
+
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
   params: Record<string, string>
 
@@ -56,8 +70,11 @@ export interface ContextMembers {
    */
   renewSession(): void
 
-  /** The token that forms carry, where the `csrf()` middleware is used. */
+  /** The token that forms carry, where the `csrf()` middleware is used. Each time it is read it is another text. */
   readonly csrfToken: string | undefined
+
+  /** Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets. */
+  filterParameters: ParameterFilter
 
   /** The locale of this request, `en-US` unless the `translations()` middleware chose another. */
   locale: string
@@ -93,7 +110,7 @@ export interface ContextMembers {
    * @example await ctx.find(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
    * @throws RecordNotFound (404) when there is none, also when an id is no UUID
    */
-  find<T extends Model>(model: EntityTarget<T>, where: string | FindOptionsWhere<T> | undefined): Promise<T>
+  find<T extends Model>(model: EntityTarget<T>, where: string | Where<T> | undefined): Promise<T>
 
   /**
    * Reads one page of records, newest first, as the query's `page` and `per_page` say, and sets the headers `Link` and
@@ -144,9 +161,25 @@ export interface ContextMembers {
   pathFor(name: string, ...args: PathArgument[]): string
 }
 
+/** Columns and the values that they must have; one that is undefined is never found. */
+export type Where<T> = { [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | undefined }
+
+/** A file of a multipart form. It is deleted when the request has been answered. */
+export interface UploadedFile {
+  /** Where it is kept. */
+  filepath: string
+  /** What its sender calls it. */
+  originalFilename: string | null
+  mimetype: string | null
+  /** Bytes. */
+  size: number
+}
+
 /** A function between the request and the handler: does its part, calls `next`, and does the rest. */
 export interface Middleware {
   (ctx: Context, next: Next): unknown
+  /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
+  guardsFiles?: boolean
   /** Prepares what the middleware needs, when the application starts. */
   start?(): Promise<void>
   /** Gives up what the middleware holds, when the application stops. */

@@ -17,6 +17,8 @@ export class DeclarationError extends Error {
  */
 export class HttpError extends Error {
   override name = 'HttpError'
+  /** Whether the message may be shown in production, too. */
+  readonly isPublic: boolean = true
 
   /**
    * @param status the HTTP status of the answer, 400 to 599
@@ -38,6 +40,35 @@ export class BadRequest extends HttpError {
   override name = 'BadRequest'
   constructor(message: string, options?: ErrorOptions) {
     super(400, message, {}, options)
+  }
+}
+
+/** 400: the request is for a host that the application does not answer for. */
+export class UnknownHost extends HttpError {
+  override name = 'UnknownHost'
+  constructor(host: string) {
+    super(400, `${JSON.stringify(host)} is not a host of this application`)
+  }
+}
+
+/** 403: a page of another site sent the request. */
+export class CrossSiteRequest extends HttpError {
+  override name = 'CrossSiteRequest'
+
+  /**
+   * @param origin where the request comes from, as far as its browser says
+   * @param own the origin that the application takes for its own
+   */
+  constructor(origin: string, own: string) {
+    super(403, `the request was sent by another site (${origin || 'cross-site'}), and this one is ${own}`)
+  }
+}
+
+/** 403: a form came without the token of its session, or with that of another one. */
+export class InvalidToken extends HttpError {
+  override name = 'InvalidToken'
+  constructor() {
+    super(403, 'the form has no valid token; load its page again and send it from there')
   }
 }
 
@@ -108,6 +139,8 @@ export class NoTransaction extends HttpError {
 /** 503: the service cannot answer now, but may soon. */
 export class ServiceUnavailable extends HttpError {
   override name = 'ServiceUnavailable'
+  /** The message speaks to the application's developers. */
+  override readonly isPublic = false
 
   /** @param retryAfter seconds that the client should wait */
   constructor(message: string, retryAfter = 1, options?: ErrorOptions) {
@@ -193,9 +226,7 @@ export class MissingParameter extends Error {
 export class UnknownRoute extends Error {
   override name = 'UnknownRoute'
   constructor(name: string, near: string | undefined) {
-    super(
-      `There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`,
-    )
+    super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
   }
 }
 

@@ -59,6 +59,11 @@ function application(sessionStore: SessionStore, gate = new Gate()): App {
     ctx.session = null
     ctx.seeOther('/', { success: 'Good bye.' })
   })
+  app.post('/restart', (ctx) => {
+    ctx.session = null
+    ctx.session = { fresh: true }
+    ctx.body = 'restarted'
+  })
   app.delete('/', (ctx) => {
     ctx.session = null
     ctx.body = 'ended'
@@ -180,6 +185,16 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(1)
     }))
 
+  it('never uses the id of an ended session again', () =>
+    withSite(async ({ site, rows }) => {
+      const before = idOf(await put(site, { user: 'Anna' })) ?? ''
+      const after = idOf(await site.post('/restart')) ?? ''
+      expect(after).not.to.equal(before)
+      expect(await read(site, before)).to.deep.equal({})
+      expect(await read(site, after)).to.deep.equal({ fresh: true })
+      expect(await rows()).to.have.length(1)
+    }))
+
   it('does not let an ended session come back through a late write of another request', () =>
     withSite(async ({ site, gate, rows }) => {
       const id = idOf(await put(site, { user: 'Anna' })) ?? ''
@@ -246,6 +261,15 @@ describe('databaseSessions(database)', () => {
       now += 1000
       await store.set('fifth', {}, { maxAge, isNew: true })
       expect((await rows()).map(({ id }) => id)).not.to.include('old')
+    }))
+
+  it('keeps text of any language, whatever the character set of the database', () =>
+    withSite(async ({ database, rows }) => {
+      const store = databaseSessions(database)
+      const data = { name: 'Zoë 😀 \u0000 "\\u0041"', 名: '値' }
+      await store.set('a', data, { maxAge, isNew: true })
+      expect(await store.get('a')).to.deep.equal(data)
+      expect((await rows())[0]?.content).to.match(/^[\u0020-\u007e]+$/)
     }))
 
   it('says that a session which is not new has not been kept, when it is gone', () =>

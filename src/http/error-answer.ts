@@ -1,4 +1,5 @@
 import type { Context } from '../context.js'
+import { NotAcceptable } from '../errors.js'
 import type { Route } from '../routing/route.js'
 
 import { PendingMigrations } from '../errors.js'
@@ -36,7 +37,8 @@ export function answerError(ctx: Context, error: unknown, pages: ErrorPages): vo
     problem.detail = error.message
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
-  const format = chooseFormat(ctx) ?? ctx.defaultFormat
+  const chosen = chooseFormat(ctx)
+  const format = error instanceof NotAcceptable || !chosen ? ctx.defaultFormat : chosen
   if (format !== 'html') {
     writeProblem(ctx, format, problem)
     return
@@ -72,10 +74,11 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
 
 function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
-  const { method, path, params = {}, query } = ctx
+  const { method, path } = ctx
+  const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
   return {
     error: { name, message, stack },
-    request: { method, path, params, query, body: ctx.request.body },
+    request: { method, path, params, query, body },
     routes: routes.map((route) => ({
       method: route.method,
       path: route.path,

@@ -33,7 +33,7 @@ export type ResourceClass = new (...dependencies: any[]) => Resource
 export interface ResourceOptions {
   /** The name of the item's parameter; by default the singular and `_id`: `post_id`. */
   param?: string
-  /** Middleware of this resource alone, run after that which was declared before it. */
+  /** Middleware of this resource, and of what is nested in it, run after that which was declared before it. */
   middleware?: AnyMiddleware[]
 }
 

@@ -89,7 +89,7 @@ class DatabaseSessions implements SessionStore {
   }
 
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
-    const row = { content: JSON.stringify(data), expires_at: this.now() + maxAge }
+    const row = { content: asciiJson(data), expires_at: this.now() + maxAge }
     if (isNew) {
       await this.ask(() =>
         this.database
@@ -158,6 +158,14 @@ class DatabaseSessions implements SessionStore {
       throw await explainMissingTable(this.database, error)
     }
   }
+}
+
+/** JSON that every character set of a database can hold. */
+function asciiJson(data: SessionData): string {
+  return JSON.stringify(data).replaceAll(
+    /[\u0080-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** A row that can not be read is no session. */

@@ -13,7 +13,7 @@ interface KoaSession {
 }
 
 /** A request's context, as far as it is needed here. */
-type KoaContext = Pick<Koa.Context, 'vary'>
+type KoaContext = Pick<Koa.Context, 'method' | 'vary'>
 
 interface SessionState {
   content: SessionContent
@@ -64,7 +64,7 @@ export class SessionContents {
     if (!session) return null
     const state = this.states.get(ctx)
     if (state?.of === session) return state.content
-    ctx.vary('Cookie')
+    if (ctx.method === 'GET' || ctx.method === 'HEAD') ctx.vary('Cookie')
     const content = bare(session.content)
     session.content = content
     this.states.set(ctx, { content, of: session })
@@ -91,6 +91,8 @@ export class SessionContents {
   private replace(ctx: object, value: SessionContent | null): void {
     if (typeof value !== 'object')
       throw new TypeError(`ctx.session is an object, or null to end it, and not ${String(value)}.`)
+    // What begins after the end is another session, and the id of the ended one is not used again.
+    if (value && this.read.call(ctx) === null) this.renewed.add(ctx)
     this.write.call(ctx, value && { content: bare(value) })
   }
 }
