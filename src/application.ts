@@ -20,6 +20,7 @@ import type { Route } from './routing/route.js'
 import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { GracefulServer } from './server.js'
+import type { SessionStore } from './sessions/session-store.js'
 import { Renderer } from './views/renderer.js'
 
 /** What an application may be told when it is made. Everything has a default. */
@@ -30,8 +31,15 @@ export interface AppOptions {
   api?: boolean
   /** The name of the session cookie (`_kit_session`). */
   sessionName?: string
-  /** Signs the session cookie (`SESSION_SECRET`). Required in production. */
-  secret?: string
+  /**
+   * Signs the session cookie (`SESSION_SECRET`, with commas between several). Required in production. Of several the
+   * first one signs, and all of them verify.
+   */
+  secret?: string | readonly string[]
+  /** Keeps the sessions, for example `databaseSessions(database)`; without it they are in the cookie itself. */
+  sessionStore?: SessionStore
+  /** Milliseconds without a visit after which a session has expired (14 days). */
+  sessionMaxAge?: number
   /** The port to listen on: `PORT`, else 3000. */
   port?: number
   /** The address to listen on: `HOST`, else 127.0.0.1, in production every address. */
@@ -136,7 +144,7 @@ export class App extends Scope {
   async start(): Promise<void> {
     const { table, mounts } = this.declarations
     for (const sentence of shadowedRoutes(table, mounts)) this.logger.warn(sentence)
-    for (const middleware of this.declarations.middleware) await middleware.start?.()
+    for (const middleware of this.lifecycles) await middleware.start?.()
   }
 
   /**
@@ -153,7 +161,7 @@ export class App extends Scope {
     if (this.server && drainDelay) await setTimeout(drainDelay)
     await this.server?.close(drainTimeout)
     this.server = undefined
-    for (const middleware of this.declarations.middleware) await middleware.stop?.()
+    for (const middleware of this.lifecycles) await middleware.stop?.()
   }
 
   private readonly closeOnSignal = (signal: NodeJS.Signals): void => {
@@ -175,7 +183,8 @@ export class App extends Scope {
     } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
-    const dispatcher = new Dispatcher(table, mounts, bodyReader({ body: bodyLimit, files: filesLimit }))
+    const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
+    const dispatcher = new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
 
     const { securityHeaders: headers = {} } = this.settings
     if (headers) this.add(securityHeaders({ env: this.env, ...headers }))
@@ -188,7 +197,11 @@ export class App extends Scope {
         render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
       }),
     )
-    if (!api) this.koa.use(this.sessions())
+    const beginning = this.lifecycles.filter((middleware) => middleware.begin)
+    this.add((ctx, next) => {
+      for (const middleware of beginning) middleware.begin?.(ctx)
+      return next()
+    })
     this.add((ctx) => dispatcher.dispatch(ctx))
     this.koa.on('error', (error: unknown) =>
       this.logger.error({ err: error }, 'the answer could not be written'),
@@ -205,14 +218,24 @@ export class App extends Scope {
     this.koa.use((ctx, next) => middleware(ctx as unknown as Context, next))
   }
 
-  private sessions(): Koa.Middleware {
-    const { sessionName: name = '_kit_session', secret = process.env['SESSION_SECRET'] } = this.settings
-    return sessions(this.koa, { name, secret, isProduction: this.isProduction })
+  private sessions(): Middleware {
+    const {
+      sessionName: name = '_kit_session',
+      secret,
+      sessionStore: store,
+      sessionMaxAge: maxAge,
+    } = this.settings
+    return sessions(this.koa, { name, secret, env: this.env, store, maxAge })
   }
 
   private async check(): Promise<void> {
     if (this.closing) throw new Error('the application is closing')
-    for (const middleware of this.declarations.middleware) await middleware.check?.()
+    for (const lifecycle of this.lifecycles) await lifecycle.check?.()
+  }
+
+  private get lifecycles(): Array<Pick<Middleware, 'start' | 'stop' | 'check' | 'begin'>> {
+    const { sessionStore } = this.settings
+    return [...this.declarations.middleware, ...(sessionStore ? [sessionStore] : [])]
   }
 
   private get isProduction(): boolean {

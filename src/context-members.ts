@@ -3,16 +3,16 @@ import type { Context, ContextMembers } from './context.js'
 import { attributesOf } from './data/attributes.js'
 import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, saveRecord } from './data/records.js'
-import { messageOf, validate, type Translate } from './data/validation.js'
+import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
-import { addFlash, takeFlash } from './http/flash.js'
+import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
-import { humanize } from './names.js'
 import type { RouteTable } from './routing/route-table.js'
 import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
+import { withChoices } from './translations/interpolation.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
@@ -31,6 +31,7 @@ export function extendContext(context: Koa['context'], services: ContextServices
 
 /** The functions that every template can call, for one request. */
 export function helpersOf(ctx: Context, table: RouteTable): object {
+  ctx.set('Content-Language', ctx.locale)
   return viewHelpers(viewContext(ctx, table))
 }
 
@@ -45,6 +46,7 @@ type Members = Pick<
   | 't'
   | 'flash'
   | 'takeFlash'
+  | 'renewSession'
   | 'bind'
   | 'find'
   | 'paginate'
@@ -77,12 +79,17 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     flash(type, message) {
+      // A message for somebody whose session has just been ended begins another one.
+      if (this.session === null) this.session = {}
       if (this.session) addFlash(this.session, type, message)
     },
 
     takeFlash() {
-      return takeFlash(this.session)
+      // Nobody sees the page that HEAD asks for.
+      return this.method === 'HEAD' && this.session ? readFlash(this.session) : takeFlash(this.session)
     },
+
+    renewSession() {},
 
     bind(record) {
       const { resource } = this.route
@@ -110,16 +117,16 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     async validate(record) {
-      return merged(this, record, await validate(record, translator(this)))
+      return speaking(this, merged(this, record, await validate(record, translator(this))))
     },
 
     async save(record) {
       if (unreadableOf(record).length > 0) return this.validate(record)
-      return saveRecord(this.tx, record, translator(this))
+      return speaking(this, await saveRecord(this.tx, record, translator(this)))
     },
 
     destroy(record) {
-      return destroyRecord(this.tx, record)
+      return destroyRecord(this.tx, record, translator(this))
     },
 
     respond(...args: [Responses] | [number, Responses]) {
@@ -155,8 +162,9 @@ function merged(
   const all = new ValidationErrors()
   for (const { attribute } of unread) {
     const rule = `type.${attribute.kind}`
-    const values = { attribute: humanize(attribute.name), values: attribute.values?.join(', ') }
-    const own = `${values.attribute} is not a ${attribute.kind}.`
+    const name = attributeName(record.constructor, attribute.name, translator(ctx))
+    const values = { attribute: name, values: attribute.values }
+    const own = `${name} is not a ${attribute.kind}.`
     all.add(
       attribute.name,
       rule,
@@ -172,7 +180,13 @@ function merged(
 }
 
 function translator(ctx: Context): Translate {
-  return (id, values) => ctx.catalogue.translate(ctx.locale, id, values)
+  return (id, values) => ctx.catalogue.translate(ctx.locale, id, withChoices(values, ctx.locale))
+}
+
+/** Says in which language the messages are. */
+function speaking(ctx: Context, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+  if (errors) ctx.set('Content-Language', ctx.locale)
+  return errors
 }
 
 /** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */
@@ -188,8 +202,10 @@ function pageUrl(ctx: Context, page: number, perPage: number): string {
 function viewContext(ctx: Context, table: RouteTable): ViewContext {
   return {
     t: (id, values) => ctx.t(id, values),
-    has: (id) => ctx.catalogue.translate(ctx.locale, id) !== undefined,
-    locale: ctx.locale,
+    has: (id) => ctx.catalogue.has(ctx.locale, id),
+    get locale() {
+      return ctx.locale
+    },
     get csrfToken() {
       return ctx.csrfToken
     },

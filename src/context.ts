@@ -5,7 +5,7 @@ import type { Page, PageOptions } from './data/pagination.js'
 import type { Model } from './data/model.js'
 import type { ValidationErrors } from './errors.js'
 import type { ParameterFilter } from './http/filter.js'
-import type { Flash } from './http/flash.js'
+import type { Flash, FlashType } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import type { Responses } from './http/responder.js'
 import type { PathArgument } from './routing/path.js'
@@ -58,8 +58,17 @@ export interface ContextMembers {
   /** Runs `work` once the request's transaction has been committed; never when it is rolled back. */
   afterCommit(work: () => unknown): void
 
-  /** The values of the request's session, kept over requests. Web applications only. */
+  /**
+   * The values of the request's session, kept over requests: what JSON can hold. `ctx.session = null` ends it. Web
+   * applications only.
+   */
   session: Record<string, unknown> | null
+
+  /**
+   * Gives the session another id, where a store keeps it, and keeps its content. Call it when somebody signs in, so that
+   * an id which was known before is worth nothing.
+   */
+  renewSession(): void
 
   /** The token that forms carry, where the `csrf()` middleware is used. Each time it is read it is another text. */
   readonly csrfToken: string | undefined
@@ -76,8 +85,13 @@ export interface ContextMembers {
   /** The text of a translation id in this request's locale; an id without a translation shows as itself. */
   t(id: string, values?: Record<string, unknown>): string
 
-  /** Keeps a message for the next page that is shown: `ctx.flash('success', 'Saved.')`. */
-  flash(type: string, message: string): void
+  /**
+   * Keeps a message for the next page that is shown: `ctx.flash('success', 'Saved.')`. It is lost when the request fails
+   * with an error.
+   *
+   * @param type `success`, `info`, `warning`, `danger`, or a word of one's own
+   */
+  flash(type: FlashType, message: string): void
 
   /** Takes the messages that wait to be shown. Afterwards they are gone. */
   takeFlash(): Flash
@@ -172,6 +186,8 @@ export interface Middleware {
   stop?(): Promise<void>
   /** Rejects when the middleware could not do its work now: `GET /up` then answers 503. */
   check?(): Promise<void>
+  /** Prepares the context of every request, also of one that no route answers and that ends with an error page. */
+  begin?(ctx: Context): void
 }
 
 /** Answers a request. A returned Error counts as thrown. */

@@ -29,6 +29,7 @@ export class Dispatcher {
     private readonly table: RouteTable,
     private readonly mounts: readonly StaticMount[],
     private readonly readBody: BodyReader,
+    private readonly withSession: Middleware = (_, next) => next(),
   ) {}
 
   async dispatch(ctx: Context): Promise<void> {
@@ -42,7 +43,12 @@ export class Dispatcher {
   private async answer(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
     const matches = this.table.match(ctx.hostname, path)
+    // No session for an image: the store is asked for pages alone.
     if (await this.servesFile(ctx, path, matches)) return
+    await this.withSession(ctx, () => this.runMatch(ctx, matches))
+  }
+
+  private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
 
     const isOverridable =

@@ -30,5 +30,14 @@ export {
 export { transaction } from './middleware/transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
+// Sessions
+export {
+  databaseSessions,
+  sessionsTable,
+  type DatabaseSessionsOptions,
+} from './sessions/database-sessions.js'
+export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
+export type { FlashType } from './http/flash.js'
+
 // Errors
 export * from './errors.js'

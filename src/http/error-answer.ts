@@ -2,8 +2,10 @@ import type { Context } from '../context.js'
 import { NotAcceptable } from '../errors.js'
 import type { Route } from '../routing/route.js'
 
+import { PendingMigrations } from '../errors.js'
 import { problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
+import { sourceExcerpt } from './source-excerpt.js'
 
 /** What error pages are made with. */
 export interface ErrorPages {
@@ -17,6 +19,7 @@ export interface ErrorPages {
 /** Headers that a handler may have set before it failed, and that would now be wrong. */
 const staleHeaders = [
   'Content-Encoding',
+  'Content-Language',
   'Content-Disposition',
   'Content-Range',
   'ETag',
@@ -82,5 +85,14 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
       name: route.name,
       handler: route.handlerName,
     })),
+    folder: process.cwd(),
+    source: sourceExcerpt(error),
+    sessionKeys: sessionKeys(ctx),
+    migrations: error instanceof PendingMigrations ? error.names : [],
   }
+}
+
+/** What the session holds, by name: its values may be secrets. */
+function sessionKeys(ctx: Context): string[] {
+  return Object.keys(ctx.session ?? {})
 }
