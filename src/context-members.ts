@@ -4,16 +4,16 @@ import { attributesOf } from './data/attributes.js'
 import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { track } from './data/transaction-manager.js'
-import { messageOf, validate, type Translate } from './data/validation.js'
+import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
-import { addFlash, takeFlash } from './http/flash.js'
+import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
-import { humanize } from './names.js'
 import type { RouteTable } from './routing/route-table.js'
 import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
+import { withChoices } from './translations/interpolation.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
@@ -32,6 +32,7 @@ export function extendContext(context: Koa['context'], services: ContextServices
 
 /** The functions that every template can call, for one request. */
 export function helpersOf(ctx: Context, table: RouteTable): object {
+  ctx.set('Content-Language', ctx.locale)
   return viewHelpers(viewContext(ctx, table))
 }
 
@@ -46,6 +47,7 @@ type Members = Pick<
   | 't'
   | 'flash'
   | 'takeFlash'
+  | 'renewSession'
   | 'bind'
   | 'find'
   | 'paginate'
@@ -78,16 +80,22 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     flash(type, message) {
+      // A message for somebody whose session has just been ended begins another one.
+      if (this.session === null) this.session = {}
       if (this.session) addFlash(this.session, type, message)
     },
 
     takeFlash() {
-      return takeFlash(this.session)
+      // Nobody sees the page that HEAD asks for.
+      return this.method === 'HEAD' && this.session ? readFlash(this.session) : takeFlash(this.session)
     },
 
+    renewSession() {},
+
     bind(record) {
-      const parents = new Set(Object.keys(this.params))
-      parents.delete(this.route.resource?.param ?? '')
+      const { resource } = this.route
+      const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
+      parents.delete(resource?.param ?? '')
       const attributes = attributesOf(record.constructor).filter(({ name }) => !parents.has(name))
       return bind(record, attributes, {
         body: this.request.body,
@@ -102,22 +110,26 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     async paginate(model, options) {
       const page = await track(this.tx, () => paginate(this.tx, model, this.query, options))
       this.set('X-Total-Count', String(page.pagination.total))
-      const links = linkHeader(page.pagination, (number) => pageUrl(this, number))
-      // Clients refuse an answer whose head is too large: Node one of 16 KiB.
-      if (links.length <= 8192) this.set('Link', links)
+      this.set(
+        'Link',
+        linkHeader(page.pagination, (number) => pageUrl(this, number, page.pagination.perPage)),
+      )
       return page
     },
 
     async validate(record) {
-      return validate(record, translator(this), unreadErrors(this, record))
+      return speaking(this, await validate(record, translator(this), unreadErrors(this, record)))
     },
 
     async save(record) {
-      return track(this.tx, () => saveRecord(this.tx, record, translator(this), unreadErrors(this, record)))
+      const errors = await track(this.tx, () =>
+        saveRecord(this.tx, record, translator(this), unreadErrors(this, record)),
+      )
+      return speaking(this, errors)
     },
 
     destroy(record) {
-      return track(this.tx, () => destroyRecord(this.tx, record))
+      return track(this.tx, () => destroyRecord(this.tx, record, translator(this)))
     },
 
     respond(...args: [Responses] | [number, Responses]) {
@@ -147,11 +159,9 @@ function unreadErrors(ctx: Context, record: object): ValidationErrors {
   const errors = new ValidationErrors()
   for (const { attribute } of unreadableOf(record)) {
     const rule = `type.${attribute.kind}`
-    const values = {
-      attribute: humanize(attribute.name),
-      values: attribute.values?.join(', '),
-    }
-    const own = `${values.attribute} is not a ${attribute.kind}.`
+    const name = attributeName(record.constructor, attribute.name, translator(ctx))
+    const values = { attribute: name, values: attribute.values }
+    const own = `${name} is not a ${attribute.kind}.`
     errors.add(
       attribute.name,
       rule,
@@ -163,12 +173,20 @@ function unreadErrors(ctx: Context, record: object): ValidationErrors {
 }
 
 function translator(ctx: Context): Translate {
-  return (id, values) => ctx.catalogue.translate(ctx.locale, id, values)
+  return (id, values) => ctx.catalogue.translate(ctx.locale, id, withChoices(values, ctx.locale))
 }
 
-/** The request's own path and query, with another page. */
-function pageUrl(ctx: Context, page: number): string {
-  const query = new URLSearchParams(ctx.querystring)
+/** Says in which language the messages are. */
+function speaking(ctx: Context, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+  if (errors) ctx.set('Content-Language', ctx.locale)
+  return errors
+}
+
+/** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */
+function pageUrl(ctx: Context, page: number, perPage: number): string {
+  const query = new URLSearchParams(
+    ctx.querystring.length > 1000 ? { per_page: String(perPage) } : ctx.querystring,
+  )
   query.set('page', String(page))
   return `${ctx.path}?${query}`
 }
@@ -177,8 +195,10 @@ function pageUrl(ctx: Context, page: number): string {
 function viewContext(ctx: Context, table: RouteTable): ViewContext {
   return {
     t: (id, values) => ctx.t(id, values),
-    has: (id) => ctx.catalogue.translate(ctx.locale, id) !== undefined,
-    locale: ctx.locale,
+    has: (id) => ctx.catalogue.has(ctx.locale, id),
+    get locale() {
+      return ctx.locale
+    },
     get csrfToken() {
       return ctx.csrfToken
     },

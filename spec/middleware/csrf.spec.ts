@@ -389,7 +389,7 @@ describe('csrf(options)', () => {
 
     for (const env of ['development', 'test', 'production']) {
       it(`works in ${env}`, async () => {
-        site = await open({}, { env, secret: 'a secret of the spec' })
+        site = await open({}, { env, secret: 'a secret of the specs, long enough' })
         expect(
           (await site.post('/thing', { form: { a: '1' }, headers: { 'x-forwarded-proto': 'https' } })).status,
         ).to.equal(403)

@@ -20,7 +20,7 @@ describe('forceSSL(options)', () => {
   async function open(options: ForceSSLOptions = { env: 'production' }, proxy = true): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), 'kit-ssl-'))
     writeFileSync(join(folder, 'hello.txt'), 'hello')
-    const app = new App({ env: 'production', secret: 'a secret of the spec', proxy })
+    const app = new App({ env: 'production', secret: 'a secret of the specs, long enough', proxy })
     app.get('/.well-known/challenge', ok)
     app.static('/open', folder)
     app.use(forceSSL(options))

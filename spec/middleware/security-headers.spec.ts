@@ -12,7 +12,7 @@ describe('securityHeaders(options)', () => {
   afterEach(() => site.close())
 
   async function open(options: AppOptions = {}): Promise<void> {
-    const app = new App({ secret: 'a secret of the spec', ...options })
+    const app = new App({ secret: 'a secret of the specs, long enough', ...options })
     app.get('/', (ctx: Context) => {
       ctx.body = 'home'
     })

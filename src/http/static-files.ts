@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import send from 'send'
 import type { Context } from '../context.js'
 import { HttpError } from '../errors.js'
-import type { StaticMount } from '../routing/shadowed.js'
+import type { StaticMount } from '../routing/static-mount.js'
 
 /**
  * Answers a GET or HEAD request with a file of the folder.
@@ -44,9 +44,4 @@ interface SendError extends Error {
 /** A file that is there, but not under the conditions or in the range that the client asks for. */
 function isPreconditionFailure({ status }: SendError): boolean {
   return status === 412 || status === 416
-}
-
-/** Whether a path lies beneath a mount. */
-export function isServedBy(mount: Pick<StaticMount, 'prefix'>, path: string): boolean {
-  return mount.prefix === '/' || path === mount.prefix || path.startsWith(`${mount.prefix}/`)
 }

@@ -3,12 +3,13 @@ import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 import { filtered } from '../http/filter.js'
 import { loggedError } from '../logger.js'
+import { isHealthCheck } from './health.js'
 
 const header = 'X-Request-Id'
 
 /**
  * Gives each request its id (the one that it brings, when that is 1 to 128 letters, digits, `-`, `_` and `.`), a logger
- * that carries it, and a line in the log when it has been answered. The query is left out: it may hold secrets,
+ * that carries it, and a line in the log when it has been answered; that of a health check is a debug line. The query is left out: it may hold secrets,
  * as may a parameter of the path.
  */
 export function requestLog(logger: Logger): Middleware {
@@ -24,7 +25,11 @@ export function requestLog(logger: Logger): Middleware {
       const path = pathOf(ctx)
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
-      log.info({ method, path, status, ms }, `${method} ${path} ${status}`)
+      const aborted = !ctx.res.writableFinished
+      log[isHealthCheck(ctx) ? 'debug' : 'info'](
+        { method, path, status, ms, ...(aborted && { aborted }) },
+        `${method} ${path} ${status}`,
+      )
     })
     await next()
   }

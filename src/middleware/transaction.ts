@@ -3,13 +3,18 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
 import { explainDatabaseError } from '../data/database-errors.js'
+import { explainMissingTable, pendingMigrations } from '../data/pending-migrations.js'
 import { LazyTransaction } from '../data/lazy-transaction.js'
 import { guardUnawaited } from '../data/work-under-way.js'
+import { currentEnvironment } from '../environment.js'
+import { PendingMigrations } from '../errors.js'
 
 /** How the transactions of requests are. */
 export interface TransactionOptions {
   /** The isolation level, where it is not to be the engine's own. */
   isolation?: IsolationLevel
+  /** Whether requests are refused while migrations have not been run. By default in development. */
+  checksMigrations?: boolean
 }
 
 /** The methods that only read: their transactions wait for no writer. */
@@ -22,11 +27,19 @@ const READING = ['GET', 'HEAD', 'OPTIONS']
  * Work with the database that the handler has not waited for is an error, and nothing of the request is kept. What of
  * it fails later is logged.
  *
+ * @throws PendingMigrations when migrations have not been run yet; where it is not checked before, when a table is missing
  * @throws what the commit says, explained: a request whose transaction can not be committed has not succeeded
  * @throws NotAwaited when work is still under way
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
+  const checksMigrations = options.checksMigrations ?? currentEnvironment() === 'development'
+  let pending: string[] = []
+
   async function transaction(ctx: Context, next: Next): Promise<void> {
+    if (pending.length > 0) {
+      pending = await pendingMigrations(database)
+      if (pending.length > 0) throw new PendingMigrations(pending)
+    }
     const mode = READING.includes(ctx.method) ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'work of this request with the database has failed, and nobody waited for it')
@@ -42,7 +55,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       await next()
     } catch (error) {
       await rollback(ctx, lazy)
-      throw explainDatabaseError(error)
+      throw explainDatabaseError(await explainMissingTable(database, error))
     }
     if (ctx.status >= 400) return rollback(ctx, lazy)
     await lazy.commit().catch((error: unknown) => {
@@ -56,6 +69,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     start: async () => {
       unguard ??= guardUnawaited()
       await database.open()
+      if (checksMigrations) pending = await pendingMigrations(database)
     },
     stop: async () => {
       await database.close()
