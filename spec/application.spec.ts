@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { inject, injectable, Lifecycle, registry, scoped, singleton } from 'tsyringe'
@@ -182,12 +184,49 @@ describe('App', () => {
       expect(await request('example.com')).to.contain('main')
     })
 
-    it('redirect', async () => {
+    it('redirect, with their parameters and the query', async () => {
       const app = new App()
       app.redirect('/articles/{id}', '/posts/{id}', 308)
+      app.redirect('/f/{*file}', '/g/{*file}')
+      app.redirect('/away/{id}', 'https://example.com/{id}', 302)
       await visit(app)
-      const answer = await site?.get('/articles/a%2Fb')
-      expect([answer?.status, answer?.headers.get('location')]).to.deep.equal([308, '/posts/a%2Fb'])
+      for (const [from, status, to] of [
+        ['/articles/a%2Fb?page=2', 308, '/posts/a%2Fb?page=2'],
+        ['/f/a/b', 301, '/g/a/b'],
+        ['/away/1', 302, 'https://example.com/1'],
+      ] as const) {
+        const answer = await site?.get(from)
+        expect([answer?.status, answer?.headers.get('location')]).to.deep.equal([status, to])
+      }
+    })
+
+    it('refuse a redirect to a parameter that is not there', () => {
+      expect(() => new App().redirect('/a/{id}', '/b/{nope}')).to.throw(
+        '/a/{id} redirects to /b/{nope}, whose parameter "nope" it does not have.',
+      )
+    })
+
+    it('refuse a parameter that host and path share', () => {
+      expect(() => new App().host('{t}.example.com').get('/h/{t}', text(''))).to.throw(
+        'both have the parameter "t"',
+      )
+    })
+
+    it('take the absolute form of a target, as proxies send it', async () => {
+      const app = new App()
+      app.get('/here', text('here'))
+      await visit(app)
+      for (const [target, status] of [
+        ['http://evil.example/here', 200],
+        ['http://', 404],
+        ['http://[bad/p', 404],
+        ['ftp://[x/', 404],
+      ] as const) {
+        const answer = await site?.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+        expect(answer, target)
+          .to.match(new RegExp(`^HTTP/1.1 ${status} `))
+          .and.to.match(/X-Request-Id: /i)
+      }
     })
 
     it('answer an Error that a handler returns, as if it had thrown it', async () => {
@@ -199,11 +238,13 @@ describe('App', () => {
     })
 
     it('answer 500 when a handler ends without an answer', async () => {
-      const app = new App({ api: true })
+      const lines: string[] = []
+      const app = new App({ api: true, logger: pino({}, { write: (line: string) => lines.push(line) }) })
       app.get('/nothing', function forgetful() {})
       await visit(app)
       const answer = await site?.get('/nothing', { accept: 'application/json' })
-      expect([answer?.status, answer?.json.detail]).to.deep.equal([500, 'forgetful ended without an answer'])
+      expect([answer?.status, answer?.json.detail]).to.deep.equal([500, undefined])
+      expect(lines.join()).to.contain('forgetful ended without an answer')
     })
   })
 
@@ -259,7 +300,7 @@ describe('App', () => {
       }
       // @ts-expect-error: it lacks handlers
       expect(() => new App().resource('/plain', Plain)).to.throw(
-        'Plain does not have the required handler list, create, show, update, destroy. Write it, or extend BaseResource, which answers 404.',
+        'Plain does not have the required handler list, create, show, update, destroy. Write it as a method, or extend BaseResource, which answers 404.',
       )
       class Complete {
         list(ctx: Context) {
@@ -302,8 +343,37 @@ describe('App', () => {
 
     it('refuses a parent that is not declared yet', () => {
       expect(() => new App().resource(CommentsResource)).to.throw(
-        'The parent of CommentsResource, PostsResource, is not declared yet. Declare app.resource(PostsResource) above it.',
+        'The parent of CommentsResource, PostsResource, is not declared yet. Declare resource(PostsResource) above it, in the same group or host.',
       )
+    })
+
+    it('nests in the same group or host, or where the parent was given', () => {
+      const app = new App()
+      const posts = app.resource(PostsResource)
+      app.host('admin.example.com', (admin) => {
+        expect(() => admin.resource(CommentsResource)).to.throw('PostsResource, is declared elsewhere.')
+      })
+      app.group('/admin', (admin) => {
+        expect(() => admin.resource(CommentsResource)).to.throw('PostsResource, is declared elsewhere.')
+        admin.resource('/articles', PostsResource)
+        admin.resource(CommentsResource)
+      })
+      expect(() => app.resource(CommentsResource)).to.throw('PostsResource, is declared more than once.')
+      posts.group('/x', (group) => group.resource(CommentsResource))
+      const lists = app.routes.filter((route) => route.handlerName === 'CommentsResource.list')
+      expect(lists.map((route) => route.path)).to.deep.equal([
+        '/admin/articles/{article_id}/comments',
+        '/posts/{post_id}/x/comments',
+      ])
+    })
+
+    it('refuses what is no class', () => {
+      // @ts-expect-error: a mistake that the compiler sees, too
+      expect(() => new App().resource(undefined)).to.throw(
+        'resource() takes a resource class, not undefined.',
+      )
+      // @ts-expect-error: what an import circle leaves
+      expect(() => Parent(undefined)).to.throw('@Parent was given no class.')
     })
 
     it('refuses a class without a path', () => {
@@ -410,6 +480,18 @@ describe('App', () => {
       )
     })
 
+    it('refuses a dependency that is no class', () => {
+      @Resource('/numbers')
+      class NumbersResource extends BaseResource {
+        constructor(readonly number: number) {
+          super()
+        }
+      }
+      expect(() => new App().resource(NumbersResource)).to.throw(
+        'Parameter 1 of the constructor of NumbersResource is no class, so nothing tells what to inject.',
+      )
+    })
+
     it('follows tokens, too', () => {
       @scoped(Lifecycle.ContainerScoped)
       class Visitor {}
@@ -436,12 +518,16 @@ describe('App', () => {
       app.resource(PostsResource)
       app.get('/posts/archive', text('never'))
       app.post('/posts/archive', text('reached'))
+      app.get('/archive', text('reached'), { aliases: ['/posts/old'] })
+      app.get('/up', text('never'))
       app.static('/', 'public')
       app.get('/late', text('never'))
       await app.listen(0)
       await app.close()
       expect(lines).to.deep.equal([
         'GET /posts/archive (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and takes its requests.',
+        'GET /posts/old (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and takes its requests.',
+        'GET /up (answer) is never reached: it is the health check of the framework.',
         'GET /late (answer) is never reached: the static files at / are declared before it. Declare them last.',
       ])
     })
@@ -451,8 +537,31 @@ describe('App', () => {
       const address = await app.listen(0)
       expect(address).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
       const failure = await other.listen(Number(new URL(address).port)).catch((error: unknown) => error)
-      expect(failure).to.be.an('error').with.property('message').that.matches(/^Port \d+ is in use by another process\./)
+      expect(failure)
+        .to.be.an('error')
+        .with.property('message')
+        .that.matches(/^Port \d+ is in use by another process\./)
       await app.close()
+    })
+
+    it('refuses a PORT that is none', async () => {
+      const before = process.env['PORT']
+      process.env['PORT'] = 'abc'
+      const failure = await new App().listen().catch((error: unknown) => error)
+      expect(failure).to.have.property(
+        'message',
+        'PORT is "abc", which is no port. Set it to a number from 0 to 65535.',
+      )
+      if (before === undefined) delete process.env['PORT']
+      else process.env['PORT'] = before
+    })
+
+    it('closes although a connection is open on which nothing was asked', async () => {
+      const app = new App({ drainTimeout: 60_000 })
+      const { port } = new URL(await app.listen(0))
+      const socket = connect(Number(port), '127.0.0.1')
+      await once(socket, 'connect')
+      await Promise.all([app.close(), once(socket, 'close')])
     })
 
     it('starts, checks and stops the middleware that has something to hold', async () => {
@@ -509,6 +618,17 @@ describe('App', () => {
       expect((await site?.request('HEAD', '/assets/kit.css'))?.status).to.equal(200)
       expect((await site?.post('/assets/kit.css'))?.status).to.equal(404)
       expect((await site?.get('/assets/nope.css'))?.status).to.equal(404)
+    })
+
+    it('serves the files of a virtual host there alone', async () => {
+      const app = new App()
+      const folder = new URL('../../public', import.meta.url).pathname
+      app.host('a.example.com', (host) => host.static('/files', folder))
+      await visit(app)
+      const get = (host: string) =>
+        site?.raw(`GET /files/kit.css HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+      expect(await get('a.example.com')).to.contain('200 OK')
+      expect(await get('b.example.com')).to.contain('404 Not Found')
     })
 
     it('takes every path of GET from what is declared after it', async () => {

@@ -1,22 +1,26 @@
 import type { RequestListener } from 'node:http'
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from './context.js'
 import { extendContext, helpersOf } from './context-members.js'
 import { Dispatcher } from './dispatcher.js'
+import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
 import { createLogger } from './logger.js'
 import { errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
+import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './middleware/session.js'
 import type { PathArgument } from './routing/path.js'
 import type { Route } from './routing/route.js'
-import { Declarations, Scope } from './routing/scope.js'
+import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { GracefulServer } from './server.js'
+import type { SessionStore } from './sessions/session-store.js'
 import { Renderer } from './views/renderer.js'
 
 /** What an application may be told when it is made. Everything has a default. */
@@ -27,8 +31,15 @@ export interface AppOptions {
   api?: boolean
   /** The name of the session cookie (`_kit_session`). */
   sessionName?: string
-  /** Signs the session cookie (`SESSION_SECRET`). Required in production. */
-  secret?: string
+  /**
+   * Signs the session cookie (`SESSION_SECRET`, with commas between several). Required in production. Of several the
+   * first one signs, and all of them verify.
+   */
+  secret?: string | readonly string[]
+  /** Keeps the sessions, for example `databaseSessions(database)`; without it they are in the cookie itself. */
+  sessionStore?: SessionStore
+  /** Milliseconds without a visit after which a session has expired (14 days). */
+  sessionMaxAge?: number
   /** The port to listen on: `PORT`, else 3000. */
   port?: number
   /** The address to listen on: `HOST`, else 127.0.0.1, in production every address. */
@@ -36,12 +47,16 @@ export interface AppOptions {
   /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
   proxy?: boolean
   logger?: Logger
+  /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
+  securityHeaders?: SecurityHeadersOptions | false
   /** The folder of the templates (`templates`), from the folder that the application is started in. */
   templates?: string
   /** The most bytes of a request's body, uploaded files apart (1 MiB). */
   bodyLimit?: number
   /** The most bytes of all files of an upload together (10 MiB). */
   filesLimit?: number
+  /** Milliseconds that `close` still accepts requests, while `GET /up` answers 503 so that a balancer looks elsewhere (0). */
+  drainDelay?: number
   /** Milliseconds that `close` waits for requests that are under way (30,000). */
   drainTimeout?: number
 }
@@ -67,7 +82,7 @@ export class App extends Scope {
   private closing: Promise<void> | undefined
 
   constructor(options: AppOptions = {}) {
-    super(new Declarations(), '', undefined, [])
+    super(new Declarations(), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     this.logger = options.logger ?? createLogger(this.env)
@@ -104,11 +119,10 @@ export class App extends Scope {
    * @throws PortTaken when another process listens there; what the middleware throws when the database does not open
    */
   async listen(
-    port = this.settings.port ?? Number(process.env['PORT'] ?? 3000),
+    port = this.settings.port ?? portOf(process.env['PORT']),
     host = this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1'),
   ): Promise<string> {
-    for (const sentence of shadowedRoutes(this.declarations.table, this.declarations.mounts))
-      this.logger.warn(sentence)
+    if (this.server) throw new DeclarationError('The application listens already.')
     const address = await this.open(port, host)
     process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
     this.logger.info(`listening on ${address}`)
@@ -126,8 +140,10 @@ export class App extends Scope {
     }
   }
 
-  /** Opens what the middleware needs, without listening. */
+  /** Opens what the middleware needs, without listening, and warns of routes that can not be reached. */
   async start(): Promise<void> {
+    const { table, mounts } = this.declarations
+    for (const sentence of shadowedRoutes(table, mounts)) this.logger.warn(sentence)
     for (const middleware of this.lifecycles) await middleware.start?.()
   }
 
@@ -141,7 +157,10 @@ export class App extends Scope {
 
   private async drain(): Promise<void> {
     process.off('SIGTERM', this.closeOnSignal).off('SIGINT', this.closeOnSignal)
-    await this.server?.close(this.settings.drainTimeout ?? 30_000)
+    const { drainDelay, drainTimeout = 30_000 } = this.settings
+    if (this.server && drainDelay) await setTimeout(drainDelay)
+    await this.server?.close(drainTimeout)
+    this.server = undefined
     for (const middleware of this.lifecycles) await middleware.stop?.()
   }
 
@@ -164,10 +183,13 @@ export class App extends Scope {
     } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
-    const dispatcher = new Dispatcher(table, mounts, bodyReader({ body: bodyLimit, files: filesLimit }))
+    const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
+    const dispatcher = new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
 
-    this.add(health(() => this.check(), this.logger))
+    const { securityHeaders: headers = {} } = this.settings
+    if (headers) this.add(securityHeaders({ env: this.env, ...headers }))
     this.add(requestLog(this.logger))
+    this.add(health(() => this.check(), this.logger))
     this.add(
       errorHandler({
         showsInternals: this.env === 'development',
@@ -175,12 +197,20 @@ export class App extends Scope {
         render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
       }),
     )
-    if (!api) this.koa.use(this.sessions())
+    const beginning = this.lifecycles.filter((middleware) => middleware.begin)
+    this.add((ctx, next) => {
+      for (const middleware of beginning) middleware.begin?.(ctx)
+      return next()
+    })
     this.add((ctx) => dispatcher.dispatch(ctx))
     this.koa.on('error', (error: unknown) =>
       this.logger.error({ err: error }, 'the answer could not be written'),
     )
-    return this.koa.callback()
+    const handle = this.koa.callback()
+    return (req, res) => {
+      req.url = originForm(req.url)
+      void handle(req, res)
+    }
   }
 
   /** Koa's context has our members since `extendContext`, which its type does not know. */
@@ -188,22 +218,40 @@ export class App extends Scope {
     this.koa.use((ctx, next) => middleware(ctx as unknown as Context, next))
   }
 
-  private sessions(): Koa.Middleware {
-    const { sessionName: name = '_kit_session', secret = process.env['SESSION_SECRET'] } = this.settings
-    return sessions(this.koa, { name, secret, isProduction: this.isProduction })
+  private sessions(): Middleware {
+    const {
+      sessionName: name = '_kit_session',
+      secret,
+      sessionStore: store,
+      sessionMaxAge: maxAge,
+    } = this.settings
+    return sessions(this.koa, { name, secret, env: this.env, store, maxAge })
   }
 
   private async check(): Promise<void> {
     if (this.closing) throw new Error('the application is closing')
-    for (const middleware of this.lifecycles) await middleware.check?.()
+    for (const lifecycle of this.lifecycles) await lifecycle.check?.()
   }
 
-  private get lifecycles(): Middleware[] {
-    // Middleware that was written for Koa has none of these members, and so none is called.
-    return [...this.declarations.middleware] as Middleware[]
+  private get lifecycles(): Array<Pick<Middleware, 'start' | 'stop' | 'check' | 'begin'>> {
+    const { sessionStore } = this.settings
+    return [...this.declarations.middleware, ...(sessionStore ? [sessionStore] : [])]
   }
 
   private get isProduction(): boolean {
     return this.env === 'production'
   }
+}
+
+function portOf(text = ''): number {
+  if (text === '') return 3000
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new DeclarationError(`PORT is "${text}", which is no port. Set it to a number from 0 to 65535.`)
+}
+
+/** A request's target as path and query: a proxy's absolute form (RFC 9112, section 3.2.2) loses its origin. */
+function originForm(target = '/'): string {
+  const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path.startsWith('/') ? path : `/${path}`
 }

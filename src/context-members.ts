@@ -3,15 +3,16 @@ import type { Context, ContextMembers } from './context.js'
 import { attributesOf } from './data/attributes.js'
 import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, saveRecord } from './data/records.js'
-import { messageOf, validate, type Translate } from './data/validation.js'
+import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
 import { NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
-import { addFlash, takeFlash } from './http/flash.js'
+import { parameterFilter } from './http/filter.js'
+import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
-import { humanize } from './names.js'
 import type { RouteTable } from './routing/route-table.js'
 import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
+import { withChoices } from './translations/interpolation.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
@@ -30,6 +31,7 @@ export function extendContext(context: Koa['context'], services: ContextServices
 
 /** The functions that every template can call, for one request. */
 export function helpersOf(ctx: Context, table: RouteTable): object {
+  ctx.set('Content-Language', ctx.locale)
   return viewHelpers(viewContext(ctx, table))
 }
 
@@ -38,11 +40,13 @@ type Members = Pick<
   | 'locale'
   | 'catalogue'
   | 'defaultFormat'
+  | 'filterParameters'
   | 'tx'
   | 'afterCommit'
   | 't'
   | 'flash'
   | 'takeFlash'
+  | 'renewSession'
   | 'bind'
   | 'find'
   | 'paginate'
@@ -60,6 +64,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     locale: defaultLocale,
     catalogue: frameworkCatalogue(),
     defaultFormat,
+    filterParameters: parameterFilter(),
 
     get tx(): never {
       throw new NoTransaction()
@@ -74,16 +79,22 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     flash(type, message) {
+      // A message for somebody whose session has just been ended begins another one.
+      if (this.session === null) this.session = {}
       if (this.session) addFlash(this.session, type, message)
     },
 
     takeFlash() {
-      return takeFlash(this.session)
+      // Nobody sees the page that HEAD asks for.
+      return this.method === 'HEAD' && this.session ? readFlash(this.session) : takeFlash(this.session)
     },
 
+    renewSession() {},
+
     bind(record) {
-      const parents = new Set(Object.keys(this.params))
-      parents.delete(this.route.resource?.param ?? '')
+      const { resource } = this.route
+      const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
+      parents.delete(resource?.param ?? '')
       const attributes = attributesOf(record.constructor).filter(({ name }) => !parents.has(name))
       return bind(record, attributes, {
         body: this.request.body,
@@ -100,22 +111,22 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       this.set('X-Total-Count', String(page.pagination.total))
       this.set(
         'Link',
-        linkHeader(page.pagination, (number) => pageUrl(this, number)),
+        linkHeader(page.pagination, (number) => pageUrl(this, number, page.pagination.perPage)),
       )
       return page
     },
 
     async validate(record) {
-      return merged(this, record, await validate(record, translator(this)))
+      return speaking(this, merged(this, record, await validate(record, translator(this))))
     },
 
     async save(record) {
       if (unreadableOf(record).length > 0) return this.validate(record)
-      return saveRecord(this.tx, record, translator(this))
+      return speaking(this, await saveRecord(this.tx, record, translator(this)))
     },
 
     destroy(record) {
-      return destroyRecord(this.tx, record)
+      return destroyRecord(this.tx, record, translator(this))
     },
 
     respond(...args: [Responses] | [number, Responses]) {
@@ -151,8 +162,9 @@ function merged(
   const all = new ValidationErrors()
   for (const { attribute } of unread) {
     const rule = `type.${attribute.kind}`
-    const values = { attribute: humanize(attribute.name), values: attribute.values?.join(', ') }
-    const own = `${values.attribute} is not a ${attribute.kind}.`
+    const name = attributeName(record.constructor, attribute.name, translator(ctx))
+    const values = { attribute: name, values: attribute.values }
+    const own = `${name} is not a ${attribute.kind}.`
     all.add(
       attribute.name,
       rule,
@@ -168,12 +180,20 @@ function merged(
 }
 
 function translator(ctx: Context): Translate {
-  return (id, values) => ctx.catalogue.translate(ctx.locale, id, values)
+  return (id, values) => ctx.catalogue.translate(ctx.locale, id, withChoices(values, ctx.locale))
 }
 
-/** The request's own path and query, with another page. */
-function pageUrl(ctx: Context, page: number): string {
-  const query = new URLSearchParams(ctx.querystring)
+/** Says in which language the messages are. */
+function speaking(ctx: Context, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+  if (errors) ctx.set('Content-Language', ctx.locale)
+  return errors
+}
+
+/** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */
+function pageUrl(ctx: Context, page: number, perPage: number): string {
+  const query = new URLSearchParams(
+    ctx.querystring.length > 1000 ? { per_page: String(perPage) } : ctx.querystring,
+  )
   query.set('page', String(page))
   return `${ctx.path}?${query}`
 }
@@ -182,8 +202,10 @@ function pageUrl(ctx: Context, page: number): string {
 function viewContext(ctx: Context, table: RouteTable): ViewContext {
   return {
     t: (id, values) => ctx.t(id, values),
-    has: (id) => ctx.catalogue.translate(ctx.locale, id) !== undefined,
-    locale: ctx.locale,
+    has: (id) => ctx.catalogue.has(ctx.locale, id),
+    get locale() {
+      return ctx.locale
+    },
     get csrfToken() {
       return ctx.csrfToken
     },

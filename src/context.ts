@@ -1,21 +1,35 @@
-import type { DefaultState, Middleware as KoaMiddleware, Next, ParameterizedContext } from 'koa'
+import type { DefaultState, Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
 import type { Page, PageOptions } from './data/pagination.js'
 import type { Model } from './data/model.js'
 import type { ValidationErrors } from './errors.js'
-import type { Flash } from './http/flash.js'
+import type { ParameterFilter } from './http/filter.js'
+import type { Flash, FlashType } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import type { Responses } from './http/responder.js'
 import type { PathArgument } from './routing/path.js'
 import type { Route } from './routing/route.js'
 import type { Catalogue } from './translations/catalogue.js'
 
-/** What a handler and a middleware are given: Koa's context, and what the framework adds to it. */
+/**
+ * What a handler and a middleware are given: Koa's context, and what the framework adds to it. An application declares
+ * members of its own.
+ *
+ * @example
+ * declare module 'resource-kit' {
+ *   interface Context {
+ *     user: User
+ *   }
+ * }
+ */
 export interface Context extends ParameterizedContext<DefaultState, ContextMembers> {}
 
-/** What the framework adds to Koa's context. An application adds its own members with `declare module`. */
+/** What the framework adds to Koa's context. */
 export interface ContextMembers {
+  /** Koa's request, with the body that was parsed and the files that were uploaded. */
+  request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
+
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
   params: Record<string, string>
 
@@ -44,11 +58,23 @@ export interface ContextMembers {
   /** Runs `work` once the request's transaction has been committed; never when it is rolled back. */
   afterCommit(work: () => unknown): void
 
-  /** The values of the request's session, kept over requests. Web applications only. */
+  /**
+   * The values of the request's session, kept over requests: what JSON can hold. `ctx.session = null` ends it. Web
+   * applications only.
+   */
   session: Record<string, unknown> | null
 
-  /** The token that forms carry, where the `csrf()` middleware is used. */
+  /**
+   * Gives the session another id, where a store keeps it, and keeps its content. Call it when somebody signs in, so that
+   * an id which was known before is worth nothing.
+   */
+  renewSession(): void
+
+  /** The token that forms carry, where the `csrf()` middleware is used. Each time it is read it is another text. */
   readonly csrfToken: string | undefined
+
+  /** Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets. */
+  filterParameters: ParameterFilter
 
   /** The locale of this request, `en-US` unless the `translations()` middleware chose another. */
   locale: string
@@ -59,8 +85,13 @@ export interface ContextMembers {
   /** The text of a translation id in this request's locale; an id without a translation shows as itself. */
   t(id: string, values?: Record<string, unknown>): string
 
-  /** Keeps a message for the next page that is shown: `ctx.flash('success', 'Saved.')`. */
-  flash(type: string, message: string): void
+  /**
+   * Keeps a message for the next page that is shown: `ctx.flash('success', 'Saved.')`. It is lost when the request fails
+   * with an error.
+   *
+   * @param type `success`, `info`, `warning`, `danger`, or a word of one's own
+   */
+  flash(type: FlashType, message: string): void
 
   /** Takes the messages that wait to be shown. Afterwards they are gone. */
   takeFlash(): Flash
@@ -79,7 +110,7 @@ export interface ContextMembers {
    * @example await ctx.find(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
    * @throws RecordNotFound (404) when there is none, also when an id is no UUID
    */
-  find<T extends Model>(model: EntityTarget<T>, where: string | FindOptionsWhere<T> | undefined): Promise<T>
+  find<T extends Model>(model: EntityTarget<T>, where: string | Where<T> | undefined): Promise<T>
 
   /**
    * Reads one page of records, newest first, as the query's `page` and `per_page` say, and sets the headers `Link` and
@@ -130,19 +161,34 @@ export interface ContextMembers {
   pathFor(name: string, ...args: PathArgument[]): string
 }
 
-/** A function between the request and the handler: does its part, calls `next`, and does the rest. */
+/** Columns and the values that they must have; one that is undefined is never found. */
+export type Where<T> = { [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | undefined }
+
+/** A file of a multipart form. It is deleted when the request has been answered. */
+export interface UploadedFile {
+  /** Where it is kept. */
+  filepath: string
+  /** What its sender calls it. */
+  originalFilename: string | null
+  mimetype: string | null
+  /** Bytes. */
+  size: number
+}
+
+/** A function between the request and the handler: does its part, calls `next`, and does the rest. Koa's fit, too. */
 export interface Middleware {
   (ctx: Context, next: Next): unknown
+  /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
+  guardsFiles?: boolean
   /** Prepares what the middleware needs, when the application starts. */
   start?(): Promise<void>
   /** Gives up what the middleware holds, when the application stops. */
   stop?(): Promise<void>
   /** Rejects when the middleware could not do its work now: `GET /up` then answers 503. */
   check?(): Promise<void>
+  /** Prepares the context of every request, also of one that no route answers and that ends with an error page. */
+  begin?(ctx: Context): void
 }
-
-/** Any middleware that an application may use: ours, or one written for Koa. */
-export type AnyMiddleware = Middleware | KoaMiddleware
 
 /** Answers a request. A returned Error counts as thrown. */
 export type Handler = (ctx: Context) => unknown

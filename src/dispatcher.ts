@@ -1,13 +1,14 @@
 import { join } from 'node:path'
-import type { Context } from './context.js'
+import compose from 'koa-compose'
+import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
 import { removeUploads } from './http/form-body.js'
-import { isServedBy, sendFile } from './http/static-files.js'
+import { sendFile } from './http/static-files.js'
 import { canonicalPath } from './routing/path.js'
 import type { Route } from './routing/route.js'
 import type { Match, RouteTable } from './routing/route-table.js'
-import type { StaticMount } from './routing/shadowed.js'
+import { isServedBy, type StaticMount } from './routing/static-mount.js'
 
 /** What a form may send as POST and mean otherwise, by its field `_method`. */
 const overrides = ['PUT', 'PATCH', 'DELETE']
@@ -28,6 +29,7 @@ export class Dispatcher {
     private readonly table: RouteTable,
     private readonly mounts: readonly StaticMount[],
     private readonly readBody: BodyReader,
+    private readonly withSession: Middleware = (_, next) => next(),
   ) {}
 
   async dispatch(ctx: Context): Promise<void> {
@@ -41,7 +43,12 @@ export class Dispatcher {
   private async answer(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
     const matches = this.table.match(ctx.hostname, path)
+    // No session for an image: the store is asked for pages alone.
     if (await this.servesFile(ctx, path, matches)) return
+    await this.withSession(ctx, () => this.runMatch(ctx, matches))
+  }
+
+  private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
 
     const isOverridable =
@@ -69,13 +76,24 @@ export class Dispatcher {
   private async servesFile(ctx: Context, path: string, matches: Match[]): Promise<boolean> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false
     const route = find(matches, ctx.method)?.route
-    for (const mount of [...this.mounts, frameworkFiles]) {
+    for (const mount of this.mounts) {
       if ((route && mount.order > route.order) || !isServedBy(mount, path)) continue
-      if (await sendFile(ctx, mount)) return true
+      if (mount.host && !mount.host.match(ctx.hostname)) continue
+      if (await serve(ctx, mount)) return true
       if (route) throw new RouteNotFound(ctx.method, ctx.path)
     }
-    return false
+    return !route && (await serve(ctx, frameworkFiles))
   }
+}
+
+/** Sends a file, unless the middleware that guards files answers in its place. */
+async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
+  let isAbsent = false
+  const send: Middleware = async () => {
+    isAbsent = !(await sendFile(ctx, mount))
+  }
+  await compose([...(mount.middleware ?? []), send])(ctx, async () => {})
+  return !isAbsent
 }
 
 function find(matches: Match[], method: string): Match | undefined {

@@ -1,3 +1,5 @@
+import { relative } from 'node:path'
+
 /**
  * Every failure of the framework, one class each. An error that becomes a response carries its `status`; an error of
  * the programmer (a wrong declaration, found at start-up) is a `DeclarationError`.
@@ -15,6 +17,8 @@ export class DeclarationError extends Error {
  */
 export class HttpError extends Error {
   override name = 'HttpError'
+  /** Whether the message may be shown in production, too. */
+  readonly isPublic: boolean = true
 
   /**
    * @param status the HTTP status of the answer, 400 to 599
@@ -36,6 +40,35 @@ export class BadRequest extends HttpError {
   override name = 'BadRequest'
   constructor(message: string, options?: ErrorOptions) {
     super(400, message, {}, options)
+  }
+}
+
+/** 400: the request is for a host that the application does not answer for. */
+export class UnknownHost extends HttpError {
+  override name = 'UnknownHost'
+  constructor(host: string) {
+    super(400, `${JSON.stringify(host)} is not a host of this application`)
+  }
+}
+
+/** 403: a page of another site sent the request. */
+export class CrossSiteRequest extends HttpError {
+  override name = 'CrossSiteRequest'
+
+  /**
+   * @param origin where the request comes from, as far as its browser says
+   * @param own the origin that the application takes for its own
+   */
+  constructor(origin: string, own: string) {
+    super(403, `the request was sent by another site (${origin || 'cross-site'}), and this one is ${own}`)
+  }
+}
+
+/** 403: a form came without the token of its session, or with that of another one. */
+export class InvalidToken extends HttpError {
+  override name = 'InvalidToken'
+  constructor() {
+    super(403, 'the form has no valid token; load its page again and send it from there')
   }
 }
 
@@ -106,6 +139,8 @@ export class NoTransaction extends HttpError {
 /** 503: the service cannot answer now, but may soon. */
 export class ServiceUnavailable extends HttpError {
   override name = 'ServiceUnavailable'
+  /** The message speaks to the application's developers. */
+  override readonly isPublic = false
 
   /** @param retryAfter seconds that the client should wait */
   constructor(message: string, retryAfter = 1, options?: ErrorOptions) {
@@ -191,17 +226,53 @@ export class MissingParameter extends Error {
 export class UnknownRoute extends Error {
   override name = 'UnknownRoute'
   constructor(name: string, near: string | undefined) {
+    super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
+  }
+}
+
+/** A file of translations can not be read. It stops the start; in development, the request that came after the change. */
+export class BrokenTranslations extends Error {
+  override name = 'BrokenTranslations'
+  constructor(
+    readonly file: string,
+    readonly line: number,
+    problem: string,
+  ) {
+    super(`${fromHere(file)}, line ${line}: ${problem}`)
+  }
+}
+
+/** A file as one who works in the folder of the process calls it. */
+function fromHere(file: string): string {
+  const path = relative('', file)
+  return path.startsWith('..') ? file : path
+}
+
+/** A session holds more than browsers keep in a cookie. */
+export class SessionTooLarge extends Error {
+  override name = 'SessionTooLarge'
+  constructor(size: number, limit: number) {
     super(
-      `There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ' `kit routes` lists them.'}`,
+      `The session takes ${size} bytes, and browsers keep cookies of ${limit} bytes at most. Keep less in it, or keep ` +
+        'sessions in a store: new App({ sessionStore: databaseSessions(database) }).',
     )
   }
 }
 
-/** A file of translations can not be read. It stops the start. */
-export class BrokenTranslations extends Error {
-  override name = 'BrokenTranslations'
-  constructor(file: string, line: number, problem: string) {
-    super(`${file}, line ${line}: ${problem}`)
+/** The database is behind the application: migrations have not been run yet. */
+export class PendingMigrations extends Error {
+  override name = 'PendingMigrations'
+
+  /** @param names the migrations that have not been run */
+  constructor(
+    readonly names: readonly string[],
+    options?: ErrorOptions,
+  ) {
+    const what = names.length === 1 ? 'A migration has' : `${names.length} migrations have`
+    super(
+      `${what} not been run yet: ${names.join(', ')}. \`npm start\` runs them, except in production.`,
+      options,
+    )
   }
 }
 

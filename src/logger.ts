@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino'
+import { pino, stdSerializers, type Logger, type SerializedError } from 'pino'
 
 /**
  * The application's log: lines of JSON, in development made readable by pino-pretty where that is installed. Silent in
@@ -13,6 +13,15 @@ export function createLogger(environment: string): Logger {
     })
   }
   return pino({ level })
+}
+
+/** An error as the log shows it. That of a query leaves out the values, which may be secrets. */
+export function loggedError(error: Error): SerializedError | object {
+  const fields = stdSerializers.err(error)
+  if (typeof error !== 'object' || !('driverError' in error)) return fields
+  // Databases repeat the values: PostgreSQL in `detail`, MySQL in `sql`. The rest of `driverError` is there already.
+  const { parameters: _parameters, detail: _detail, sql: _sql, driverError: _driverError, ...shown } = fields
+  return shown
 }
 
 function isInstalled(name: string): boolean {

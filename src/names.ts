@@ -25,7 +25,7 @@ export interface PathNames {
 /** `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }` */
 export function resourceNames(path: string): ResourceNames {
   const plural = snakeCase(staticSegments(path).at(-1) ?? 'root')
-  const singular = singularize(plural)
+  const singular = itemName(plural)
   return { plural, singular, param: `${singular}_id` }
 }
 
@@ -60,8 +60,19 @@ export function collectionName(name: string): string {
 
 /** `blog_posts` -> `blog_post` */
 export function itemName(name: string): string {
-  return singularize(name)
+  const [, prefix = '', last = name] = /^(.*_)?([^_]+)$/.exec(name) ?? []
+  return prefix + (singulars.get(last) ?? singularize(last))
 }
+
+/** Words that the rules of the inflection library get wrong. */
+const singulars = new Map([
+  ['cookies', 'cookie'],
+  ['caches', 'cache'],
+  ['analyses', 'analysis'],
+  ['lenses', 'lens'],
+  ['axes', 'axis'],
+  ['shoes', 'shoe'],
+])
 
 /** A field as people read it: `published_at` -> `Published at`. */
 export function humanize(field: string): string {
@@ -81,7 +92,7 @@ function words(path: string): string[] {
   return segments.flatMap((segment, index) => {
     if (isParameter(segment)) return []
     const next = segments[index + 1]
-    return next && isParameter(next) ? singularize(snakeCase(segment)) : snakeCase(segment)
+    return next && isParameter(next) ? itemName(snakeCase(segment)) : snakeCase(segment)
   })
 }
 

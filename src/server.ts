@@ -1,12 +1,17 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { PortTaken } from './errors.js'
+
+/** Milliseconds that a connection on which nothing was asked yet may still do so, once the server closes. */
+const patienceWithSilence = 1000
 
 /** An HTTP server that, when it closes, lets the requests finish that are under way. */
 export class GracefulServer {
   private server: Server | undefined
   private isClosing = false
   private readonly underWay = new Set<ServerResponse>()
+  /** Connections on which no request has come yet: browsers open some in advance. */
+  private readonly silent = new Set<Socket>()
 
   constructor(private readonly listener: RequestListener) {}
 
@@ -18,10 +23,15 @@ export class GracefulServer {
    */
   async listen(port: number, host: string | undefined): Promise<string> {
     const server = createServer((req, res) => {
+      this.silent.delete(req.socket)
       this.underWay.add(res)
       res.once('close', () => this.underWay.delete(res))
       if (this.isClosing) endConnection(res)
       this.listener(req, res)
+    })
+    server.on('connection', (socket: Socket) => {
+      this.silent.add(socket)
+      socket.once('close', () => this.silent.delete(socket))
     })
     await new Promise<void>((listening, failed) => {
       server.once('error', (error) => failed(isPortTaken(error) ? new PortTaken(port, error) : error))
@@ -43,9 +53,15 @@ export class GracefulServer {
     for (const res of this.underWay) endConnection(res)
     const closed = new Promise((done) => server.close(done))
     server.closeIdleConnections()
-    const timer = setTimeout(() => server.closeAllConnections(), timeout)
+    const timers = [
+      setTimeout(
+        () => this.silent.forEach((socket) => socket.destroy()),
+        Math.min(timeout, patienceWithSilence),
+      ),
+      setTimeout(() => server.closeAllConnections(), timeout),
+    ]
     await closed
-    clearTimeout(timer)
+    timers.forEach((timer) => clearTimeout(timer))
     this.server = undefined
   }
 }

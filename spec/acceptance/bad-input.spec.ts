@@ -538,7 +538,7 @@ describe('Bad input', () => {
         [406],
         'html',
       )
-      expectRefusal(await site.get('/posts/new', { accept: types.json }), [406], 'json')
+      expectRefusal(await site.get('/posts/new', { accept: types.json }), [406], 'html')
     })
 
     it('may be a host that is none', async () => {

@@ -24,6 +24,13 @@ function codeOf(language: string): string {
   return new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(section)?.[1] ?? ''
 }
 
+/** The code of the guide's section "Middleware of your own". */
+function middlewareOfGuide(): string {
+  const guide = readFileSync(join(root, 'docs/resources.md'), 'utf8')
+  const section = guide.slice(guide.indexOf('## Middleware of your own'))
+  return /```ts\n([^]*?)```/.exec(section)?.[1] ?? ''
+}
+
 describe('The package, and the application that the README writes by hand', () => {
   let folder: string
   let server: ChildProcess | undefined
@@ -47,6 +54,7 @@ describe('The package, and the application that the README writes by hand', () =
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'notes', type: 'module' }))
     writeFileSync(join(folder, 'tsconfig.json'), codeOf('json'))
     writeFileSync(join(folder, 'src/app.ts'), codeOf('ts'))
+    writeFileSync(join(folder, 'src/middleware.ts'), middlewareOfGuide())
   })
 
   after(() => {

@@ -24,7 +24,7 @@ describe('The XML of a resource', () => {
     const answer = await site.post('/posts', { accept, xml })
     expect(answer.status).to.equal(201)
     expect(answer.headers.get('content-type')).to.equal('application/xml; charset=utf-8')
-    expect(answer.text).to.match(/^<\?xml version="1\.0" encoding="UTF-8"\?>\n<post><id>/)
+    expect(answer.text).to.match(/^<\?xml version="1\.0" encoding="UTF-8"\?>\n<post>.*<id>/)
     expect(element(answer.text, 'title')).to.equal('A &amp; B')
     expect(answer.text).to.contain('<description nil="true"/>')
     expect(element(answer.text, 'created_at')).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

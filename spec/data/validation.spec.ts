@@ -68,9 +68,18 @@ describe('validate(record, t)', () => {
     expect(errors?.on('published_by')).to.deep.equal(['zu kurz'])
     const values = { attribute: 'Published by', min: 2, max: 5 }
     expect(seen).to.deep.equal([
+      ['blog_post.published_by', {}],
       ['validation.blog_post.published_by.isLength', values],
       ['validation.isLength', values],
     ])
+  })
+
+  it('calls the attribute as its translation does, which is also the label of the form', async () => {
+    const texts: Record<string, string> = { 'blog_post.published_by': 'Verfasst von' }
+    const errors = await validate(Object.assign(new BlogPost(), { published_by: 'x' }), (id, values) =>
+      id === 'validation.isLength' ? `${String(values['attribute'])} ist zu kurz.` : texts[id],
+    )
+    expect(errors?.on('published_by')).to.deep.equal(['Verfasst von ist zu kurz.'])
   })
 
   it('prefers the translation of the field, then the message of the decorator, then that of the rule', async () => {

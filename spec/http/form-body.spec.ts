@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs'
 import { rename } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from '../../src/index.js'
@@ -242,6 +243,22 @@ describe('A multipart form', () => {
           )
         ).status,
       ).to.equal(405)
+    })
+
+    it('when the client goes away', async () => {
+      const headers = { 'content-type': 'multipart/form-data; boundary=X', 'content-length': '1000' }
+      const call = request(`${site.url}/echo`, { method: 'POST', headers, agent: false }).on(
+        'error',
+        () => {},
+      )
+      await new Promise<void>((gone) => {
+        const watcher = watch(temporary, () => {
+          if (leftovers().length > 0) return call.destroy()
+          watcher.close()
+          return gone()
+        })
+        call.write(`--X\r\n${file('a')}\r\n\r\nv`)
+      })
     })
 
     it('unless the handler moves it elsewhere', async () => {

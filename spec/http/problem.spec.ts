@@ -6,9 +6,10 @@ describe('statusOf(error)', () => {
   const rows: Array<[error: unknown, status: number]> = [
     [new BadRequest('x'), 400],
     [new HttpError(418, 'x'), 418],
-    [Object.assign(new Error('x'), { status: 402 }), 402],
+    [Object.assign(new Error('made by http-errors'), { status: 402, expose: true }), 402],
+    [Object.assign(new Error('of another service'), { status: 404 }), 500],
     [new Error('x'), 500],
-    [{ status: 404 }, 404],
+    [{ status: 404 }, 500],
     ...[200, 399, 600, 404.5, Number.NaN, '404', null].map((status): [unknown, number] => [{ status }, 500]),
     ...['text', undefined, null, 404].map((error): [unknown, number] => [error, 500]),
   ]

@@ -17,6 +17,8 @@ export async function openBlog(): Promise<Blog & { site: Site }> {
   const site = await Site.open(app)
   await database.migrate()
   await database.query('DELETE FROM posts')
+  // The page of a form, from which the site has its token.
+  await site.get('/posts/new')
   return { app, site, database }
 }
 

@@ -15,6 +15,8 @@ export interface SpecRequest {
   /** Sent as it is. */
   body?: string | Uint8Array | FormData | ReadableStream
   accept?: string
+  /** Whether a form is sent as a browser sends it from a page of this site: with its token and its origin (yes). */
+  fromPage?: boolean
 }
 
 /** What came back. */
@@ -27,9 +29,15 @@ export interface SpecResponse {
   json: any
 }
 
-/** An application that listens on a free port, and the browser that visits it: it keeps cookies. */
+/**
+ * An application that listens on a free port, and the browser that visits it: it keeps cookies, and sends forms with the
+ * token of the last page that had one. JSON and XML are sent as a program sends them.
+ */
 export class Site {
   private readonly cookies = new Map<string, string>()
+
+  /** The token of the last page that had one. */
+  token: string | undefined
 
   private constructor(
     readonly url: string,
@@ -72,13 +80,16 @@ export class Site {
 
   /** Sends a request and does not follow redirects. */
   async request(method: string, path: string, request: SpecRequest = {}): Promise<SpecResponse> {
-    const { type, body } = encode(request)
+    const isForm = request.form !== undefined || request.body instanceof FormData
+    const fromPage = isForm && request.fromPage !== false
+    const { type, body } = encode(fromPage ? withToken(request, this.token) : request)
     const response = await fetch(this.url + path, {
       method,
       redirect: 'manual',
       headers: {
         accept: request.accept ?? 'text/html',
         ...(type && { 'content-type': type }),
+        ...(fromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
         ...(this.cookies.size > 0 && { cookie: [...this.cookies].map((pair) => pair.join('=')).join('; ') }),
         ...request.headers,
       },
@@ -86,6 +97,7 @@ export class Site {
     })
     this.keepCookies(response)
     const text = await response.text()
+    this.token = /name="authenticity_token" value="([^"]+)"/.exec(text)?.[1] ?? this.token
     return {
       status: response.status,
       headers: response.headers,
@@ -116,6 +128,20 @@ export class Site {
       else this.cookies.set(name, value)
     }
   }
+}
+
+/** The form as a page of ours has it: with the token as its first field. */
+function withToken(request: SpecRequest, token: string | undefined): SpecRequest {
+  if (token === undefined) return request
+  if (request.form) {
+    const fields = Array.isArray(request.form) ? request.form : Object.entries(request.form)
+    return { ...request, form: [['authenticity_token', token], ...fields] }
+  }
+  if (!(request.body instanceof FormData)) return request
+  const body = new FormData()
+  for (const [name, value] of [['authenticity_token', token] as const, ...request.body])
+    body.append(name, value)
+  return { ...request, body }
 }
 
 function encode({ form, json, xml, body }: SpecRequest): { type?: string; body?: SpecRequest['body'] } {

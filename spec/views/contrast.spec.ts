@@ -42,6 +42,12 @@ const rows: Array<[colour: string, background: string, least: number]> = [
   ['danger', 'paper', text],
   ['danger', 'surface', text],
   ['danger', 'danger-soft', text],
+  ['ink', 'warning-soft', text],
+  ['ink', 'info-soft', text],
+  ['warning', 'warning-soft', text],
+  ['warning', 'paper', text],
+  ['info', 'info-soft', text],
+  ['info', 'paper', text],
   ['field-line', 'paper', shape],
   ['field-line', 'surface', shape],
 ]

@@ -28,6 +28,14 @@ describe('viewHelpers(context)', () => {
     expect(Object.keys(viewHelpers(context))).to.include.members(['formFor', 'flashMessages'])
   })
 
+  it('gives a form that is written by hand its hidden fields', () => {
+    const { hiddenFields } = viewHelpers(viewContext({ csrfToken: 'abc' }))
+    expect(String(hiddenFields())).to.equal('<input type="hidden" name="authenticity_token" value="abc" />')
+    expect(String(hiddenFields('DELETE'))).to.equal(
+      '<input type="hidden" name="_method" value="DELETE" /><input type="hidden" name="authenticity_token" value="abc" />',
+    )
+  })
+
   it('names attributes by their translation, else for people', () => {
     const texts: Record<string, string> = { 'post.title': 'Titel' }
     const { label } = viewHelpers(viewContext({ t: (id) => texts[id] ?? id }))

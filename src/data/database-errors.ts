@@ -94,7 +94,7 @@ const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says
   reference: { status: 422, rule: 'reference', says: 'does not exist' },
   referenced: { status: 409, rule: 'referenced', says: 'is still referred to by other records' },
   null: { status: 422, rule: 'present', says: 'can not be blank' },
-  length: { status: 422, rule: 'maxLength', says: 'is too long' },
+  length: { status: 422, rule: 'too_long', says: 'is too long' },
   range: { status: 422, rule: 'range', says: 'is out of range' },
   type: { status: 422, rule: 'type', says: 'can not be read' },
   check: { status: 422, rule: 'check', says: 'is not allowed' },

@@ -2,9 +2,10 @@ import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } fr
 import { RecordNotFound, ValidationErrors } from '../errors.js'
 import { kindOf } from './attributes.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
+import { recordName } from '../names.js'
 import type { Model } from './model.js'
 import { inSavepoint } from './savepoint.js'
-import { humanize, messageOf, validate } from './validation.js'
+import { attributeName, humanize, messageOf, validate } from './validation.js'
 import type { Translate } from './validation.js'
 
 /**
@@ -61,12 +62,13 @@ export async function saveRecord(
  *
  * @throws ValidationErrors (409) when other records refer to it
  */
-export async function destroyRecord(tx: EntityManager, record: Model): Promise<void> {
+export async function destroyRecord(tx: EntityManager, record: Model, t?: Translate): Promise<void> {
   const { id } = record
   try {
     await inSavepoint(tx, (savepoint) => savepoint.remove(record))
   } catch (error) {
-    throw explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
+    const explained = explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
+    throw explained instanceof ValidationErrors ? translate(explained, record, t) : explained
   } finally {
     record.id = id
   }
@@ -127,7 +129,8 @@ async function missingReference(
 function translate(errors: ValidationErrors, record: Model, t: Translate | undefined): ValidationErrors {
   const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
   for (const [field, violations] of errors.fields) {
-    for (const { rule, message, values = {} } of violations) {
+    for (const { rule, message, values: given = {} } of violations) {
+      const values = { ...given, attribute: nameOf(record, field, t) ?? given['attribute'] }
       translated.add(
         field,
         rule,
@@ -137,6 +140,12 @@ function translate(errors: ValidationErrors, record: Model, t: Translate | undef
     }
   }
   return translated
+}
+
+/** What a field is called, or the record as a whole where it has a name in the locale files. */
+function nameOf(record: Model, field: string, t: Translate | undefined): string | undefined {
+  if (field !== RECORD) return attributeName(record.constructor, field, t)
+  return t?.(recordName(record.constructor.name), {})
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

@@ -50,6 +50,11 @@ export function messageOf(
   )
 }
 
+/** What an attribute is called in messages: its translation `<model>.<attribute>`, as on the form, else its own name. */
+export function attributeName(model: Function, attribute: string, t: Translate = () => undefined): string {
+  return t(`${inflection.underscore(model.name)}.${attribute}`, {}) ?? humanize(attribute)
+}
+
 /** A field as people call it: `published_at` is "Published at", `author_id` is "Author". */
 export function humanize(field: string): string {
   return inflection.humanize(field)
@@ -74,7 +79,8 @@ function addError(
   const owner = error.target ?? record
   for (const [rule, own] of Object.entries(error.constraints ?? {})) {
     const metadata = ruleOf(owner.constructor, error.property, rule)
-    const values = { attribute: humanize(error.property), ...valuesOf(rule, metadata?.constraints ?? []) }
+    const attribute = attributeName(owner.constructor, error.property, t)
+    const values = { attribute, ...valuesOf(rule, metadata?.constraints ?? []) }
     const given = metadata?.message ? own : undefined
     errors.add(
       field,
@@ -117,6 +123,10 @@ const VALUE_NAMES: Record<string, readonly string[]> = {
 
 function valuesOf(rule: string, constraints: unknown[]): Record<string, unknown> {
   return Object.fromEntries(
-    constraints.map((value, index) => [VALUE_NAMES[rule]?.[index] ?? `constraint${index + 1}`, value]),
+    constraints.map((value, index) => [
+      VALUE_NAMES[rule]?.[index] ?? `constraint${index + 1}`,
+      // The limit of a date may be a function that returns it.
+      rule.endsWith('Date') && typeof value === 'function' ? value() : value,
+    ]),
   )
 }

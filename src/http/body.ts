@@ -49,6 +49,11 @@ export function hasForm(ctx: Context): boolean {
   return hasBody(ctx) && isOneOf(ctx, formTypes)
 }
 
+/** Whether a request has JSON or XML as its body: a plain form can not send that. */
+export function hasDocument(ctx: Context): boolean {
+  return hasBody(ctx) && isOneOf(ctx, [...jsonTypes, ...xmlTypes])
+}
+
 function hasBody(ctx: Context): boolean {
   return ctx.request.length !== 0 && (ctx.request.length !== undefined || ctx.get('Transfer-Encoding') !== '')
 }

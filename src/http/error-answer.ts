@@ -1,8 +1,11 @@
 import type { Context } from '../context.js'
+import { NotAcceptable } from '../errors.js'
 import type { Route } from '../routing/route.js'
 
+import { PendingMigrations } from '../errors.js'
 import { problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
+import { sourceExcerpt } from './source-excerpt.js'
 
 /** What error pages are made with. */
 export interface ErrorPages {
@@ -16,6 +19,7 @@ export interface ErrorPages {
 /** Headers that a handler may have set before it failed, and that would now be wrong. */
 const staleHeaders = [
   'Content-Encoding',
+  'Content-Language',
   'Content-Disposition',
   'Content-Range',
   'ETag',
@@ -33,7 +37,8 @@ export function answerError(ctx: Context, error: unknown, pages: ErrorPages): vo
     problem.detail = error.message
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
-  const format = chooseFormat(ctx) ?? ctx.defaultFormat
+  const chosen = chooseFormat(ctx)
+  const format = error instanceof NotAcceptable || !chosen ? ctx.defaultFormat : chosen
   if (format !== 'html') {
     writeProblem(ctx, format, problem)
     return
@@ -69,15 +74,25 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
 
 function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
-  const { method, path, params = {}, query } = ctx
+  const { method, path } = ctx
+  const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
   return {
     error: { name, message, stack },
-    request: { method, path, params, query, body: ctx.request.body },
+    request: { method, path, params, query, body },
     routes: routes.map((route) => ({
       method: route.method,
       path: route.path,
       name: route.name,
       handler: route.handlerName,
     })),
+    folder: process.cwd(),
+    source: sourceExcerpt(error),
+    sessionKeys: sessionKeys(ctx),
+    migrations: error instanceof PendingMigrations ? error.names : [],
   }
+}
+
+/** What the session holds, by name: its values may be secrets. */
+function sessionKeys(ctx: Context): string[] {
+  return Object.keys(ctx.session ?? {})
 }

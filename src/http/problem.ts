@@ -28,11 +28,21 @@ export function problemOf(error: unknown, requestId: string): Problem {
 
 /** The status of an error: its own `status` where that is one of errors, else 500. */
 export function statusOf(error: unknown): number {
-  const status: unknown =
-    typeof error === 'object' && error !== null ? Reflect.get(error, 'status') : undefined
+  const status: unknown = isMeantAsAnswer(error) ? Reflect.get(error, 'status') : undefined
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
     ? status
     : 500
+}
+
+/**
+ * Our errors, and those of http-errors, which Koa's `ctx.throw` makes. The `status` of any other speaks of something
+ * else, such as the answer of a service that the handler asked.
+ */
+function isMeantAsAnswer(error: unknown): error is Error {
+  return (
+    error instanceof HttpError ||
+    (error instanceof Error && typeof Reflect.get(error, 'expose') === 'boolean')
+  )
 }
 
 /** Writes problem details in their format (RFC 9457, sections 3 and appendix B). */
@@ -56,6 +66,6 @@ function messageElements(errors: Record<string, string[]>): Record<string, unkno
 
 /** Errors of the framework speak to the client; of others, only those below 500 that say they do (`expose`). */
 function isPublic(error: unknown, status: number): error is Error {
-  if (error instanceof HttpError) return true
+  if (error instanceof HttpError) return error.isPublic
   return error instanceof Error && status < 500 && Reflect.get(error, 'expose') === true
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import send from 'send'
 import type { Context } from '../context.js'
 import { HttpError } from '../errors.js'
-import type { StaticMount } from '../routing/shadowed.js'
+import type { StaticMount } from '../routing/static-mount.js'
 
 /**
  * Answers a GET or HEAD request with a file of the folder.
@@ -25,16 +25,12 @@ export async function sendFile(
     })
     stream.on('directory', () => answer(false))
     stream.on('error', (error: SendError) => {
-      if (ctx.res.headersSent) ctx.res.destroy()
-      else if (isAbsence(error)) answer(false)
-      else {
-        Object.assign(ctx, { respond: true })
-        reject(
-          isPreconditionFailure(error)
-            ? new HttpError(error.status, error.message, { ...error.headers })
-            : error,
-        )
-      }
+      if (ctx.res.headersSent) return ctx.res.destroy()
+      Reflect.deleteProperty(ctx, 'respond')
+      if (isPreconditionFailure(error))
+        reject(new HttpError(error.status, error.message, { ...error.headers }))
+      else if (error.status < 500) answer(false)
+      else reject(error)
     })
     stream.pipe(ctx.res)
   })
@@ -48,14 +44,4 @@ interface SendError extends Error {
 /** A file that is there, but not under the conditions or in the range that the client asks for. */
 function isPreconditionFailure({ status }: SendError): boolean {
   return status === 412 || status === 416
-}
-
-/** A path that names no file, or none that may be seen. */
-function isAbsence(error: SendError): boolean {
-  return error.status < 500 && !isPreconditionFailure(error)
-}
-
-/** Whether a path lies beneath a mount. */
-export function isServedBy(mount: Pick<StaticMount, 'prefix'>, path: string): boolean {
-  return mount.prefix === '/' || path === mount.prefix || path.startsWith(`${mount.prefix}/`)
 }

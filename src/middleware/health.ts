@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 
 /**
  * Answers `GET /up`: 200 when the check passes, else 503.
@@ -8,7 +8,7 @@ import type { Middleware } from '../context.js'
  */
 export function health(check: () => Promise<void>, logger: Logger): Middleware {
   return async function health(ctx, next) {
-    if (ctx.path !== '/up' || !['GET', 'HEAD'].includes(ctx.method)) return next()
+    if (!isHealthCheck(ctx)) return next()
     ctx.set('Cache-Control', 'no-store')
     try {
       await check()
@@ -19,4 +19,9 @@ export function health(check: () => Promise<void>, logger: Logger): Middleware {
       ctx.body = 'down\n'
     }
   }
+}
+
+/** Whether a request asks for the health of the application: `GET /up`. */
+export function isHealthCheck(ctx: Context): boolean {
+  return /^\/up\/?$/.test(ctx.path) && (ctx.originalMethod === 'GET' || ctx.originalMethod === 'HEAD')
 }

@@ -1,27 +1,53 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
+import { filtered } from '../http/filter.js'
+import { loggedError } from '../logger.js'
+import { isHealthCheck } from './health.js'
 
 const header = 'X-Request-Id'
 
 /**
  * Gives each request its id (the one that it brings, when that is 1 to 128 letters, digits, `-`, `_` and `.`), a logger
- * that carries it, and a line in the log when it has been answered. The query is left out: it may hold secrets.
+ * that carries it, and a line in the log when it has been answered; that of a health check is a debug line. The query is left out: it may hold secrets,
+ * as may a parameter of the path.
  */
 export function requestLog(logger: Logger): Middleware {
   return async function requestLog(ctx, next) {
     const started = performance.now()
     const given = ctx.get(header)
     const requestId = /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
-    const log = logger.child({ request_id: requestId })
+    const log = logger.child({ request_id: requestId }, { serializers: { err: loggedError } })
     Object.assign(ctx, { requestId, log, originalMethod: ctx.method })
     ctx.set(header, requestId)
     ctx.res.once('close', () => {
-      const { method, path } = ctx
+      const { method } = ctx
+      const path = pathOf(ctx)
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
-      log.info({ method, path, status, ms }, `${method} ${path} ${status}`)
+      const aborted = !ctx.res.writableFinished
+      log[isHealthCheck(ctx) ? 'debug' : 'info'](
+        { method, path, status, ms, ...(aborted && { aborted }) },
+        `${method} ${path} ${status}`,
+      )
     })
     await next()
   }
+}
+
+/** The path, without the values of secret parameters: `/invitations/[FILTERED]`. */
+function pathOf(ctx: Context): string {
+  const params = Object.entries(ctx.params ?? {})
+  const shown = Object(ctx.filterParameters(ctx.params))
+  const secrets = params
+    .filter(([name]) => shown[name] === filtered)
+    .flatMap(([, value]) => value.split('/'))
+    .filter(Boolean)
+  if (secrets.length === 0) return ctx.path
+  // A route was found, so the path can be decoded.
+  const isSecret = (part: string) => secrets.some((secret) => decodeURIComponent(part).includes(secret))
+  return ctx.path
+    .split('/')
+    .map((part) => (isSecret(part) ? filtered : part))
+    .join('/')
 }

@@ -3,13 +3,17 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
 import { explainDatabaseError } from '../data/database-errors.js'
+import { explainMissingTable, pendingMigrations } from '../data/pending-migrations.js'
 import { LazyTransaction } from '../data/lazy-transaction.js'
-import { ServiceUnavailable } from '../errors.js'
+import { currentEnvironment } from '../environment.js'
+import { PendingMigrations, ServiceUnavailable } from '../errors.js'
 
 /** How the transactions of requests are. */
 export interface TransactionOptions {
   /** The isolation level, where it is not to be the engine's own. */
   isolation?: IsolationLevel
+  /** Whether requests are refused while migrations have not been run. By default in development. */
+  checksMigrations?: boolean
 }
 
 /** The methods that only read: their transactions wait for no writer. */
@@ -19,10 +23,18 @@ const READING = ['GET', 'HEAD', 'OPTIONS']
  * Gives every request a transaction, `ctx.tx`. It begins with the request's first query, is committed when the handler
  * ends with a status below 400, before the answer leaves, and is rolled back otherwise.
  *
+ * @throws PendingMigrations when migrations have not been run yet; where it is not checked before, when a table is missing
  * @throws what the commit says, explained: a request whose transaction can not be committed has not succeeded
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
+  const checksMigrations = options.checksMigrations ?? currentEnvironment() === 'development'
+  let pending: string[] = []
+
   async function transaction(ctx: Context, next: Next): Promise<void> {
+    if (pending.length > 0) {
+      pending = await pendingMigrations(database)
+      if (pending.length > 0) throw new PendingMigrations(pending)
+    }
     const mode = READING.includes(ctx.method) ? 'slave' : 'master'
     const lazy = new LazyTransaction(database, mode, options.isolation)
     const hooks: (() => unknown)[] = []
@@ -36,7 +48,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       await next()
     } catch (error) {
       await rollback(ctx, lazy)
-      throw explainDatabaseError(error)
+      throw explainDatabaseError(await explainMissingTable(database, error))
     }
     if (ctx.status >= 400) return rollback(ctx, lazy)
     await lazy.commit().catch((error: unknown) => {
@@ -46,7 +58,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
   }
 
   return Object.assign(transaction, {
-    start: async () => void (await database.open()),
+    start: async () => {
+      await database.open()
+      if (checksMigrations) pending = await pendingMigrations(database)
+    },
     stop: () => database.close(),
     check: async () => {
       if (!(await database.ping())) throw new ServiceUnavailable('the database does not answer', 5)

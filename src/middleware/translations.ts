@@ -1,66 +1,68 @@
-import { readdirSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
+import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { currentEnvironment } from '../environment.js'
-import { Catalogue, defaultLocale, frameworkLocales } from '../translations/catalogue.js'
+import { CatalogueSource } from '../translations/catalogue-source.js'
+import { defaultLocale, type Catalogue } from '../translations/catalogue.js'
+import { chooseLocale } from '../translations/locale-choice.js'
 
 /** What `translations()` takes beside the folder. */
 export interface TranslationsOptions {
+  /** The locale of those who want none that there is (`en-US`). It lends its texts to the others, too. */
+  fallback?: string
+  /** The cookie, and the key of the session, that hold the locale which somebody has chosen (`lang`). */
+  name?: string
   /** Whether changed files are read anew. By default in development. */
   reload?: boolean
 }
 
 /**
- * Reads the application's texts from a folder of files `<name>.<locale>.yaml`, and chooses each request's locale: the
- * cookie `lang`, the session's `lang`, `Accept-Language`, else `en-US`.
+ * Reads the application's texts from a folder of files `<name>.<locale>.yaml`, and chooses each request's locale among
+ * those that the folder has: the cookie `lang`, the session's `lang`, `Accept-Language`, else `en-US`. It is chosen
+ * when it is first asked for; error pages of unknown paths have it, too.
  *
- * @example app.use(translations('locales'))
- * @throws BrokenTranslations when a file can not be read
+ * @example
+ * app.use(translations('locales'))
+ * @example
+ * app.use(translations('locales', { fallback: 'de' }))
+ * @throws BrokenTranslations when a file can not be read, at the start and, in development, as long as it is broken
+ * @throws DeclarationError when there is no such folder
  */
 export function translations(folder = 'locales', options: TranslationsOptions = {}): Middleware {
-  const folders = [frameworkLocales, resolve(folder)]
-  const reload = options.reload ?? currentEnvironment() === 'development'
-  let catalogue = new Catalogue(folders)
-  let stamp = stampOf(folders)
+  const { fallback = defaultLocale, name = 'lang', reload = currentEnvironment() === 'development' } = options
+  const source = new CatalogueSource(resolve(folder), { reload, fallback })
 
-  return async function translations(ctx, next) {
-    if (reload && stamp !== stampOf(folders)) {
-      catalogue = new Catalogue(folders)
-      stamp = stampOf(folders)
-    }
-    ctx.catalogue = catalogue
-    ctx.locale = chooseLocale(ctx, catalogue.locales)
-    await next()
+  function localize(ctx: Context, catalogue: Catalogue): void {
+    let locale: string | undefined
+    Object.defineProperties(ctx, {
+      catalogue: { value: catalogue, configurable: true, writable: true },
+      locale: {
+        get: () => (locale ??= localeOf(ctx, catalogue, { fallback, name })),
+        set: (chosen: string) => {
+          locale = chosen
+        },
+        configurable: true,
+      },
+    })
   }
-}
 
-function chooseLocale(ctx: Context, known: string[]): string {
-  const wanted = [ctx.cookies.get('lang'), ctx.session?.['lang']]
-  const kept = wanted.map((locale) => match(locale, known)).find((locale) => locale !== undefined)
-  if (kept) return kept
-  const accepted = ctx.get('Accept-Language') ? [ctx.acceptsLanguages()].flat() : []
-  for (const language of accepted) {
-    const locale = match(language, known)
-    if (locale) return locale
+  function translations(ctx: Context, next: Next): unknown {
+    const catalogue = source.current()
+    if (ctx.catalogue !== catalogue) localize(ctx, catalogue)
+    return next()
   }
-  return defaultLocale
+
+  return Object.assign(translations, {
+    begin: (ctx: Context) => {
+      // Of several the first one speaks where no route does.
+      if (!Object.hasOwn(ctx, 'catalogue')) localize(ctx, source.latest)
+    },
+  })
 }
 
-/** The known locale that a wanted one means: itself, its language, or the first of its language. */
-function match(wanted: unknown, known: string[]): string | undefined {
-  if (typeof wanted !== 'string' || wanted === '') return undefined
-  const lower = wanted.toLowerCase()
-  const [language = lower] = lower.split('-')
-  const found =
-    known.find((locale) => locale === lower) ??
-    known.find((locale) => locale === language) ??
-    known.find((locale) => locale.split('-')[0] === language)
-  return found && Intl.getCanonicalLocales(found)[0]
-}
-
-/** When the files of the folders were last written, and which they are. */
-function stampOf(folders: string[]): string {
-  return folders
-    .flatMap((folder) => readdirSync(folder).map((name) => `${name}:${statSync(join(folder, name)).mtimeMs}`))
-    .join()
+function localeOf(ctx: Context, { locales }: Catalogue, options: { fallback: string; name: string }): string {
+  const { fallback, name } = options
+  if (locales.length > 1) ctx.vary(['Accept-Language', 'Cookie'])
+  const chosen = [ctx.cookies.get(name), ctx.session?.[name]]
+  return chooseLocale(locales, { chosen, accept: ctx.get('Accept-Language') }, fallback)
 }

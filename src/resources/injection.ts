@@ -31,7 +31,25 @@ function checkDependencies(resource: ResourceClass): void {
       `The constructor of ${resource.name} takes dependencies of unknown types. Mark the class with @Resource, and switch "emitDecoratorMetadata" on in tsconfig.json.`,
     )
   }
+  refuseUnknown(resource, [])
   refuseCaptured(resource, undefined, [])
+}
+
+/** What a type says at run time of a dependency that is no class: an interface, a number, a text. */
+const nameless: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
+
+function refuseUnknown(token: unknown, path: unknown[]): void {
+  if (path.includes(token)) return
+  const registration = registrationOf(token)
+  const dependencies = dependenciesOf(token, registration)
+  for (const [position, dependency] of dependencies.entries()) {
+    if (nameless.includes(dependency)) {
+      throw new DeclarationError(
+        `Parameter ${position + 1} of the constructor of ${describe(token)} is no class, so nothing tells what to inject. Use a class, or @inject with a token.`,
+      )
+    }
+    refuseUnknown(dependency, [...path, token])
+  }
 }
 
 /** A singleton lives longer than a request: what is made anew for each request must not be reachable from it. */

@@ -1,3 +1,4 @@
+import { DeclarationError } from '../errors.js'
 import { describeResource } from './metadata.js'
 import type { ResourceClass } from './resource.js'
 
@@ -10,6 +11,11 @@ import type { ResourceClass } from './resource.js'
  * export class CommentsResource extends BaseResource { ... }
  */
 export function Parent(parent: ResourceClass) {
+  if (typeof parent !== 'function') {
+    throw new DeclarationError(
+      '@Parent was given no class. When two files of resources import each other, one of them is not loaded yet: nest with parent.resource() instead.',
+    )
+  }
   return (target: ResourceClass): void => {
     describeResource(target, { parent })
   }

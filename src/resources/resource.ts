@@ -1,5 +1,5 @@
 import { injectable } from 'tsyringe'
-import type { AnyMiddleware, Context } from '../context.js'
+import type { Middleware, Context } from '../context.js'
 import { ResourceNotImplemented } from '../errors.js'
 import { describeResource } from './metadata.js'
 
@@ -33,8 +33,8 @@ export type ResourceClass = new (...dependencies: any[]) => Resource
 export interface ResourceOptions {
   /** The name of the item's parameter; by default the singular and `_id`: `post_id`. */
   param?: string
-  /** Middleware of this resource alone, run after that which was declared before it. */
-  middleware?: AnyMiddleware[]
+  /** Middleware of this resource, and of what is nested in it, run after that which was declared before it. */
+  middleware?: Middleware[]
 }
 
 /**

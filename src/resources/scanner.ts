@@ -21,11 +21,14 @@ export interface ResourceDefinition {
  * @throws DeclarationError when a class that does not extend `BaseResource` lacks a required handler
  */
 export function scanResource(resource: ResourceClass): ResourceDefinition {
+  if (typeof resource !== 'function') {
+    throw new DeclarationError(`resource() takes a resource class, not ${String(resource)}.`)
+  }
   const missing = actions.filter((action) => !action.optional && handlerOf(resource, action) === undefined)
   if (missing.length > 0) {
     const names = missing.map((action) => action.handler).join(', ')
     throw new DeclarationError(
-      `${resource.name} does not have the required handler ${names}. Write it, or extend BaseResource, which answers 404.`,
+      `${resource.name} does not have the required handler ${names}. Write it as a method, or extend BaseResource, which answers 404.`,
     )
   }
   const { path, options = {}, parent } = resourceMetadata(resource)

@@ -1,5 +1,4 @@
 import type { Context, Handler, Middleware } from '../context.js'
-import { HttpError } from '../errors.js'
 
 /**
  * Calls a handler as the last of a route's middleware: an Error that it returns counts as thrown, and a handler that
@@ -9,8 +8,22 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
   return async function handle(ctx) {
     const result = await handler(ctx)
     if (result instanceof Error) throw result
-    if (!hasAnswered(ctx)) throw new HttpError(500, `${handlerName} ended without an answer`)
+    if (!hasAnswered(ctx)) throw new Error(`${handlerName} ended without an answer`)
+    if (isPlainObject(ctx.body)) writeJson(ctx, ctx.body)
   }
+}
+
+/** Koa would write an object after the transaction; written here, one that JSON can not hold is an error like any other. */
+function writeJson(ctx: Context, body: object): void {
+  const json = JSON.stringify(body)
+  if (!ctx.response.get('Content-Type')) ctx.type = 'json'
+  ctx.body = json
+}
+
+function isPlainObject(body: unknown): body is object {
+  if (typeof body !== 'object' || body === null) return false
+  const prototype: unknown = Object.getPrototypeOf(body)
+  return Array.isArray(body) || prototype === Object.prototype || prototype === null
 }
 
 function hasAnswered(ctx: Context): boolean {

@@ -13,6 +13,11 @@ export class HostPattern {
     }
   }
 
+  /** The names of its parameters. */
+  get params(): string[] {
+    return this.labels.filter((label) => label.startsWith('{')).map((label) => label.slice(1, -1))
+  }
+
   /** The parameters of a host that matches, without its port; undefined when it does not. */
   match(host: string): Record<string, string> | undefined {
     const given = host.toLowerCase().replace(/:\d+$/, '').split('.')

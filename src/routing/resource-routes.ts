@@ -1,4 +1,4 @@
-import type { AnyMiddleware, Middleware } from '../context.js'
+import type { Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { pathNames, resourceNames } from '../names.js'
 import type { Action } from '../resources/actions.js'
@@ -12,12 +12,17 @@ export interface Place {
   /** The path of the collection, its parents' included. */
   path: string
   host: string | undefined
-  middleware: readonly AnyMiddleware[]
+  /** The keys of the records that the path names, those of the parents. */
+  parentKeys: readonly string[]
+  /** What was used before the resource, and its own. */
+  middleware: readonly Middleware[]
 }
 
 /** The routes of a resource, and the path of its item, beneath which further ones may be declared. */
 export interface ResourceRoutes {
   itemPath: string
+  /** How a nested record names this one: `post_id`, however the parameter of the path is called. */
+  key: string
   routes: RouteOptions[]
 }
 
@@ -50,14 +55,15 @@ export function resourceRoutes(definition: ResourceDefinition, place: Place): Re
         plural: words.plural,
         singular: words.singular,
         param,
+        parentKeys: place.parentKeys,
         itemPath: paths.item,
         action: action.handler,
       },
-      middleware: [...place.middleware, ...(options.middleware ?? [])],
+      middleware: place.middleware,
       handler: callAction(withResource, action, handlerName),
     }
   })
-  return { itemPath: paths.item, routes }
+  return { itemPath: paths.item, key: words.param, routes }
 }
 
 function callAction(withResource: WithResource, action: Action, handlerName: string): Middleware {

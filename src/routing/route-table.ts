@@ -1,7 +1,7 @@
 import { Router, type Layer } from '@koa/router'
 import { DeclarationError, UnknownRoute } from '../errors.js'
 import { nearest } from '../names.js'
-import type { PathArgument, PathPattern } from './path.js'
+import { PathPattern, type PathArgument } from './path.js'
 import { RouteIndex } from './route-index.js'
 import { Route, type RouteOptions } from './route.js'
 
@@ -84,7 +84,7 @@ export class RouteTable {
   private withFreeName(options: RouteOptions): RouteOptions {
     if (!options.hasDefaultName || options.name === undefined) return options
     const taken = this.named.get(options.name)
-    if (!taken || isSamePlace(taken, new Route(options, 0))) return options
+    if (!taken || taken.path === new PathPattern(options.path).path) return options
     return { ...options, name: undefined }
   }
 
@@ -93,14 +93,10 @@ export class RouteTable {
     if (!taken || taken.hasDefaultName) {
       this.named.set(name, route)
       this.helpers[name] = (...args) => route.url(...args)
-    } else if (!isSamePlace(taken, route)) {
+    } else if (taken.path !== route.path) {
       throw new DeclarationError(
         `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). Give one of them another name, or another path.`,
       )
     }
   }
-}
-
-function isSamePlace(a: Route, b: Route): boolean {
-  return a.path === b.path && a.host?.pattern === b.host?.pattern
 }

@@ -1,7 +1,8 @@
 import compose from 'koa-compose'
 import type { Middleware as KoaMiddleware } from 'koa'
-import type { AnyMiddleware, Context, Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import type { Action } from '../resources/actions.js'
+import { DeclarationError } from '../errors.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
 
@@ -21,7 +22,7 @@ export interface RouteOptions {
   /** The resource that the route belongs to. */
   resource?: RouteResource
   /** The middleware that was declared before the route, in order. */
-  middleware: readonly AnyMiddleware[]
+  middleware: readonly Middleware[]
   handler: Middleware
 }
 
@@ -31,6 +32,8 @@ export interface RouteResource {
   singular: string
   /** The parameter of the item; the others are those of its parents. */
   param: string
+  /** The keys by which its records name those of its parents. */
+  parentKeys: readonly string[]
   /** `/posts/{post_id}` */
   itemPath: string
   /** `list`, `show`, ... */
@@ -49,7 +52,7 @@ export class Route {
   readonly hasDefaultName: boolean
   readonly handlerName: string
   readonly resource: RouteResource | undefined
-  readonly middleware: readonly AnyMiddleware[]
+  readonly middleware: readonly Middleware[]
   readonly handler: Middleware
   /** Runs the middleware and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
@@ -66,6 +69,12 @@ export class Route {
     this.resource = options.resource
     this.middleware = options.middleware
     this.handler = options.handler
+    const clash = this.host?.params.find((name) => this.pattern.params.includes(name))
+    if (clash) {
+      throw new DeclarationError(
+        `The host ${options.host} and the path ${this.path} both have the parameter "${clash}".`,
+      )
+    }
     // Koa's middleware and ours differ in the type of their context alone; ours has all members of Koa's.
     this.run = compose([...this.middleware, this.handler] as KoaMiddleware[]) as unknown as (
       ctx: Context,

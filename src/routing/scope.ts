@@ -1,4 +1,4 @@
-import type { AnyMiddleware, Handler } from '../context.js'
+import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { defaultPathName } from '../names.js'
 import type { ResourceClass } from '../resources/resource.js'
@@ -7,7 +7,9 @@ import { toMiddleware } from './handler.js'
 import { resourceRoutes } from './resource-routes.js'
 import type { Route } from './route.js'
 import { RouteTable } from './route-table.js'
-import type { StaticMount } from './shadowed.js'
+import { HostPattern } from './host.js'
+import { PathPattern } from './path.js'
+import type { StaticMount } from './static-mount.js'
 
 /** What a route may be given beside its path and handler. */
 export interface DeclareOptions {
@@ -22,28 +24,39 @@ export class Declarations {
   readonly table = new RouteTable()
   readonly mounts: StaticMount[] = []
   /** Every middleware that was used, once. */
-  readonly middleware = new Set<AnyMiddleware>()
-  readonly registrations = new Map<ResourceClass, Scope>()
+  readonly middleware = new Set<Middleware>()
+  /** The item scopes of each resource class, one for every time that it was declared. */
+  readonly items = new Map<ResourceClass, Scope[]>()
 }
+
+/** Where the paths of a scope begin. */
+interface ScopePlace {
+  prefix: string
+  host?: string | undefined
+  /** The keys of the records that the prefix names, the outermost first: `['post_id']`. Empty outside of resources. */
+  parentKeys: readonly string[]
+}
+
+/** The place of the application itself. */
+export const rootPlace: ScopePlace = { prefix: '', parentKeys: [] }
 
 /**
  * A place where routes are declared, top to bottom: the application, a group, a virtual host, or the item of a
  * resource. What is declared has the middleware that was used before it.
  */
 export class Scope {
-  private readonly middleware: AnyMiddleware[]
+  private readonly middleware: Middleware[]
 
   constructor(
     protected readonly declarations: Declarations,
-    private readonly prefix: string,
-    private readonly hostName: string | undefined,
-    middleware: readonly AnyMiddleware[],
+    private readonly place: ScopePlace,
+    middleware: readonly Middleware[],
   ) {
     this.middleware = [...middleware]
   }
 
   /** Adds middleware for everything that is declared afterwards. */
-  use(...middleware: AnyMiddleware[]): this {
+  use(...middleware: Middleware[]): this {
     for (const one of middleware) {
       if (typeof one !== 'function')
         throw new DeclarationError(`use() takes a middleware function, not ${String(one)}.`)
@@ -89,29 +102,43 @@ export class Scope {
   }
 
   /**
-   * Redirects GET requests of a path to another one, which may have the same parameters.
+   * Redirects GET requests of a path to another one, which may have the same parameters. The query goes along.
    *
+   * @param to a path from the root, whatever group this is, or the URL of another site
    * @param status 301, 302, 303, 307 or 308
+   * @throws DeclarationError when `to` has a parameter that `path` lacks
    */
   redirect(path: string, to: string, status = 301): Route {
-    return this.get(path, function redirect(ctx) {
+    const [, origin = '', target = ''] = /^(https?:\/\/[^/]+)?(.*)$/.exec(to) ?? []
+    const pattern = new PathPattern(target)
+    const route = this.get(path, function redirect(ctx) {
       ctx.status = status
       ctx.redirect(
-        to.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ctx.params[name] ?? '')),
+        origin +
+          pattern.fill([Object.fromEntries(pattern.params.map((it) => [it, ctx.params[it]]))]) +
+          ctx.search,
       )
     })
+    const unknown = pattern.params.find((name) => !route.pattern.params.includes(name))
+    if (unknown) {
+      throw new DeclarationError(
+        `${route.path} redirects to ${to}, whose parameter "${unknown}" it does not have.`,
+      )
+    }
+    return route
   }
 
   /** A scope whose paths begin with a prefix, and that has middleware of its own. */
   group(prefix: string, declare?: (group: Scope) => void): Scope {
-    const group = new Scope(this.declarations, joinPaths(this.prefix, prefix), this.hostName, this.middleware)
+    const place = { ...this.place, prefix: joinPaths(this.place.prefix, prefix) }
+    const group = new Scope(this.declarations, place, this.middleware)
     declare?.(group)
     return group
   }
 
   /** A scope for one virtual host: `app.host('{tenant}.example.com')`. */
   host(pattern: string, declare?: (host: Scope) => void): Scope {
-    const scope = new Scope(this.declarations, this.prefix, pattern, this.middleware)
+    const scope = new Scope(this.declarations, { ...this.place, host: pattern }, this.middleware)
     declare?.(scope)
     return scope
   }
@@ -121,7 +148,8 @@ export class Scope {
    * class with `@Parent` is mounted beneath its parent's item.
    *
    * @returns the scope of the item, for nested resources and further routes: `posts.get('/publish', publish)`
-   * @throws DeclarationError when the resource has no path, lacks a handler, or its parent is not declared yet
+   * @throws DeclarationError when the resource has no path, lacks a handler, or its parent is not declared yet, or
+   *   declared more than once
    */
   resource(resource: ResourceClass): Scope
   resource(path: string, resource: ResourceClass): Scope
@@ -134,8 +162,7 @@ export class Scope {
         `${resource.name} has no path. Mark it with @Resource('/...'), or give the path to resource().`,
       )
     }
-    const scope = this.scopeFor(definition)
-    return scope.mount(definition, joinPaths(scope.prefix, path))
+    return this.scopeFor(definition).mount(definition, path)
   }
 
   /**
@@ -144,8 +171,13 @@ export class Scope {
    * @param folder relative to the folder that the application was started in
    */
   static(path: string, folder: string): this {
-    const prefix = joinPaths(this.prefix, path)
-    this.declarations.mounts.push({ prefix, folder, order: this.declarations.table.routes.length })
+    this.declarations.mounts.push({
+      prefix: joinPaths(this.place.prefix, path),
+      folder,
+      host: this.place.host === undefined ? undefined : new HostPattern(this.place.host),
+      order: this.declarations.table.routes.length,
+      middleware: this.middleware.filter((one) => one.guardsFiles === true),
+    })
     return this
   }
 
@@ -153,13 +185,14 @@ export class Scope {
     if (typeof handler !== 'function') {
       throw new DeclarationError(`${method} ${path} takes a handler function, not ${String(handler)}.`)
     }
-    const fullPath = joinPaths(this.prefix, path)
+    const { prefix, host } = this.place
+    const fullPath = joinPaths(prefix, path)
     const handlerName = handler.name || 'anonymous'
     return this.declarations.table.add({
       method,
       path: fullPath,
-      host: this.hostName,
-      aliases: (options.aliases ?? []).map((alias) => joinPaths(this.prefix, alias)),
+      host,
+      aliases: (options.aliases ?? []).map((alias) => joinPaths(prefix, alias)),
       name: options.name ?? defaultPathName(fullPath),
       hasDefaultName: options.name === undefined,
       handlerName,
@@ -169,38 +202,48 @@ export class Scope {
   }
 
   private mount(definition: ResourceDefinition, path: string): Scope {
-    const { table, middleware, registrations } = this.declarations
-    for (const one of definition.options.middleware ?? []) middleware.add(one)
-    const { itemPath, routes } = resourceRoutes(definition, {
-      path,
-      host: this.hostName,
-      middleware: this.middleware,
-    })
+    const { table, middleware, items } = this.declarations
+    const { prefix, host, parentKeys } = this.place
+    const own = definition.options.middleware ?? []
+    for (const one of own) middleware.add(one)
+    const withOwn = [...this.middleware, ...own]
+    const place = { path: joinPaths(prefix, path), host, parentKeys, middleware: withOwn }
+    const { itemPath, key, routes } = resourceRoutes(definition, place)
     for (const route of routes) table.add(route)
-    const item = new Scope(
-      this.declarations,
-      itemPath,
-      this.hostName,
-      routes[0]?.middleware ?? this.middleware,
-    )
-    registrations.set(definition.resource, item)
+
+    const itemPlace = { prefix: itemPath, host, parentKeys: [...parentKeys, key] }
+    const item = new Scope(this.declarations, itemPlace, withOwn)
+    items.set(definition.resource, [...(items.get(definition.resource) ?? []), item])
     return item
   }
 
-  /** Where a resource is mounted: beneath its parent's item, with the middleware of both, or right here. */
+  /**
+   * Where a resource is mounted: right here, when it has no parent or this is the scope of an item already; else
+   * beneath its parent's item, with the middleware of both.
+   */
   private scopeFor({ resource, parent }: ResourceDefinition): Scope {
-    if (!parent || [...this.declarations.registrations.values()].includes(this)) return this
-    const registration = this.declarations.registrations.get(parent)
-    if (!registration) {
+    if (!parent || this.place.parentKeys.length > 0) return this
+    const all = this.declarations.items.get(parent) ?? []
+    const [item, another] = all.filter((one) => this.contains(one))
+    if (!item) {
+      const where = all.length > 0 ? 'is declared elsewhere' : 'is not declared yet'
       throw new DeclarationError(
-        `The parent of ${resource.name}, ${parent.name}, is not declared yet. Declare app.resource(${parent.name}) above it.`,
+        `The parent of ${resource.name}, ${parent.name}, ${where}. Declare resource(${parent.name}) above it, in the same group or host.`,
       )
     }
-    const added = this.middleware.filter((one) => !registration.middleware.includes(one))
-    return new Scope(this.declarations, registration.prefix, registration.hostName, [
-      ...registration.middleware,
-      ...added,
-    ])
+    if (another) {
+      throw new DeclarationError(
+        `The parent of ${resource.name}, ${parent.name}, is declared more than once. Declare ${resource.name} on what resource(${parent.name}) returned.`,
+      )
+    }
+    const added = this.middleware.filter((one) => !item.middleware.includes(one))
+    return new Scope(this.declarations, item.place, [...item.middleware, ...added])
+  }
+
+  /** Whether another scope lies within this one's prefix and host, so that nesting there loses neither. */
+  private contains({ place }: Scope): boolean {
+    const { prefix, host } = this.place
+    return host === place.host && (prefix === '' || prefix === '/' || place.prefix.startsWith(`${prefix}/`))
   }
 }
 

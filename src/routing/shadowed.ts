@@ -1,37 +1,39 @@
 import type { PathPattern } from './path.js'
 import type { Route } from './route.js'
 import type { RouteTable } from './route-table.js'
+import { isServedBy, type StaticMount } from './static-mount.js'
 
-/** A folder of static files that is mounted at a path. */
-export interface StaticMount {
-  prefix: string
-  folder: string
-  /** How many routes were declared before it. */
-  order: number
-}
-
-/** A sentence for each route that can never answer, because an earlier declaration takes its requests. */
+/** A sentence for each path of a route that can never answer, because an earlier declaration takes its requests. */
 export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]): string[] {
-  return table.routes.flatMap((route, order) => {
-    const mount =
-      route.method === 'GET' ? mounts.find((it) => it.order <= order && isBeneath(it, route)) : undefined
-    if (mount) {
-      return `${title(route)} is never reached: the static files at ${mount.prefix} are declared before it. Declare them last.`
-    }
-    const earlier = table
-      .match(route.host?.sample ?? '', samplePath(route.pattern))
-      .find((match) => match.route.answers(route.method))?.route
-    if (!earlier || earlier === route) return []
-    return `${title(route)} is never reached: ${title(earlier)} is declared before it and takes its requests.`
-  })
+  return table.routes.flatMap((route) =>
+    [route.pattern, ...route.aliases].flatMap((pattern) => {
+      const reason = shadowOf(route, pattern, table, mounts)
+      return reason
+        ? `${route.method} ${pattern.path} (${route.handlerName}) is never reached: ${reason}`
+        : []
+    }),
+  )
 }
 
-function isBeneath(mount: StaticMount, route: Route): boolean {
-  return mount.prefix === '/' || route.path === mount.prefix || route.path.startsWith(`${mount.prefix}/`)
+function shadowOf(
+  route: Route,
+  pattern: PathPattern,
+  table: RouteTable,
+  mounts: readonly StaticMount[],
+): string | undefined {
+  if (route.method === 'GET' && pattern.path === '/up') return 'it is the health check of the framework.'
+  const mount = mounts.find((it) => isShadowedBy(it, route, pattern))
+  if (mount) return `the static files at ${mount.prefix} are declared before it. Declare them last.`
+  const earlier = table
+    .match(route.host?.sample ?? '', samplePath(pattern))
+    .find((match) => match.route.answers(route.method))?.route
+  if (!earlier || earlier === route) return undefined
+  return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and takes its requests.`
 }
 
-function title(route: Route): string {
-  return `${route.method} ${route.path} (${route.handlerName})`
+function isShadowedBy(mount: StaticMount, route: Route, pattern: PathPattern): boolean {
+  const isOfHost = !mount.host || mount.host.pattern === route.host?.pattern
+  return route.method === 'GET' && mount.order <= route.order && isOfHost && isServedBy(mount, pattern.path)
 }
 
 /** A path that matches the pattern, with values that no static segment is likely to have. */

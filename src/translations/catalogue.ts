@@ -1,10 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { LineCounter, parseDocument } from 'yaml'
-import { BrokenTranslations } from '../errors.js'
-
-/** A text, or one for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
-type Translation = string | Record<string, string>
+import { BrokenTranslations, DeclarationError } from '../errors.js'
+import { interpolate, type Values } from './interpolation.js'
+import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
 /** The locale that is asked last. */
 export const defaultLocale = 'en-US'
@@ -12,117 +10,139 @@ export const defaultLocale = 'en-US'
 /** The folder of the framework's own texts. */
 export const frameworkLocales = join(import.meta.dirname, '../../../locales')
 
-/** The texts of an application by locale and id, read from files `<name>.<locale>.yaml`. */
+/** What a catalogue takes beside its folder. */
+export interface CatalogueOptions {
+  /** The catalogue whose texts these are added to; an id of the folder takes the place of the same one there. */
+  base?: Catalogue | undefined
+  /** The locale that lends its texts to the others (`en-US`). */
+  fallback?: string | undefined
+}
+
+/** Texts by locale and id, read from the files `<name>.<locale>.yaml` of a folder and of those in it. */
 export class Catalogue {
+  /** The locales that the folder has: `['de', 'en-US']`. */
+  readonly locales: readonly string[]
+  private readonly fallback: string
   private readonly texts = new Map<string, Map<string, Translation>>()
-  private readonly pluralRules = new Map<string, Intl.PluralRules>()
+  private readonly chains = new Map<string, string[]>()
 
   /**
-   * Reads the files of folders; an id in a later one takes the place of an earlier one.
-   *
-   * @throws BrokenTranslations that names the file and the line
+   * @throws BrokenTranslations that names the file and the line: one that can not be read, that has no locale in its
+   * name, or an id that is in two files of a locale
+   * @throws DeclarationError when there is no such folder
    */
-  constructor(folders: readonly string[]) {
-    for (const folder of folders) this.readFolder(folder)
-  }
-
-  /** The locales that have texts, as their files are named: `en-us`. */
-  get locales(): string[] {
-    return [...this.texts.keys()]
+  constructor(folder: string, { base, fallback = defaultLocale }: CatalogueOptions = {}) {
+    this.fallback = fallback
+    for (const [locale, texts] of base?.texts ?? []) this.texts.set(locale, new Map(texts))
+    const entries = new Map<string, Map<string, Entry>>()
+    for (const { file, locale } of localeFiles(folder)) {
+      const ofLocale = entries.get(locale) ?? new Map<string, Entry>()
+      entries.set(locale, ofLocale)
+      for (const entry of readLocaleFile(file)) addOnce(ofLocale, entry)
+    }
+    for (const [locale, ofLocale] of entries) this.addAll(locale, ofLocale)
+    this.locales = [...entries.keys()]
   }
 
   /**
-   * The text of an id: in the locale, else in its language, else in `en-US`.
+   * The text of an id: in the locale, else in its language, else in that of the fallback, else in English.
    *
    * @returns undefined when there is none
    */
-  translate(locale: string, id: string, values: Record<string, unknown> = {}): string | undefined {
-    for (const candidate of fallbacks(locale)) {
+  translate(locale: string, id: string, values: Values = {}): string | undefined {
+    for (const candidate of this.chain(locale)) {
       const translation = this.texts.get(candidate)?.get(id)
-      if (translation !== undefined) return interpolate(this.choose(translation, candidate, values), values)
+      if (translation !== undefined)
+        return interpolate(choose(translation, candidate, values), values, candidate)
     }
     return undefined
   }
 
-  private choose(translation: Translation, locale: string, { count }: Record<string, unknown>): string {
-    if (typeof translation === 'string') return translation
-    const rules = this.pluralRules.get(locale) ?? new Intl.PluralRules(locale)
-    this.pluralRules.set(locale, rules)
-    return translation[rules.select(Number(count))] ?? translation['other'] ?? ''
+  /** Whether an id has a text, in the locale or in one that lends it. */
+  has(locale: string, id: string): boolean {
+    return this.chain(locale).some((candidate) => this.texts.get(candidate)?.has(id))
   }
 
-  private readFolder(folder: string): void {
-    for (const name of readdirSync(folder).toSorted()) {
-      const locale = /\.([a-z]{2,3}(?:-[a-z0-9]+)*)\.ya?ml$/i.exec(name)?.[1]?.toLowerCase()
-      if (locale) this.readFile(join(folder, name), locale)
-    }
-  }
-
-  private readFile(file: string, locale: string): void {
+  private addAll(locale: string, entries: Map<string, Entry>): void {
     const texts = this.texts.get(locale) ?? new Map<string, Translation>()
     this.texts.set(locale, texts)
-    for (const { id, translation } of parseFile(file)) texts.set(id, translation)
+    for (const { id, translation } of entries.values()) texts.set(id, translation)
+  }
+
+  /** `de-CH` -> `de-CH`, `de`, `en-US`, `en` */
+  private chain(locale: string): string[] {
+    const kept = this.chains.get(locale)
+    if (kept) return kept
+    const chain = [...new Set([locale, this.fallback, defaultLocale].flatMap(truncations))]
+    // Locales are chosen among those that there are; what else somebody asks for is not kept.
+    if (this.texts.has(locale)) this.chains.set(locale, chain)
+    return chain
   }
 }
 
-function parseFile(file: string): Array<{ id: string; translation: Translation }> {
-  const lines = new LineCounter()
-  const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines })
-  const [error] = document.errors
-  if (error)
-    throw new BrokenTranslations(file, lines.linePos(error.pos[0]).line, error.message.split('\n')[0] ?? '')
-  const entries: unknown = document.toJS() ?? []
-  if (!Array.isArray(entries))
-    throw new BrokenTranslations(file, 1, 'a list of "id" and "translation" is expected')
-  return entries.map((entry: unknown, index) => {
-    if (isEntry(entry)) return entry
-    const node = document.getIn([index], true)
-    const line = isPositioned(node) ? lines.linePos(node.range[0]).line : 1
-    throw new BrokenTranslations(
-      file,
-      line,
-      'each entry has an "id" and a "translation", which is a text or a text for each plural form',
-    )
-  })
+/** A locale and the more general ones: `zh-Hant-TW` -> `zh-Hant-TW`, `zh-Hant`, `zh`. */
+export function truncations(locale: string): string[] {
+  const parts = locale.split('-')
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'))
 }
 
-function isEntry(entry: unknown): entry is { id: string; translation: Translation } {
-  if (typeof entry !== 'object' || entry === null || !('id' in entry) || !('translation' in entry))
-    return false
-  const { id, translation } = entry
-  return typeof id === 'string' && (typeof translation === 'string' || isPlural(translation))
+/** The files of a folder, and of the folders in it, with their locale. Hidden files belong to editors. */
+export function localeFiles(folder: string): { file: string; locale: string }[] {
+  return namesIn(folder)
+    .filter((name) => /\.ya?ml$/i.test(name) && !/(^|[\\/])\./.test(name))
+    .toSorted()
+    .map((name) => ({ file: join(folder, name), locale: localeOf(join(folder, name)) }))
 }
 
-function isPlural(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.values(value).every((text) => typeof text === 'string')
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  } catch (error) {
+    throw new DeclarationError(`There is no folder of translations ${folder}.`, { cause: error })
+  }
+}
+
+function localeOf(file: string): string {
+  const tag = /\.([a-z]{2,3}(?:-[a-z0-9]+)*)\.ya?ml$/i.exec(file)?.[1]
+  const [locale] = tag === undefined ? [] : canonical(tag)
+  if (locale !== undefined) return locale
+  throw new BrokenTranslations(
+    file,
+    1,
+    'the name of the file has no locale; it would be like posts.en-us.yaml',
   )
 }
 
-function isPositioned(node: unknown): node is { range: [number, number, number] } {
-  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)
+function canonical(tag: string): string[] {
+  try {
+    return Intl.getCanonicalLocales(tag)
+  } catch {
+    return []
+  }
 }
 
-/** `de-CH` -> `de-ch`, `de`, `en-us`, `en` */
-function fallbacks(locale: string): string[] {
-  return [locale, defaultLocale].flatMap((name) => {
-    const lower = name.toLowerCase()
-    return [lower, lower.split('-')[0] ?? lower]
-  })
+function addOnce(entries: Map<string, Entry>, entry: Entry): void {
+  const other = entries.get(entry.id)
+  if (other) {
+    const place = other.file === entry.file ? `line ${other.line}` : `${other.file}, line ${other.line}`
+    throw new BrokenTranslations(entry.file, entry.line, `the id "${entry.id}" is already in ${place}`)
+  }
+  entries.set(entry.id, entry)
 }
 
-function interpolate(text: string, values: Record<string, unknown>): string {
-  if (!text.includes('{{')) return text
-  return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (placeholder, name: string) =>
-    Object.hasOwn(values, name) ? String(values[name]) : placeholder,
-  )
+const pluralRules = new Map<string, Intl.PluralRules>()
+
+function choose(translation: Translation, locale: string, { count }: Values): string {
+  if (typeof translation === 'string') return translation
+  const rules = pluralRules.get(locale) ?? new Intl.PluralRules(locale)
+  pluralRules.set(locale, rules)
+  const category = Number(count) === 0 && 'zero' in translation ? 'zero' : rules.select(Number(count))
+  return translation[category] ?? translation['other'] ?? ''
 }
 
 let framework: Catalogue | undefined
 
 /** The framework's own texts, read once. */
 export function frameworkCatalogue(): Catalogue {
-  return (framework ??= new Catalogue([frameworkLocales]))
+  return (framework ??= new Catalogue(frameworkLocales))
 }

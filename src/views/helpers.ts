@@ -2,6 +2,7 @@ import type { Pagination } from '../data/pagination.js'
 import { deleteButton } from './delete-button.js'
 import { display, time } from './formats.js'
 import { Form, type FormOptions } from './forms.js'
+import { hiddenFields, type FormMethod } from './hidden-fields.js'
 import { html, type Html } from './html.js'
 import { label } from './labels.js'
 import { collectionLinks, nestedLinks } from './links.js'
@@ -22,6 +23,8 @@ export interface ViewHelpers {
   flashMessages(): Html
   /** The form of a record: `formFor(post, { action: postsPath(), errors })`. */
   formFor(record: object, options: FormOptions): Form
+  /** What a form that is written by hand needs: the token against forged requests, and `_method` for PUT and DELETE. */
+  hiddenFields(method?: FormMethod): Html
   /** The links to the other pages of a list. */
   paginator(pagination: Pagination): Html
   /** Links to the application's collections. */
@@ -45,6 +48,7 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     label: (id) => label(context, id),
     flashMessages: () => flashMessages(context),
     formFor: (record, options) => new Form(context, record, options),
+    hiddenFields: (method = 'POST') => hiddenFields(context, method),
     paginator: (pagination) => paginator(context, pagination),
     collectionLinks: () => collectionLinks(context),
     nestedLinks: (record) => nestedLinks(context, record),

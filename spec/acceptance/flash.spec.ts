@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { App, type Context } from '../../src/index.js'
+import { Site } from '../support/site.js'
+
+const page = (ctx: Context) => ctx.render('layout')
+
+function application(): App {
+  const app = new App({ logger: pino({ level: 'silent' }) })
+  app.get('/', page)
+  app.get('/json', (ctx) => void (ctx.body = { session: ctx.session }))
+  app.get('/hop', (ctx) => ctx.seeOther('/', { info: 'Hopped.' }))
+  app.get('/now', (ctx) => {
+    ctx.flash('warning', 'Right now.')
+    page(ctx)
+  })
+  app.post('/save', (ctx) => ctx.seeOther('/hop', { success: 'Saved.', danger: '<Not> sent.' }))
+  app.post('/fail', (ctx) => {
+    ctx.flash('success', 'Saved.')
+    throw new Error('the commit failed')
+  })
+  app.get('/broken', (ctx) => {
+    ctx.takeFlash()
+    throw new Error('the template failed')
+  })
+  return app
+}
+
+describe('A flash message', () => {
+  let site: Site
+
+  beforeEach(async () => (site = await Site.open(application())))
+  afterEach(() => site.close())
+
+  const messages = async (path = '/') =>
+    [...(await site.get(path)).text.matchAll(/<p class="flash ([^"]*)">(.*?)<\/p>/g)].map(
+      ([, type, text]) => [type, text],
+    )
+
+  it('is kept over redirects, with others, and shown once', async () => {
+    await site.post('/save')
+    expect((await site.get('/hop')).headers.get('location')).to.equal('/')
+    expect(await messages()).to.deep.equal([
+      ['success', 'Saved.'],
+      ['danger', '&lt;Not&gt; sent.'],
+      ['info', 'Hopped.'],
+    ])
+    expect(await messages()).to.deep.equal([])
+  })
+
+  it('waits while answers without pages come in between, and while a page is asked for by HEAD', async () => {
+    await site.get('/hop')
+    await site.get('/json')
+    await site.get('/kit.css')
+    await site.get('/nope')
+    await site.request('HEAD', '/')
+    expect(await messages()).to.deep.equal([['info', 'Hopped.']])
+  })
+
+  it('is shown at once by a page that the same request renders, and then gone', async () => {
+    expect(await messages('/now')).to.deep.equal([['warning', 'Right now.']])
+    expect(await messages()).to.deep.equal([])
+  })
+
+  it('is lost when the request fails, which would else tell of a success that was none', async () => {
+    expect((await site.post('/fail')).status).to.equal(500)
+    expect(await messages()).to.deep.equal([])
+  })
+
+  it('still waits when the page that would have shown it has failed', async () => {
+    await site.get('/hop')
+    expect((await site.get('/broken')).status).to.equal(500)
+    expect(await messages()).to.deep.equal([['info', 'Hopped.']])
+  })
+
+  it('is nothing in an API application, which has no sessions', async () => {
+    const app = new App({ api: true })
+    app.get('/', (ctx) => {
+      ctx.flash('success', 'Saved.')
+      ctx.renewSession()
+      ctx.body = ctx.takeFlash()
+    })
+    await site.close()
+    site = await Site.open(app)
+    const answer = await site.get('/')
+    expect([answer.json, answer.headers.getSetCookie()]).to.deep.equal([[], []])
+  })
+})

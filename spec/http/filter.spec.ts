@@ -1,0 +1,144 @@
+import { expect } from 'chai'
+import { parameterFilter } from '../../src/http/filter.js'
+
+const filter = parameterFilter()
+
+describe('parameterFilter(options)', () => {
+  const secrets = [
+    'password',
+    'PASSWORD',
+    'newPassword',
+    'password_confirmation',
+    'user[password]',
+    'user.password',
+    'pass-word',
+    'client_secret',
+    'api-token',
+    'authenticity_token',
+    'accessToken',
+    'X-Authorization',
+    'credit_card',
+    'creditCardNumber',
+    'Credit Card',
+    'cvc',
+    'card_CVC',
+    'ｐａｓｓｗｏｒｄ',
+  ]
+  for (const name of secrets) {
+    it(`shows nothing of ${name}`, () => {
+      expect(filter({ [name]: 'hunter2' })).to.deep.equal({ [name]: '[FILTERED]' })
+    })
+  }
+
+  for (const name of ['title', 'pass', 'card', 'author']) {
+    it(`shows ${name}`, () => {
+      expect(filter({ [name]: 'hunter2' })).to.deep.equal({ [name]: 'hunter2' })
+    })
+  }
+
+  it('looks into lists and objects, and hides all that is in a secret', () => {
+    const users = [{ name: 'Ada', logins: [{ password: 'hunter2' }] }]
+    expect(filter({ users, token: { value: 'hunter2' }, secrets: ['hunter2'] })).to.deep.equal({
+      users: [{ name: 'Ada', logins: [{ password: '[FILTERED]' }] }],
+      token: '[FILTERED]',
+      secrets: '[FILTERED]',
+    })
+  })
+
+  it('takes more words', () => {
+    const own = parameterFilter({ words: ['iban', 'date of birth'] })
+    expect(own({ IBAN: 'DE00', dateOfBirth: '1815-12-10', password: 'x', name: 'Ada' })).to.deep.equal({
+      IBAN: '[FILTERED]',
+      dateOfBirth: '[FILTERED]',
+      password: '[FILTERED]',
+      name: 'Ada',
+    })
+  })
+
+  it('refuses a word that is in every name', () => {
+    expect(() => parameterFilter({ words: ['-'] })).to.throw('The word "-" would filter every parameter.')
+  })
+
+  it('copies, and leaves what it was given as it is', () => {
+    const values = { password: 'hunter2', tags: ['a'] }
+    filter(values)
+    expect(values).to.deep.equal({ password: 'hunter2', tags: ['a'] })
+  })
+
+  describe('with values that are odd', () => {
+    const circular: Record<string, unknown> = { name: 'loop' }
+    circular['self'] = circular
+    const revoked = Proxy.revocable({}, {})
+    revoked.revoke()
+    const throwing = {
+      title: 'kept',
+      get broken() {
+        throw new Error('no')
+      },
+    }
+    const rows: Array<[what: string, given: unknown, shown: unknown]> = [
+      ['nothing', undefined, undefined],
+      ['null', null, null],
+      ['a number', 1.5, 1.5],
+      ['a bigint', 12n, '12'],
+      ['a function', () => {}, '[FUNCTION]'],
+      ['a symbol', Symbol('x'), '[SYMBOL]'],
+      ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
+      ['an invalid date', new Date('x'), '[INVALID DATE]'],
+      ['bytes', { photo: Buffer.from('hunter2') }, { photo: '[7 BYTES]' }],
+      ['a circle', circular, { name: 'loop', self: '[CIRCULAR]' }],
+      ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+      ['a getter that throws', throwing, { title: 'kept', broken: '[UNREADABLE]' }],
+      ['a proxy that throws', { proxy: revoked.proxy }, { proxy: '[UNREADABLE]' }],
+      ['a method toJSON', { toJSON: () => 'hunter2' }, { toJSON: '[FUNCTION]' }],
+    ]
+    for (const [what, given, shown] of rows) {
+      it(`shows ${what}`, () => {
+        expect(filter(given)).to.deep.equal(shown)
+      })
+    }
+
+    it('shows a field of the name __proto__ as one', () => {
+      const copy = filter(JSON.parse('{"__proto__": {"password": "hunter2", "a": 1}}'))
+      expect(JSON.stringify(copy)).to.equal('{"__proto__":{"password":"[FILTERED]","a":1}}')
+    })
+
+    it('shows the same object twice where it is no circle', () => {
+      const same = { a: 1 }
+      expect(filter([same, same])).to.deep.equal([{ a: 1 }, { a: 1 }])
+    })
+  })
+
+  describe('with values that are large', () => {
+    it('cuts long texts, and says how long they were', () => {
+      expect(filter('x'.repeat(5000))).to.equal(`${'x'.repeat(1000)}… (5000 characters)`)
+    })
+
+    it('ends below ten levels', () => {
+      let deep: unknown = { password: 'hunter2' }
+      for (let level = 0; level < 50; level++) deep = { deep }
+      expect(JSON.stringify(filter(deep)))
+        .to.contain('[TOO DEEP]')
+        .and.not.to.contain('hunter2')
+    })
+
+    const big: Array<[what: string, value: unknown]> = [
+      [
+        'many fields',
+        Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`field ${index}`, index])),
+      ],
+      ['many texts', Array.from({ length: 5000 }, () => 'x'.repeat(500))],
+      ['many numbers', Array.from({ length: 100_000 }, (_, index) => index)],
+      ['an empty list that is long', { list: Array.from({ length: 1_000_000 }) }],
+      [
+        'long names',
+        Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`${'n'.repeat(9000)}${index}`, index])),
+      ],
+    ]
+    for (const [what, value] of big) {
+      it(`shows the beginning of ${what}`, () => {
+        expect(JSON.stringify(parameterFilter({ limit: 2000 })(value)).length).to.be.below(15_000)
+      })
+    }
+  })
+})

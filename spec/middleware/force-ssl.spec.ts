@@ -1,0 +1,213 @@
+import { expect } from 'chai'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App, forceSSL, type Context, type ForceSSLOptions } from '../../src/index.js'
+import { Site } from '../support/site.js'
+
+const ok = (ctx: Context) => {
+  ctx.body = 'ok'
+}
+
+const https = { 'x-forwarded-proto': 'https' }
+const year = 'max-age=31536000; includeSubDomains'
+
+describe('forceSSL(options)', () => {
+  let site: Site
+
+  afterEach(() => site.close())
+
+  async function open(options: ForceSSLOptions = { env: 'production' }, proxy = true): Promise<void> {
+    const folder = mkdtempSync(join(tmpdir(), 'kit-ssl-'))
+    writeFileSync(join(folder, 'hello.txt'), 'hello')
+    const app = new App({ env: 'production', secret: 'a secret of the specs, long enough', proxy })
+    app.get('/.well-known/challenge', ok)
+    app.static('/open', folder)
+    app.use(forceSSL(options))
+    app.get('/', ok)
+    for (const method of ['get', 'post', 'put', 'delete'] as const) app[method]('/posts', ok)
+    app.static('/files', folder)
+    site = await Site.open(app)
+  }
+
+  /** The status and the Location of an answer, as a client gets them that sends this target and Host. */
+  async function redirectOf(target: string, host: string, method = 'GET'): Promise<string> {
+    const answer = await site.raw(
+      `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    )
+    const [, status] = /^HTTP\/1.1 (\d+)/.exec(answer) ?? []
+    const [, location = ''] = /^Location: (.*)\r$/im.exec(answer) ?? []
+    return `${status} ${location}`.trim()
+  }
+
+  describe('outside of production', () => {
+    for (const env of ['development', 'test', 'staging']) {
+      it(`does nothing in ${env}`, async () => {
+        await open({ env, hosts: ['example.com'] })
+        const [plain, secure] = [await site.get('/posts'), await site.get('/posts', { headers: https })]
+        expect([plain.status, secure.status]).to.deep.equal([200, 200])
+        expect(secure.headers.has('strict-transport-security')).to.equal(false)
+      })
+    }
+
+    it('takes the environment of the process where none is given', async () => {
+      await open({})
+      expect((await site.get('/posts')).status).to.equal(200)
+    })
+  })
+
+  describe('in production', () => {
+    const methods = { GET: 301, HEAD: 301, POST: 308, PUT: 308, DELETE: 308 }
+    for (const [method, status] of Object.entries(methods)) {
+      it(`redirects ${method} with ${status} to the same URL`, async () => {
+        await open()
+        expect(await redirectOf('/posts?page=2&q=a%20b', 'example.com', method)).to.equal(
+          `${status} https://example.com/posts?page=2&q=a%20b`,
+        )
+      })
+    }
+
+    it('answers what came over https, and tells browsers to come that way', async () => {
+      await open()
+      const { status, headers } = await site.get('/posts', { headers: https })
+      expect([status, headers.get('strict-transport-security')]).to.deep.equal([200, year])
+    })
+
+    it('says so on errors, too', async () => {
+      await open()
+      const { status, headers } = await site.get('/files/nope.txt', { headers: https })
+      expect([status, headers.get('strict-transport-security')]).to.deep.equal([404, year])
+    })
+
+    it('never says so over http', async () => {
+      await open()
+      expect((await site.get('/posts')).headers.has('strict-transport-security')).to.equal(false)
+    })
+
+    for (const value of ['https', 'HTTPS', 'https, http']) {
+      for (const proxy of [true, false]) {
+        it(`takes X-Forwarded-Proto: ${value} for https, also ${proxy ? 'behind' : 'without'} a proxy`, async () => {
+          await open(undefined, proxy)
+          expect((await site.get('/posts', { headers: { 'x-forwarded-proto': value } })).status).to.equal(200)
+        })
+      }
+    }
+
+    for (const value of ['http', 'http, https', 'ssl', '']) {
+      it(`does not take X-Forwarded-Proto: ${value || '(empty)'} for it`, async () => {
+        await open()
+        expect((await site.get('/posts', { headers: { 'x-forwarded-proto': value } })).status).to.equal(301)
+      })
+    }
+
+    it('leaves out what is declared above it, and GET /up', async () => {
+      await open()
+      for (const path of ['/.well-known/challenge', '/open/hello.txt', '/up']) {
+        expect((await site.get(path)).status, path).to.equal(200)
+      }
+    })
+
+    it('redirects static files that are declared beneath it', async () => {
+      await open()
+      expect(await redirectOf('/files/hello.txt', 'example.com')).to.equal(
+        '301 https://example.com/files/hello.txt',
+      )
+      const { status, text, headers } = await site.get('/files/hello.txt', { headers: https })
+      expect([status, text, headers.get('strict-transport-security')]).to.deep.equal([200, 'hello', year])
+    })
+
+    it('takes other values for what browsers remember, or none', async () => {
+      await open({ env: 'production', hsts: { maxAge: 60, includeSubDomains: false } })
+      expect((await site.get('/', { headers: https })).headers.get('strict-transport-security')).to.equal(
+        'max-age=60',
+      )
+      await site.close()
+      await open({ env: 'production', hsts: { preload: true } })
+      expect((await site.get('/', { headers: https })).headers.get('strict-transport-security')).to.equal(
+        `${year}; preload`,
+      )
+      await site.close()
+      await open({ env: 'production', hsts: false })
+      expect((await site.get('/', { headers: https })).headers.has('strict-transport-security')).to.equal(
+        false,
+      )
+    })
+  })
+
+  describe('with a Host that may be forged', () => {
+    const targets: Array<[target: string, host: string, answer: string]> = [
+      ['/', 'example.com:8080', '301 https://example.com/'],
+      ['/', 'EXAMPLE.com.', '301 https://example.com/'],
+      ['/', '[::1]:3000', '301 https://[::1]/'],
+      ['//evil.example/', 'example.com', '301 https://example.com//evil.example/'],
+      ['http://evil.example/posts', 'example.com', '301 https://example.com/posts'],
+      ['/', 'example.com@evil.example', '301 https://evil.example/'],
+      ['/', 'example.com/evil', '400'],
+      ['/', 'example.com#evil', '400'],
+      ['/', 'example.com\\evil', '400'],
+      ['/', '*.example.com', '400'],
+      ['/', '', '400'],
+    ]
+    for (const [target, host, answer] of targets) {
+      // A path of `//evil.example/` has no route, so that the middleware does not run: 404.
+      const expected = target.startsWith('//') ? '404' : answer
+      it(`answers ${expected} to ${target} of ${host || 'no host'}`, async () => {
+        await open()
+        expect(await redirectOf(target, host)).to.equal(expected)
+      })
+    }
+
+    it('answers 400 for a host that is not in the list, over https as well', async () => {
+      await open({ env: 'production', hosts: ['example.com', '*.example.org', '127.0.0.1'] }, false)
+      const answers: Record<string, string> = {
+        'example.com': '301 https://example.com/',
+        'Example.COM:80': '301 https://example.com/',
+        'www.example.org': '301 https://www.example.org/',
+        'example.org': '400',
+        'evilexample.org': '400',
+        'www.example.com': '400',
+        'example.com.evil.example': '400',
+        'evil.example': '400',
+      }
+      for (const [host, answer] of Object.entries(answers))
+        expect(await redirectOf('/', host), host).to.equal(answer)
+      expect((await site.get('/', { headers: https })).status).to.equal(200)
+      expect((await site.get('/files/hello.txt', { headers: https })).status).to.equal(200)
+    })
+
+    it('looks at X-Forwarded-Host where there is a proxy', async () => {
+      await open({ env: 'production', hosts: ['example.com'] })
+      expect((await site.get('/', { headers: { 'x-forwarded-host': 'evil.example' } })).status).to.equal(400)
+      expect(
+        (await site.get('/', { headers: { ...https, 'x-forwarded-host': 'example.com' } })).status,
+      ).to.equal(200)
+    })
+
+    it('redirects to one host where that is given', async () => {
+      await open({ env: 'production', host: 'example.com:8443' })
+      for (const host of ['evil.example', 'www.example.com']) {
+        expect(await redirectOf('/posts?a=1', host)).to.equal('301 https://example.com:8443/posts?a=1')
+      }
+      await site.close()
+      await open({ env: 'production', host: 'example.com', hosts: ['www.example.com'] })
+      expect(await redirectOf('/', 'www.example.com')).to.equal('301 https://example.com/')
+      expect(await redirectOf('/', 'example.com')).to.equal('301 https://example.com/')
+      expect(await redirectOf('/', 'evil.example')).to.equal('400')
+    })
+
+    it('says why it is refused', async () => {
+      await open({ env: 'production', hosts: ['example.com'] }, false)
+      const { json } = await site.get('/', { accept: 'application/json' })
+      expect(json.detail).to.equal(`"${new URL(site.url).host}" is not a host of this application`)
+    })
+
+    for (const wrong of ['https://example.com', 'example.com/path', '', 'a b']) {
+      it(`refuses ${JSON.stringify(wrong)} as a name of a host`, async () => {
+        await open()
+        const sentence = `forceSSL() takes names of hosts, not ${JSON.stringify(wrong)}. Write it like "example.com".`
+        expect(() => forceSSL({ hosts: [wrong] })).to.throw(sentence)
+        expect(() => forceSSL({ host: wrong })).to.throw('forceSSL() takes names of hosts')
+      })
+    }
+  })
+})

@@ -1,0 +1,165 @@
+import { expect } from 'chai'
+import { QueryFailedError } from 'typeorm'
+import { App, parameterLogger, type Context, type ParameterLoggerOptions } from '../../src/index.js'
+import { caughtLog } from '../support/caught-log.js'
+import { Site, type SpecRequest } from '../support/site.js'
+
+const ok = (ctx: Context) => {
+  ctx.body = 'ok'
+}
+
+/** A form with secrets, of which one is a file. */
+function multipart(): FormData {
+  const body = new FormData()
+  body.set('password', 'hunter2')
+  body.set('user[credit_card]', 'hunter2')
+  body.set('secret_file', new Blob(['hunter2']), 'hunter2.txt')
+  body.set('title', 'shown')
+  return body
+}
+
+describe('parameterLogger(options)', () => {
+  let site: Site
+  let log: ReturnType<typeof caughtLog>
+
+  afterEach(() => site.close())
+
+  async function open(options?: ParameterLoggerOptions, env = 'test'): Promise<void> {
+    log = caughtLog()
+    const app = new App({ logger: log.logger, env })
+    app.use(parameterLogger(options))
+    app.get('/posts', ok)
+    app.post('/posts/{post_id}', ok)
+    app.get('/invitations/{invitation_token}/{page}', ok)
+    app.post('/failing', () => {
+      throw new Error('broken')
+    })
+    app.post('/query', () => {
+      const driverError = Object.assign(new Error('no such table'), {
+        sql: "INSERT 'hunter2'",
+        detail: 'row (hunter2)',
+      })
+      throw new QueryFailedError('INSERT INTO users VALUES (?)', ['hunter2'], driverError)
+    })
+    site = await Site.open(app)
+  }
+
+  function logged(): Record<string, unknown> | undefined {
+    const line = log.lines.find(({ msg }) => msg === 'parameters')
+    const {
+      level: _level,
+      time: _time,
+      pid: _pid,
+      hostname: _host,
+      request_id: _id,
+      msg: _msg,
+      ...fields
+    } = line ?? {}
+    return line && fields
+  }
+
+  it('logs the parameters of path, query and body as fields', async () => {
+    await open()
+    await site.post('/posts/1?draft=true', { form: { title: 'Hello', 'tags[]': 'a' } })
+    expect(logged()).to.deep.equal({
+      params: { post_id: '1' },
+      query: { draft: 'true' },
+      body: { title: 'Hello', tags: ['a'] },
+    })
+  })
+
+  it('logs them with the id of the request', async () => {
+    await open()
+    await site.get('/posts?page=2', { headers: { 'x-request-id': 'abc' } })
+    expect(log.lines.find(({ msg }) => msg === 'parameters')).to.include({ request_id: 'abc', level: 30 })
+  })
+
+  it('logs no line where there are no parameters', async () => {
+    await open()
+    await site.get('/posts')
+    expect(logged()).to.equal(undefined)
+  })
+
+  it('logs files by name and size', async () => {
+    await open()
+    const body = new FormData()
+    body.set('title', 'Hello')
+    body.set('photo', new Blob(['12345']), 'me.png')
+    await site.post('/posts/1', { body })
+    expect(logged()).to.deep.include({
+      body: { title: 'Hello' },
+      files: { photo: { name: 'me.png', size: 5 } },
+    })
+  })
+
+  const deep = {
+    title: 'shown',
+    user: { password: 'hunter2', logins: [{ apiToken: 'hunter2' }, { 'card-cvc': 'hunter2' }] },
+  }
+  const requests: Record<string, SpecRequest & { path?: string }> = {
+    'the query': {
+      path: '/posts/1?title=shown&password=hunter2&user[authToken]=hunter2&a[b][c]=1&a[b][secret]=hunter2',
+    },
+    'a form': {
+      form: {
+        title: 'shown',
+        password: 'hunter2',
+        'user[newPassword]': 'hunter2',
+        'a[b][][c][CVC]': 'hunter2',
+      },
+    },
+    'a form nested deeper than it is read': {
+      form: { title: 'shown', 'a[b][c][d][e][f][g][password]': 'hunter2' },
+    },
+    'a multipart form': { body: multipart() },
+    JSON: { json: deep },
+    'a list in JSON': { json: [deep, [{ secret: 'hunter2', title: 'shown' }]] },
+    XML: {
+      xml: '<user password="hunter2"><title>shown</title><password>hunter2</password><l><authorization><x>hunter2</x></authorization></l></user>',
+    },
+  }
+  for (const [what, { path = '/posts/1', ...request }] of Object.entries(requests)) {
+    it(`shows none of the secrets in ${what}`, async () => {
+      await open()
+      expect((await site.post(path, request)).status).to.equal(200)
+      expect(log.text()).to.contain('shown').and.to.contain('[FILTERED]').and.not.to.contain('hunter2')
+    })
+  }
+
+  it('shows no secret in the path, nor does the line of the request', async () => {
+    await open()
+    await site.get('/invitations/hunter2/details')
+    expect(logged()).to.deep.equal({ params: { invitation_token: '[FILTERED]', page: 'details' } })
+    expect(log.text()).to.contain('/invitations/[FILTERED]/details').and.not.to.contain('hunter2')
+  })
+
+  it('filters by more words', async () => {
+    await open({ words: ['iban'] })
+    await site.post('/posts/1', { json: { iban: 'hunter2', name: 'shown' } })
+    expect(logged()).to.deep.include({ body: { iban: '[FILTERED]', name: 'shown' } })
+  })
+
+  it('logs so much and no more of a large body', async () => {
+    await open({ limit: 500 })
+    await site.post('/posts/1', { json: { text: 'x'.repeat(900_000) } })
+    expect(JSON.stringify(logged()).length).to.be.below(700)
+  })
+
+  it('filters the error page of development by the same words', async () => {
+    await open({ words: ['iban'] }, 'development')
+    const { status, text } = await site.post('/failing?token=hunter2', {
+      form: { title: 'shown', iban: 'hunter2' },
+    })
+    expect(status).to.equal(500)
+    expect(text).to.contain('shown').and.to.contain('[FILTERED]').and.not.to.contain('hunter2')
+  })
+
+  it('leaves the values of a query that fails out of the log', async () => {
+    await open()
+    expect((await site.post('/query', { form: { password: 'hunter2' } })).status).to.equal(500)
+    expect(log.text())
+      .to.contain('INSERT INTO users')
+      .and.to.contain('no such table')
+      .and.not.to.contain('hunter2')
+  })
+})

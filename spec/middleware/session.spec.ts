@@ -1,0 +1,229 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { App, type AppOptions, type Context } from '../../src/index.js'
+import { Signer } from '../../src/sessions/signer.js'
+import { Site, type SpecResponse } from '../support/site.js'
+
+const secret = 'a secret of the specs, thirty-two characters and more'
+const another = 'another secret of the specs, which is as long as that'
+const logger = pino({ level: 'silent' })
+
+/** An application that shows its session at /, and lets requests change it. */
+function application(options: AppOptions = {}): App {
+  const app = new App({ sessionName: '_blog_session', secret, logger, ...options })
+  app.get('/', (ctx) => void (ctx.body = ctx.session ?? 'none'))
+  app.get('/untouched', (ctx) => void (ctx.body = 'untouched'))
+  app.put('/', (ctx) => {
+    Object.assign(ctx.session ?? {}, ctx.request.body)
+    ctx.body = ctx.session
+  })
+  app.delete('/', (ctx) => {
+    ctx.session = null
+    ctx.body = 'ended'
+  })
+  app.post('/renew', (ctx) => {
+    ctx.renewSession()
+    ctx.body = 'renewed'
+  })
+  return app
+}
+
+function cookieOf(answer: SpecResponse): string {
+  return answer.headers.getSetCookie()[0] ?? ''
+}
+
+function valueOf(answer: SpecResponse): string {
+  return /^_blog_session=([^;]*)/.exec(cookieOf(answer))?.[1] ?? ''
+}
+
+describe('sessions in a cookie', () => {
+  let site: Site
+
+  afterEach(() => site.close())
+
+  const put = (json: unknown) => site.put('/', { json, accept: 'application/json' })
+  const read = async (value?: string) => {
+    const headers: Record<string, string> = value === undefined ? {} : { cookie: `_blog_session=${value}` }
+    const answer = await site.get('/', { headers })
+    expect(answer.status).to.equal(200)
+    return answer.json
+  }
+
+  it('keep what a request puts into them for the next one', async () => {
+    site = await Site.open(application())
+    await put({ name: 'Anna', basket: [1, { two: 2 }] })
+    expect(await read()).to.deep.equal({ name: 'Anna', basket: [1, { two: 2 }] })
+  })
+
+  it('have the name, and are HttpOnly and SameSite=Lax, for 14 days', async () => {
+    site = await Site.open(application())
+    const cookie = cookieOf(await put({ a: 1 }))
+    expect(cookie).to.match(/^_blog_session=[\w-]+\.[\w-]+; path=\/; expires=[^;]+; samesite=lax; httponly$/)
+    const expires = Date.parse(/expires=([^;]+)/.exec(cookie)?.[1] ?? '')
+    expect((expires - Date.now()) / 86_400_000).to.be.closeTo(14, 0.01)
+  })
+
+  it('are Secure in production, whatever the proxy says', async () => {
+    site = await Site.open(application({ env: 'production' }))
+    for (const protocol of ['http', 'https']) {
+      const answer = await site.put('/', { json: { protocol }, headers: { 'x-forwarded-proto': protocol } })
+      expect(answer.status).to.equal(200)
+      expect(cookieOf(answer)).to.contain('; secure; httponly')
+    }
+  })
+
+  it('set no cookie when nothing was put into them', async () => {
+    site = await Site.open(application())
+    for (const answer of [
+      await site.get('/'),
+      await site.get('/untouched'),
+      await site.get('/nope'),
+      await put({}),
+    ]) {
+      expect(answer.headers.getSetCookie()).to.deep.equal([])
+    }
+  })
+
+  it('set no cookie when nothing in them has changed', async () => {
+    site = await Site.open(application())
+    await put({ a: 1 })
+    for (const answer of [await site.get('/'), await put({ a: 1 })]) {
+      expect(answer.headers.getSetCookie()).to.deep.equal([])
+    }
+  })
+
+  it('end when they are set to null', async () => {
+    site = await Site.open(application())
+    await put({ a: 1 })
+    const answer = await site.delete('/')
+    expect(cookieOf(answer)).to.match(/^_blog_session=; path=\/; expires=Thu, 01 Jan 1970/)
+    expect(await read()).to.deep.equal({})
+  })
+
+  it('are empty when the cookie was tampered with, cut, signed by others or is no session at all', async () => {
+    site = await Site.open(application())
+    const value = valueOf(await put({ name: 'Anna', isAdmin: false }))
+    expect(await read(value)).to.include({ name: 'Anna' })
+    const [content = '', signature = ''] = value.split('.')
+    const forged = Buffer.from(JSON.stringify({ content: { isAdmin: true } })).toString('base64url')
+    const bad = [
+      '',
+      '.',
+      '..',
+      'null',
+      '%',
+      '%00',
+      '"',
+      content,
+      `${content}.`,
+      `.${signature}`,
+      `${forged}.${signature}`,
+      `${value}.`,
+      `${value}.${signature}`,
+      new Signer('_blog_session', [another]).sign(forged),
+      new Signer('_other_session', [secret]).sign(forged),
+      'ü'.repeat(10),
+      'x'.repeat(4000),
+      ...Array.from({ length: value.length - 1 }, (_, length) => value.slice(0, length)),
+      ...Array.from({ length: value.length }, (_, at) => flip(value, at)),
+    ]
+    for (const one of bad) {
+      if (/^[\u0020-\u00ff]*$/.test(one)) expect(await read(one), one).to.deep.equal({})
+    }
+  })
+
+  it('are empty when what was signed is no session', async () => {
+    site = await Site.open(application())
+    const signer = new Signer('_blog_session', [secret])
+    for (const text of ['null', '1', '"text"', '[]', '{}', '{"content":1}', '{"content":null}', '{', '']) {
+      expect(await read(signer.sign(Buffer.from(text).toString('base64url'))), text).to.deep.equal({})
+    }
+  })
+
+  it('are empty once they have expired, and live on when they are visited', async () => {
+    site = await Site.open(application({ sessionMaxAge: 400 }))
+    const old = valueOf(await put({ a: 1 }))
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    const renewed = valueOf(await site.get('/'))
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    expect(await read(old)).to.deep.equal({})
+    expect(await read(renewed)).to.deep.equal({ a: 1 })
+  })
+
+  it('hold keys of any name, also those that mean something to JavaScript', async () => {
+    site = await Site.open(application())
+    const text =
+      '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toJSON":1,"_private":2,"save":3,"length":4,"maxAge":5,"isNew":6}'
+    const answer = await site.request('PUT', '/own', { body: text })
+    expect(answer.status).to.equal(404)
+    const app = application()
+    app.post('/own', (ctx) => {
+      for (const [key, value] of Object.entries<unknown>(JSON.parse(text)))
+        Reflect.set(ctx.session ?? {}, key, value)
+      ctx.body = 'kept'
+    })
+    await site.close()
+    site = await Site.open(app)
+    expect((await site.post('/own')).status).to.equal(200)
+    expect((await site.get('/')).text).to.equal(text)
+    expect(Reflect.get({}, 'polluted')).to.equal(undefined)
+  })
+
+  it('are refused with a word about stores when a cookie is too small for them', async () => {
+    const messages: string[] = []
+    const log = pino(
+      { level: 'error' },
+      { write: (line: string) => messages.push(JSON.parse(line).err.message) },
+    )
+    site = await Site.open(application({ logger: log }))
+    expect((await put({ text: 'x'.repeat(2700) })).status).to.equal(200)
+    const answer = await put({ text: 'x'.repeat(4000) })
+    expect(answer.status).to.equal(500)
+    expect(answer.headers.getSetCookie()).to.deep.equal([])
+    expect(messages.join()).to.match(
+      /^The session takes \d+ bytes, and browsers keep cookies of 4093 bytes at most\. Keep less in it, or keep sessions in a store: new App\(\{ sessionStore: databaseSessions\(database\) \}\)\.$/,
+    )
+  })
+
+  it('can be replaced as a whole, and refuse to be something else', async () => {
+    const app = application()
+    app.post('/replace', (ctx) => {
+      ctx.session = { fresh: true }
+      ctx.body = 'replaced'
+    })
+    app.post('/break', (ctx: Context) => Reflect.set(ctx, 'session', 'text'))
+    site = await Site.open(app)
+    await put({ a: 1 })
+    await site.post('/replace')
+    expect(await read()).to.deep.equal({ fresh: true })
+    expect((await site.post('/break')).status).to.equal(500)
+    expect(await read()).to.deep.equal({ fresh: true })
+  })
+
+  it('keep their content when they are renewed', async () => {
+    site = await Site.open(application())
+    await put({ a: 1 })
+    await site.post('/renew')
+    expect(await read()).to.deep.equal({ a: 1 })
+  })
+
+  describe('and their secrets', () => {
+    it('can be rotated: the first one signs, and all of them verify', async () => {
+      site = await Site.open(application({ secret }))
+      const old = valueOf(await put({ a: 1 }))
+      await site.close()
+      site = await Site.open(application({ secret: [another, secret] }))
+      expect(await read(old)).to.deep.equal({ a: 1 })
+      const renewed = valueOf(await put({ b: 2 }))
+      await site.close()
+      site = await Site.open(application({ secret: [another] }))
+      expect(await read(renewed)).to.deep.equal({ b: 2 })
+      expect(await read(old)).to.deep.equal({})
+    })
+  })
+})
+
+/** The text with another letter at a place. The last one of a signature holds bits that count for nothing. */
+function flip(text: string, at: number): string {
+  return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
+}

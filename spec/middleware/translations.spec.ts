@@ -1,0 +1,161 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { App, translations, type Context, type TranslationsOptions } from '../../src/index.js'
+import { inFolder } from '../support/blog-data.js'
+import { writeLocales } from '../support/locales.js'
+import { Site } from '../support/site.js'
+
+const logger = pino({ level: 'silent' })
+const hello = (ctx: Context) => void (ctx.body = ctx.t('hello', { name: 'Anna' }))
+
+const files = {
+  'a.en-us.yaml': { hello: 'Hello {{name}}' },
+  'a.de.yaml': { hello: 'Hallo {{name}}' },
+  'a.fr.yaml': { hello: 'Bonjour {{name}}' },
+}
+
+async function withSite(
+  options: TranslationsOptions & { env?: string },
+  work: (site: Site, folder: string) => Promise<void>,
+): Promise<void> {
+  await inFolder(async (folder) => {
+    await writeLocales(folder, files)
+    const app = new App({ env: options.env ?? 'test', logger })
+    app.get('/before', (ctx) => void (ctx.body = ctx.t('kit.save')))
+    app.use(translations(folder, options))
+    app.get('/', hello)
+    app.get('/plain', (ctx) => void (ctx.body = 'plain'))
+    app.get('/missing', (ctx) => void (ctx.body = ctx.t('no.such.id', { name: 'Anna' })))
+    app.get('/page', (ctx) => ctx.render('error', { status: 404, title: 'Not Found' }))
+    app.put('/lang/{lang}', (ctx) => {
+      Object.assign(ctx.session ?? {}, { lang: ctx.params['lang'] })
+      hello(ctx)
+    })
+    const site = await Site.open(app)
+    try {
+      await work(site, folder)
+    } finally {
+      await site.close()
+    }
+  })
+}
+
+const german = { headers: { 'accept-language': 'de-CH, en;q=0.5' } }
+
+describe('translations(folder)', () => {
+  it('takes the locale of the cookie, else of the session, else of Accept-Language, else en-US', () =>
+    withSite({}, async (site) => {
+      const texts = [
+        await site.get('/'),
+        await site.get('/', german),
+        await site.put('/lang/fr'),
+        await site.get('/', german),
+        await site.get('/', { headers: { ...german.headers, cookie: 'lang=de' } }),
+        await site.get('/', { headers: { ...german.headers, cookie: 'lang=tlh' } }),
+      ].map(({ text }) => text)
+      expect(texts).to.deep.equal([
+        'Hello Anna',
+        'Hallo Anna',
+        'Bonjour Anna',
+        'Bonjour Anna',
+        'Hallo Anna',
+        'Hallo Anna',
+      ])
+    }))
+
+  it('shows an id without a translation as itself', () =>
+    withSite({}, async (site) => {
+      expect((await site.get('/missing')).text).to.equal('no.such.id')
+    }))
+
+  it('gives each of many concurrent requests its own language', () =>
+    withSite({}, async (site) => {
+      const expected = ['Hello Anna', 'Hallo Anna', 'Bonjour Anna']
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          site.get('/', { headers: { 'accept-language': ['en', 'de', 'fr'][index % 3] ?? '' } }),
+        ),
+      )
+      expect(answers.map(({ text }) => text)).to.deep.equal(answers.map((_, index) => expected[index % 3]))
+    }))
+
+  it('says what the answer varies by, where it does, and the language of pages', () =>
+    withSite({}, async (site) => {
+      const { headers } = await site.get('/page', german)
+      expect(headers.get('vary')).to.equal('Accept-Language, Cookie')
+      expect(headers.get('content-language')).to.equal('de')
+      const plain = await site.get('/plain', german)
+      expect([plain.headers.get('vary'), plain.headers.get('content-language')]).to.deep.equal([null, null])
+    }))
+
+  it('speaks to those whose path is unknown, too, and to those whose route has no translations', () =>
+    withSite({}, async (site) => {
+      const unknown = await site.get('/nope', german)
+      expect([unknown.status, unknown.headers.get('content-language')]).to.deep.equal([404, 'de'])
+      expect(unknown.text).to.contain('<html lang="de">').and.to.contain('<h1>Hier ist nichts</h1>')
+      expect((await site.get('/before', german)).text).to.equal('Speichern')
+    }))
+
+  it('offers the languages that the application has texts in, and no other', () =>
+    inFolder(async (folder) => {
+      await writeLocales(folder, { 'a.en-us.yaml': { hello: 'Hello {{name}}' } })
+      const app = new App({ logger })
+      app.use(translations(folder))
+      app.get('/', (ctx) => void (ctx.body = `${ctx.t('hello', { name: 'Anna' })} ${ctx.t('kit.save')}`))
+      const site = await Site.open(app)
+      const answer = await site.get('/', german)
+      expect(answer.text).to.equal('Hello Anna Save')
+      expect(answer.headers.get('vary')).to.equal('Cookie')
+      await site.close()
+    }))
+
+  it('has another fallback where that is asked for', () =>
+    withSite({ fallback: 'de' }, async (site) => {
+      expect((await site.get('/', { headers: { 'accept-language': 'it' } })).text).to.equal('Hallo Anna')
+    }))
+
+  it('stops the start when a file is broken', () =>
+    inFolder(async (folder) => {
+      await writeLocales(folder, { 'a.de.yaml': '- id: a\n- id: b' })
+      expect(() => translations(folder)).to.throw(
+        `${folder}/a.de.yaml, line 1: the translation of "a" is a text`,
+      )
+    }))
+
+  describe('in development', () => {
+    it('reads files anew that are changed, added or removed', () =>
+      withSite({ reload: true }, async (site, folder) => {
+        const text = async (request = german) => (await site.get('/', request)).text
+        expect(await text()).to.equal('Hallo Anna')
+        await writeLocales(folder, { 'a.de.yaml': { hello: 'Servus {{name}}' } })
+        expect(await text()).to.equal('Servus Anna')
+        await mkdir(join(folder, 'deep'))
+        await writeLocales(folder, { 'deep/b.it.yaml': { hello: 'Ciao {{name}}' } })
+        expect(await text({ headers: { 'accept-language': 'it' } })).to.equal('Ciao Anna')
+        await rm(join(folder, 'a.de.yaml'))
+        expect(await text()).to.equal('Hello Anna')
+      }))
+
+    it('shows the error of a file that breaks, and goes on when it has been mended', () =>
+      withSite({ reload: true, env: 'development' }, async (site, folder) => {
+        await writeFile(join(folder, 'a.de.yaml'), '- id: hello\n  translation: "open\n')
+        for (const path of ['/', '/', '/missing']) {
+          const answer = await site.get(path, german)
+          expect(answer.status).to.equal(500)
+          expect(answer.text).to.contain('BrokenTranslations').and.to.contain('a.de.yaml, line 3')
+        }
+        expect((await site.get('/nope', german)).status).to.equal(404)
+        expect((await site.get('/kit.css')).status).to.equal(200)
+        await writeLocales(folder, { 'a.de.yaml': { hello: 'Moin {{name}}' } })
+        expect((await site.get('/', german)).text).to.equal('Moin Anna')
+      }))
+
+    it('keeps what it has read where it is not to look again', () =>
+      withSite({ reload: false }, async (site, folder) => {
+        await writeLocales(folder, { 'a.de.yaml': { hello: 'Servus {{name}}' } })
+        expect((await site.get('/', german)).text).to.equal('Hallo Anna')
+      }))
+  })
+})

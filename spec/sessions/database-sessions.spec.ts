@@ -1,0 +1,323 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+import type { MigrationInterface, QueryRunner } from 'typeorm'
+import {
+  App,
+  Database,
+  databaseSessions,
+  sessionsTable,
+  type Context,
+  type SessionStore,
+} from '../../src/index.js'
+import { inFolder } from '../support/blog-data.js'
+import { Site, type SpecResponse } from '../support/site.js'
+
+class CreateSessions1700000000000 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    await runner.createTable(sessionsTable(runner))
+  }
+  async down(runner: QueryRunner) {
+    await runner.dropTable('sessions')
+  }
+}
+
+const logger = pino({ level: 'silent' })
+const maxAge = 60_000
+
+/** A gate that requests wait at, so that a spec decides in which order they go on. */
+class Gate {
+  private arrive = () => {}
+  private open = () => {}
+  readonly reached = new Promise<void>((resolve) => (this.arrive = resolve))
+  private readonly opened = new Promise<void>((resolve) => (this.open = resolve))
+
+  pass(): void {
+    this.open()
+  }
+
+  async wait(): Promise<void> {
+    this.arrive()
+    await this.opened
+  }
+}
+
+function application(sessionStore: SessionStore, gate = new Gate()): App {
+  const app = new App({ sessionName: '_blog_session', sessionStore, logger })
+  app.get('/', (ctx) => void (ctx.body = ctx.session ?? {}))
+  app.put('/', (ctx) => void (ctx.body = Object.assign(ctx.session ?? {}, ctx.request.body)))
+  app.put('/late', async (ctx) => {
+    Object.assign(ctx.session ?? {}, { late: true })
+    await gate.wait()
+    ctx.body = 'late'
+  })
+  app.post('/sign-in', (ctx) => {
+    Object.assign(ctx.session ?? {}, { user: 'Anna' })
+    ctx.renewSession()
+    ctx.body = 'signed in'
+  })
+  app.post('/sign-out', (ctx: Context) => {
+    ctx.session = null
+    ctx.seeOther('/', { success: 'Good bye.' })
+  })
+  app.post('/restart', (ctx) => {
+    ctx.session = null
+    ctx.session = { fresh: true }
+    ctx.body = 'restarted'
+  })
+  app.delete('/', (ctx) => {
+    ctx.session = null
+    ctx.body = 'ended'
+  })
+  return app
+}
+
+function idOf(answer: SpecResponse): string | undefined {
+  return answer.headers
+    .getSetCookie()
+    .map((cookie) => /^_blog_session=([^;]*)/.exec(cookie)?.[1])
+    .at(-1)
+}
+
+interface Fixture {
+  site: Site
+  database: Database
+  gate: Gate
+  rows(): Promise<{ id: string; content: string; expires_at: number }[]>
+}
+
+async function withSite(work: (fixture: Fixture) => Promise<void>): Promise<void> {
+  await inFolder(async (folder) => {
+    const url = `sqlite:${folder}/sessions.sqlite`
+    const database = new Database({ test: { url }, migrations: [CreateSessions1700000000000] }, 'test')
+    await database.open()
+    await database.migrate()
+    const gate = new Gate()
+    const site = await Site.open(application(databaseSessions(database), gate))
+    try {
+      await work({
+        site,
+        database,
+        gate,
+        rows: () => database.query('SELECT * FROM sessions ORDER BY expires_at'),
+      })
+    } finally {
+      await site.close()
+      await database.close()
+    }
+  })
+}
+
+const put = (site: Site, json: unknown) => site.put('/', { json })
+
+const read = async (site: Site, id?: string) =>
+  (await site.get('/', id === undefined ? {} : { headers: { cookie: `_blog_session=${id}` } })).json
+
+/** The cookie of a session that a store once kept. */
+async function signedId(): Promise<string> {
+  const kept = new Map<string, Record<string, unknown>>()
+  const store: SessionStore = {
+    get: async (id) => kept.get(id),
+    set: async (id, data) => Boolean(kept.set(id, data)),
+    destroy: async (id) => void kept.delete(id),
+  }
+  const site = await Site.open(application(store))
+  const id = idOf(await put(site, { a: 1 })) ?? ''
+  await site.close()
+  return id
+}
+
+describe('databaseSessions(database)', () => {
+  it('keeps in the cookie an id alone, and the hash of it in the table', () =>
+    withSite(async ({ site, rows }) => {
+      const id = idOf(await put(site, { name: 'Anna', text: 'x'.repeat(10_000) })) ?? ''
+      expect(id).to.match(/^[\w-]{43}\.[\w-]{43}$/)
+      const [row, ...more] = await rows()
+      expect(more).to.deep.equal([])
+      expect(row?.id).to.match(/^[\w-]{43}$/)
+      expect(id).not.to.contain(row?.id)
+      expect(await read(site)).to.include({ name: 'Anna' })
+    }))
+
+  it('keeps no row of a session that nothing was put into', () =>
+    withSite(async ({ site, rows }) => {
+      await read(site)
+      await put(site, {})
+      await site.post('/nope')
+      expect(await rows()).to.deep.equal([])
+    }))
+
+  it('makes an empty session of an id that is unknown, cut or signed by others, and does not adopt it', () =>
+    withSite(async ({ site, rows }) => {
+      const id = idOf(await put(site, { a: 1 })) ?? ''
+      for (const bad of ['', '.', 'x', id.slice(0, -1), `${id}.${id}`, `x${id}`]) {
+        expect(await read(site, bad), bad).to.deep.equal({})
+      }
+      await site.delete('/')
+      const answer = await site.put('/', { json: { b: 2 }, headers: { cookie: `_blog_session=${id}` } })
+      expect(idOf(answer)).to.be.a('string').that.does.not.equal(id)
+      expect(await rows()).to.have.length(1)
+    }))
+
+  it('gives a renewed session another id, and ends the old one', () =>
+    withSite(async ({ site, rows }) => {
+      const before = idOf(await put(site, { basket: [1] })) ?? ''
+      const after = idOf(await site.post('/sign-in')) ?? ''
+      expect(after).not.to.equal(before)
+      expect(await read(site, after)).to.deep.equal({ basket: [1], user: 'Anna' })
+      expect(await read(site, before)).to.deep.equal({})
+      expect(await rows()).to.have.length(1)
+    }))
+
+  it('deletes the row of a session that has been ended', () =>
+    withSite(async ({ site, rows }) => {
+      await put(site, { a: 1 })
+      await site.delete('/')
+      expect(await rows()).to.deep.equal([])
+      expect(await read(site)).to.deep.equal({})
+    }))
+
+  it('begins another session for a message to somebody who signs out', () =>
+    withSite(async ({ site, rows }) => {
+      const before = idOf(await put(site, { user: 'Anna' })) ?? ''
+      await site.post('/sign-out')
+      expect(await read(site)).to.deep.equal({ flash: [{ type: 'success', message: 'Good bye.' }] })
+      expect(await read(site, before)).to.deep.equal({})
+      expect(await rows()).to.have.length(1)
+    }))
+
+  it('never uses the id of an ended session again', () =>
+    withSite(async ({ site, rows }) => {
+      const before = idOf(await put(site, { user: 'Anna' })) ?? ''
+      const after = idOf(await site.post('/restart')) ?? ''
+      expect(after).not.to.equal(before)
+      expect(await read(site, before)).to.deep.equal({})
+      expect(await read(site, after)).to.deep.equal({ fresh: true })
+      expect(await rows()).to.have.length(1)
+    }))
+
+  it('does not let an ended session come back through a late write of another request', () =>
+    withSite(async ({ site, gate, rows }) => {
+      const id = idOf(await put(site, { user: 'Anna' })) ?? ''
+      const late = site.put('/late', { headers: { cookie: `_blog_session=${id}` } })
+      await gate.reached
+      await site.delete('/')
+      gate.pass()
+      const answer = await late
+      expect(answer.status).to.equal(200)
+      expect(answer.headers.getSetCookie()).to.deep.equal([])
+      expect(await rows()).to.deep.equal([])
+      expect(await read(site, id)).to.deep.equal({})
+    }))
+
+  it('does not let a late answer take the cookie of a renewed session away', () =>
+    withSite(async ({ site, gate }) => {
+      const id = idOf(await put(site, { basket: [1] })) ?? ''
+      const late = site.put('/late', { headers: { cookie: `_blog_session=${id}` } })
+      await gate.reached
+      await site.post('/sign-in')
+      gate.pass()
+      await late
+      expect(await read(site)).to.deep.equal({ basket: [1], user: 'Anna' })
+    }))
+
+  it('serves many requests of one session at once', () =>
+    withSite(async ({ site, rows }) => {
+      await put(site, { number: 0 })
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, number) => (number % 2 ? read(site) : put(site, { number }))),
+      )
+      for (const answer of answers) expect(answer.status ?? 200).to.equal(200)
+      expect(await rows()).to.have.length(1)
+    }))
+
+  it('survives a row that can not be read', () =>
+    withSite(async ({ site, database }) => {
+      for (const content of ['{', 'null', '1', '[]', '{"content":1}', '{"content":{"__proto__":{"x":1}}}']) {
+        await put(site, { a: 1 })
+        await database.query('UPDATE sessions SET content = ?', [content])
+        expect((await site.get('/')).status, content).to.equal(200)
+      }
+      expect(Reflect.get({}, 'x')).to.equal(undefined)
+    }))
+
+  it('forgets what has expired, and deletes it when other sessions begin, not more than 500 at a time', () =>
+    withSite(async ({ database, rows }) => {
+      let now = 1_000_000
+      const store = databaseSessions(database, { now: () => now, cleanUpEvery: 1000 })
+      await store.set('first', { a: 1 }, { maxAge, isNew: true })
+      expect(await store.get('first')).to.deep.equal({ a: 1 })
+      for (let number = 0; number < 600; number++) {
+        await database.query('INSERT INTO sessions VALUES (?, ?, ?)', [`old ${number}`, '{}', 1])
+      }
+      now += maxAge
+      expect(await store.get('first')).to.equal(undefined)
+      await store.set('second', {}, { maxAge, isNew: true })
+      expect(await rows()).to.have.length(102)
+      await store.set('third', {}, { maxAge, isNew: true })
+      expect((await rows()).map(({ id }) => id)).to.have.members(['second', 'third'])
+      await database.query('INSERT INTO sessions VALUES (?, ?, ?)', ['old', '{}', 1])
+      await store.set('fourth', {}, { maxAge, isNew: true })
+      expect(await rows()).to.have.length(4)
+      now += 1000
+      await store.set('fifth', {}, { maxAge, isNew: true })
+      expect((await rows()).map(({ id }) => id)).not.to.include('old')
+    }))
+
+  it('keeps text of any language, whatever the character set of the database', () =>
+    withSite(async ({ database, rows }) => {
+      const store = databaseSessions(database)
+      const data = { name: 'Zoë 😀 \u0000 "\\u0041"', 名: '値' }
+      await store.set('a', data, { maxAge, isNew: true })
+      expect(await store.get('a')).to.deep.equal(data)
+      expect((await rows())[0]?.content).to.match(/^[\u0020-\u007e]+$/)
+    }))
+
+  it('says that a session which is not new has not been kept, when it is gone', () =>
+    withSite(async ({ database }) => {
+      const store = databaseSessions(database)
+      expect(await store.set('gone', {}, { maxAge, isNew: false })).to.equal(false)
+      expect(await store.set('here', {}, { maxAge, isNew: true })).to.equal(true)
+      expect(await store.set('here', { b: 2 }, { maxAge, isNew: false })).to.equal(true)
+      await store.destroy('here')
+      await store.destroy('here')
+      expect(await store.get('here')).to.equal(undefined)
+    }))
+
+  it('names the migration that makes its table, when that has not been run', () =>
+    withSite(async ({ database }) => {
+      await database.rollback()
+      const failure = await databaseSessions(database)
+        .get('x')
+        .catch((error: unknown) => error)
+      expect(failure).to.be.an('error').with.property('message').that.contains('CreateSessions1700000000000')
+    }))
+})
+
+describe('a session store that is down', () => {
+  const down: SessionStore = {
+    get: () => Promise.reject(new Error('ECONNREFUSED')),
+    set: () => Promise.reject(new Error('ECONNREFUSED')),
+    destroy: () => Promise.reject(new Error('ECONNREFUSED')),
+  }
+  let site: Site
+
+  beforeEach(async () => (site = await Site.open(application(down))))
+  afterEach(() => site.close())
+
+  it('makes a 503 of what would read or keep a session, with an error page that needs none', async () => {
+    const headers = { cookie: `_blog_session=${await signedId()}` }
+    for (const answer of [await site.get('/', { headers }), await site.put('/', { json: { a: 1 } })]) {
+      expect(answer.status).to.equal(503)
+      expect(answer.headers.get('retry-after')).to.equal('5')
+      expect(answer.text).to.contain('We will be right back')
+      expect(answer.text).not.to.contain('ECONNREFUSED')
+    }
+  })
+
+  it('does not matter to those who have no session and need none, nor to static files', async () => {
+    const headers = { cookie: `_blog_session=${await signedId()}` }
+    expect((await site.get('/')).status).to.equal(200)
+    expect((await site.get('/kit.css', { headers })).status).to.equal(200)
+    expect((await site.get('/up', { headers })).status).to.equal(200)
+  })
+})

@@ -1,0 +1,45 @@
+import { expect } from 'chai'
+import { sessionSecrets } from '../../src/sessions/secrets.js'
+
+const [one, two] = ['1'.repeat(32), '2'.repeat(40)]
+
+describe('sessionSecrets(given, environment)', () => {
+  const before = process.env['SESSION_SECRET']
+
+  afterEach(() => {
+    if (before === undefined) delete process.env['SESSION_SECRET']
+    else process.env['SESSION_SECRET'] = before
+  })
+
+  it('are those of SESSION_SECRET, with commas between them', () => {
+    process.env['SESSION_SECRET'] = `${one}, ${two},`
+    expect(sessionSecrets(undefined, 'production')).to.deep.equal([one, two])
+  })
+
+  it('are rather those that are given: one, which may have commas, or a list', () => {
+    process.env['SESSION_SECRET'] = one
+    expect(sessionSecrets(`${two},${two}`, 'production')).to.deep.equal([`${two},${two}`])
+    expect(sessionSecrets([two, one], 'production')).to.deep.equal([two, one])
+  })
+
+  it('must be there in every environment but development and test', () => {
+    delete process.env['SESSION_SECRET']
+    for (const environment of ['production', 'staging']) {
+      for (const given of [undefined, '', ' ', []]) {
+        expect(() => sessionSecrets(given, environment)).to.throw(
+          `Sessions need a secret in ${environment}. Set SESSION_SECRET to a long random text.`,
+        )
+      }
+    }
+    for (const environment of ['development', 'test']) {
+      expect(sessionSecrets(undefined, environment)).to.have.length(1)
+      expect(sessionSecrets('short', environment)).to.deep.equal(['short'])
+    }
+  })
+
+  it('must have 32 characters there', () => {
+    expect(() => sessionSecrets([one, 'short'], 'production')).to.throw(
+      'A session secret has 5 characters; in production it needs 32 or more. Set SESSION_SECRET to a long random text',
+    )
+  })
+})

@@ -1,0 +1,207 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { BrokenTranslations, DeclarationError } from '../../src/errors.js'
+import { Catalogue, frameworkCatalogue } from '../../src/translations/catalogue.js'
+import { inFolder } from '../support/blog-data.js'
+import { writeLocales } from '../support/locales.js'
+
+type Files = Parameters<typeof writeLocales>[1]
+
+function withCatalogue(files: Files, work: (catalogue: Catalogue) => void): Promise<void> {
+  return inFolder(async (folder) => work(new Catalogue(await writeLocales(folder, files))))
+}
+
+/** What is wrong with files, as the error says it after its folder. */
+function complaint(files: Files): Promise<string> {
+  return inFolder(async (folder) => {
+    await writeLocales(folder, files)
+    try {
+      return `none: ${new Catalogue(folder).locales.join()}`
+    } catch (error) {
+      expect(error).to.be.instanceOf(BrokenTranslations)
+      return String(error).replaceAll(`${folder}/`, '').replace('BrokenTranslations: ', '')
+    }
+  })
+}
+
+describe('new Catalogue(folder)', () => {
+  it('reads every file of the folder and of those in it, except hidden ones', () =>
+    withCatalogue(
+      {
+        'posts.en-us.yaml': { 'post.title': 'Title' },
+        'admin/widgets.de.yml': { 'widget.title': 'Name' },
+        '.#posts.de.yaml': '{{{',
+        'posts.de.yaml~': '{{{',
+        'README.md': '# Texts',
+        'empty.fr.yaml': '# nothing yet\n',
+      },
+      (catalogue) => {
+        expect(catalogue.locales).to.have.members(['en-US', 'de', 'fr'])
+        expect(catalogue.translate('en-US', 'post.title')).to.equal('Title')
+        expect(catalogue.translate('de', 'widget.title')).to.equal('Name')
+      },
+    ))
+
+  it('finds a text in the locale, else in its language, else in en-US', () =>
+    withCatalogue(
+      {
+        'a.de-ch.yaml': { street: 'Strasse' },
+        'a.de.yaml': { street: 'Straße', hello: 'Hallo' },
+        'a.en-us.yaml': { street: 'Street', hello: 'Hello', bye: 'Bye' },
+        'a.en.yaml': { colour: 'Colour' },
+      },
+      (catalogue) => {
+        const texts = ['street', 'hello', 'bye', 'colour', 'nothing'].map((id) =>
+          catalogue.translate('de-CH', id),
+        )
+        expect(texts).to.deep.equal(['Strasse', 'Hallo', 'Bye', 'Colour', undefined])
+        expect([catalogue.has('de-CH', 'bye'), catalogue.has('de-CH', 'nothing')]).to.deep.equal([
+          true,
+          false,
+        ])
+        expect(catalogue.translate('xx', 'hello')).to.equal('Hello')
+      },
+    ))
+
+  it('chooses the plural form by the language and the value `count`', () =>
+    withCatalogue(
+      {
+        'a.en-us.yaml':
+          '- id: posts\n  translation: { zero: No posts, one: One post, other: "{{count}} posts" }\n- id: plain\n  translation: { one: one, other: other }\n',
+        'a.pl.yaml':
+          '- id: posts\n  translation: { one: wpis, few: "{{count}} wpisy", many: "{{count}} wpisów", other: "{{count}} wpisu" }\n',
+      },
+      (catalogue) => {
+        const posts = (locale: string, count: unknown) => catalogue.translate(locale, 'posts', { count })
+        expect([0, 1, 2, '1'].map((count) => posts('en-US', count))).to.deep.equal([
+          'No posts',
+          'One post',
+          '2 posts',
+          'One post',
+        ])
+        expect([1, 2, 5, 22, 1.5].map((count) => posts('pl', count))).to.deep.equal([
+          'wpis',
+          '2 wpisy',
+          '5 wpisów',
+          '22 wpisy',
+          '1.5 wpisu',
+        ])
+        expect([
+          catalogue.translate('en-US', 'plain'),
+          catalogue.translate('en-US', 'plain', { count: 0 }),
+        ]).to.deep.equal(['other', 'other'])
+      },
+    ))
+
+  it('takes the place of texts of its base, locale by locale', () =>
+    inFolder(async (folder) => {
+      await writeLocales(folder, { 'own.de.yaml': { 'kit.save': 'Sichern' } })
+      const catalogue = new Catalogue(folder, { base: frameworkCatalogue() })
+      expect(['de', 'en-US', 'fr'].map((locale) => catalogue.translate(locale, 'kit.save'))).to.deep.equal([
+        'Sichern',
+        'Save',
+        'Enregistrer',
+      ])
+      expect(catalogue.locales).to.deep.equal(['de'])
+      expect(frameworkCatalogue().translate('de', 'kit.save')).to.equal('Speichern')
+    }))
+
+  const broken: [what: string, files: Files, complaint: string | RegExp][] = [
+    [
+      'YAML that can not be read',
+      { 'a.de.yaml': '- id: a\n  translation: "b\n- id: c' },
+      /^a\.de\.yaml, line 3: Missing closing "quote/,
+    ],
+    [
+      'a map in place of the list',
+      { 'a.de.yaml': 'a: b' },
+      'a.de.yaml, line 1: a list of "id" and "translation" is expected',
+    ],
+    [
+      'an entry without an id',
+      { 'a.de.yaml': '- id: a\n  translation: b\n\n- translation: c' },
+      'a.de.yaml, line 4: each entry has an "id" and a "translation"',
+    ],
+    [
+      'a translation that YAML takes for something else',
+      { 'a.de.yaml': '# true\n- id: a\n  translation: true' },
+      'a.de.yaml, line 2: the translation of "a" is a text, in quotes where YAML reads something else',
+    ],
+    [
+      'an unknown plural form',
+      { 'a.de.yaml': '- id: a\n  translation: { one: b, ohter: c }' },
+      'a.de.yaml, line 1: "ohter" of "a" is no plural form; there are zero, one, two, few, many, other',
+    ],
+    [
+      'plural forms without the last resort',
+      { 'a.de.yaml': '- id: a\n  translation: { one: b }' },
+      'a.de.yaml, line 1: the plural form "other" of "a" is missing',
+    ],
+    [
+      'an alias of nothing',
+      { 'a.de.yaml': '- id: a\n  translation: *b' },
+      /^a\.de\.yaml, line \d: Unresolved alias/,
+    ],
+    [
+      'an id twice in a file',
+      {
+        'a.de.yaml': { a: 'b', c: 'd' },
+        'b.de.yaml': '- id: x\n  translation: y\n- id: x\n  translation: z',
+      },
+      'b.de.yaml, line 3: the id "x" is already in line 1',
+    ],
+    [
+      'an id in two files of a locale',
+      { 'a.de.yaml': { a: 'b', c: 'd' }, 'b.de.yaml': { c: 'e' }, 'c.fr.yaml': { a: 'b' } },
+      'b.de.yaml, line 1: the id "c" is already in a.de.yaml, line 3',
+    ],
+    [
+      'a file without a locale in its name',
+      { 'posts.yaml': '' },
+      'posts.yaml, line 1: the name of the file has no locale; it would be like posts.en-us.yaml',
+    ],
+    [
+      'a locale that is none',
+      { 'a.de-x.yaml': '' },
+      /^a\.de-x\.yaml, line 1: the name of the file has no locale/,
+    ],
+  ]
+  for (const [what, files, expected] of broken) {
+    it(`refuses ${what}, with file and line`, async () => {
+      const actual = await complaint(files)
+      if (typeof expected === 'string') expect(actual).to.equal(expected)
+      else expect(actual).to.match(expected)
+    })
+  }
+
+  it('refuses a folder that is not there', () =>
+    inFolder(async (folder) => {
+      expect(() => new Catalogue(join(folder, 'locales'))).to.throw(
+        DeclarationError,
+        `There is no folder of translations ${folder}/locales.`,
+      )
+    }))
+})
+
+const texts = (locale: string) =>
+  Reflect.get(frameworkCatalogue(), 'texts').get(locale) as Map<string, unknown>
+const placeholders = (translation: unknown) =>
+  [...new Set(JSON.stringify(translation).match(/\{\{\w+\}\}/g))].toSorted()
+
+describe("the framework's own texts", () => {
+  const locales = ['en-US', 'de', 'fr', 'es']
+  it('are there in English, German, French and Spanish', () => {
+    expect(frameworkCatalogue().locales).to.have.members(locales)
+  })
+
+  for (const locale of locales.slice(1)) {
+    it(`have the same ids in ${locale} as in en-US, with the same placeholders`, () => {
+      const [own, english] = [texts(locale), texts('en-US')]
+      expect([...own.keys()]).to.deep.equal([...english.keys()])
+      for (const [id, translation] of english) {
+        expect(placeholders(own.get(id)), id).to.deep.equal(placeholders(translation))
+        expect(typeof own.get(id), id).to.equal(typeof translation)
+      }
+    })
+  }
+})

@@ -1,0 +1,41 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+
+type Session = Record<string, unknown>
+
+const key = 'csrf'
+const size = 32
+
+/**
+ * A token for a page: the session's secret, masked anew. Each is another text, so that how well a page can be compressed
+ * tells nothing about the secret (the BREACH attack).
+ */
+export function maskedToken(session: Session): string {
+  const secret = secretOf(session) ?? newSecret(session)
+  const mask = randomBytes(size)
+  return Buffer.concat([mask, xor(mask, secret)]).toString('base64url')
+}
+
+/** Whether a token was made for this session. The comparison takes the same time for each wrong one. */
+export function isTokenOf(session: Session | null, token: unknown): boolean {
+  const secret = session && secretOf(session)
+  if (!secret || typeof token !== 'string') return false
+  const bytes = Buffer.from(token, 'base64url')
+  if (bytes.length !== 2 * size) return false
+  return timingSafeEqual(xor(bytes.subarray(0, size), bytes.subarray(size)), secret)
+}
+
+function secretOf(session: Session): Buffer | undefined {
+  const kept = session[key]
+  const secret = typeof kept === 'string' ? Buffer.from(kept, 'base64url') : undefined
+  return secret?.length === size ? secret : undefined
+}
+
+function newSecret(session: Session): Buffer {
+  const secret = randomBytes(size)
+  session[key] = secret.toString('base64url')
+  return secret
+}
+
+function xor(left: Buffer, right: Buffer): Buffer {
+  return Buffer.from(left.map((byte, index) => byte ^ (right[index] ?? 0)))
+}

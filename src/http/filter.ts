@@ -1,0 +1,130 @@
+import { DeclarationError } from '../errors.js'
+
+/** Copies values for the log and for error pages: without secrets, and no larger than is good for them. */
+export type ParameterFilter = (values: unknown) => unknown
+
+/** What a filter takes. */
+export interface ParameterFilterOptions {
+  /** More words that make the value of a name a secret: `['iban', 'date of birth']`. */
+  words?: readonly string[]
+  /** The most characters of a copy, names included (10,000). */
+  limit?: number
+}
+
+/** What stands in the place of a secret. */
+export const filtered = '[FILTERED]'
+
+const secretWords = ['password', 'secret', 'token', 'authorization', 'credit card', 'cvc']
+
+/** The most levels, and the most characters of one text, that a copy has. */
+const deepest = 10
+const longest = 1000
+
+/**
+ * Makes a filter. A value is a secret when its name has one of the words in it, at any depth and however it is written:
+ * `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
+ *
+ * The filter never throws, whatever it is given: values that can not be read are named instead.
+ *
+ * @example parameterFilter({ words: ['iban'] })({ name: 'Ada', iban: 'DE00' }) // { name: 'Ada', iban: '[FILTERED]' }
+ * @throws DeclarationError when a word has neither letters nor digits
+ */
+export function parameterFilter({
+  words = [],
+  limit = 10_000,
+}: ParameterFilterOptions = {}): ParameterFilter {
+  const empty = words.find((word) => bare(word) === '')
+  if (empty !== undefined) {
+    throw new DeclarationError(
+      `The word ${JSON.stringify(empty)} would filter every parameter. Give it letters or digits.`,
+    )
+  }
+  const all = [...secretWords, ...words].map(bare)
+  const isSecret = (name: string) => all.some((word) => bare(name).includes(word))
+  return (values) => new FilteredCopy(isSecret, limit).of(values)
+}
+
+/** A name without what is between its words: `userPassword`, `user[password]` and `User-Password` are one. */
+function bare(name: string): string {
+  return name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+}
+
+/** One copy, on its way through the values. */
+class FilteredCopy {
+  private readonly above = new Set<object>()
+
+  constructor(
+    private readonly isSecret: (name: string) => boolean,
+    private left: number,
+  ) {}
+
+  of(value: unknown): unknown {
+    if (typeof value === 'string') return this.text(value)
+    if (typeof value !== 'object' || value === null) return scalar(value)
+    if (this.above.has(value)) return '[CIRCULAR]'
+    if (this.above.size === deepest) return '[TOO DEEP]'
+    this.above.add(value)
+    try {
+      return this.object(value)
+    } catch {
+      // A getter or a proxy that throws: nothing of it is shown.
+      return '[UNREADABLE]'
+    } finally {
+      this.above.delete(value)
+    }
+  }
+
+  private text(text: string, most = longest): string {
+    const shown = text.slice(0, Math.max(0, Math.min(most, this.left)))
+    this.left -= shown.length + 1
+    return shown === text ? text : `${shown}… (${text.length} characters)`
+  }
+
+  private object(value: object): unknown {
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? '[INVALID DATE]' : value.toISOString()
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} BYTES]`
+    return Array.isArray(value) ? this.list(value) : this.fields(value)
+  }
+
+  private list(values: unknown[]): unknown[] {
+    const copy: unknown[] = []
+    while (copy.length < values.length && this.left > 0) {
+      this.left -= 1
+      copy.push(this.of(values[copy.length]))
+    }
+    if (copy.length < values.length) copy.push(`… (${values.length} values)`)
+    return copy
+  }
+
+  private fields(values: object): object {
+    const names = Object.keys(values)
+    const copy: Array<[string, unknown]> = []
+    for (const name of names) {
+      if (this.left <= 0) {
+        copy.push(['…', `(${names.length} fields)`])
+        break
+      }
+      const shown = this.text(name, 100)
+      copy.push([shown, this.isSecret(name) ? filtered : this.member(values, name)])
+    }
+    // Unlike an assignment, this makes a field of the name `__proto__` as well.
+    return Object.fromEntries(copy)
+  }
+
+  private member(values: object, name: string): unknown {
+    try {
+      return this.of(Reflect.get(values, name))
+    } catch {
+      return '[UNREADABLE]'
+    }
+  }
+}
+
+/** A value that JSON can not hold, by its kind. */
+function scalar(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  return typeof value === 'function' || typeof value === 'symbol' ? `[${typeof value}]`.toUpperCase() : value
+}

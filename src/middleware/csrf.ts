@@ -1,0 +1,104 @@
+import type { Context, Middleware } from '../context.js'
+import { CrossSiteRequest, DeclarationError, InvalidToken } from '../errors.js'
+import { hasDocument, hasForm } from '../http/body.js'
+import { isTokenOf, maskedToken } from '../http/csrf-token.js'
+import { isSecure } from '../http/secure.js'
+
+/** Whom `csrf()` trusts. */
+export interface CsrfOptions {
+  /** Other origins whose pages may send requests as our own pages do: `['https://admin.example.com']`. */
+  trustedOrigins?: readonly string[]
+}
+
+/** The methods that change nothing. */
+const safeMethods = ['GET', 'HEAD', 'OPTIONS']
+
+/**
+ * Refuses requests that another site makes a visitor's browser send (cross-site request forgery). The forms of
+ * `formFor` and `deleteButton` carry a token of the session, `ctx.csrfToken`; scripts may send it as `X-CSRF-Token`.
+ *
+ * Requests that change something are looked at in this order:
+ *
+ * 1. from another site, as `Sec-Fetch-Site` or `Origin` says: refused, token or not
+ * 2. with a valid token: passed
+ * 3. from another host of the same site, or a POST that a plain form can send (a form, text, or no body): refused
+ * 4. the rest is passed: browsers ask for permission before they send JSON, XML, PUT or DELETE to another site
+ *
+ * A page that shows a token is kept out of shared caches.
+ *
+ * @example
+ * app.post('/callbacks/payment', payment) // declared above it: sent by the payment provider, and checked in its own way
+ * app.use(csrf())
+ * app.use(csrf({ trustedOrigins: ['https://admin.example.com'] }))
+ * @throws DeclarationError when a trusted origin is none, or the application has no sessions
+ * @throws CrossSiteRequest (403), InvalidToken (403)
+ */
+export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
+  const trusted = trustedOrigins.map(checkedOrigin)
+
+  return async function csrf(ctx, next) {
+    if (!('session' in ctx)) {
+      throw new DeclarationError(
+        'csrf() keeps its token in the session, and an API application has none. Leave csrf() out.',
+      )
+    }
+    let isShown = false
+    Object.defineProperty(ctx, 'csrfToken', {
+      configurable: true,
+      get: () => {
+        isShown = true
+        return maskedToken(sessionOf(ctx))
+      },
+    })
+    if (!safeMethods.includes(ctx.originalMethod)) refuseForged(ctx, trusted)
+    await next()
+    if (isShown) keepPrivate(ctx)
+  }
+}
+
+function refuseForged(ctx: Context, trusted: readonly string[]): void {
+  const [origin, site] = [ctx.get('Origin'), ctx.get('Sec-Fetch-Site').toLowerCase()]
+  const isTrusted = trusted.includes(origin)
+  const isForeign = origin !== '' && origin !== ownOrigin(ctx)
+  if (!isTrusted && (isForeign || site === 'cross-site')) throw new CrossSiteRequest(origin, ownOrigin(ctx))
+  if (hasToken(ctx)) return
+  if (!isTrusted && site === 'same-site') throw new InvalidToken()
+  // The method is the one that was sent: a form's `_method` has taken its place in ctx.method.
+  if (ctx.originalMethod === 'POST' && !hasDocument(ctx)) throw new InvalidToken()
+}
+
+function hasToken(ctx: Context): boolean {
+  const field: unknown = hasForm(ctx)
+    ? Reflect.get(Object(ctx.request.body), 'authenticity_token')
+    : undefined
+  return [ctx.get('X-CSRF-Token'), field].some((token) => isTokenOf(ctx.session, token))
+}
+
+/** The origin of our own pages, as a browser writes it: without a default port. */
+function ownOrigin(ctx: Context): string {
+  const url = `${isSecure(ctx) ? 'https' : 'http'}://${ctx.host}`
+  return URL.canParse(url) ? new URL(url).origin : url
+}
+
+function checkedOrigin(text: string): string {
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null'
+  if (origin === 'null' || text.toLowerCase().replace(/\/$/, '') !== origin) {
+    throw new DeclarationError(
+      `csrf() takes origins, not ${JSON.stringify(text)}. Write it like "https://example.com".`,
+    )
+  }
+  return origin
+}
+
+/** A handler may have ended the session; a form that it shows needs a new one. */
+function sessionOf(ctx: Context): Record<string, unknown> {
+  ctx.session ??= {}
+  // Read anew: the session is not the object that was assigned.
+  return ctx.session
+}
+
+/** A page with a token is one visitor's own. The browser may keep it for its back button, but asks before it shows it anew. */
+function keepPrivate(ctx: Context): void {
+  if (ctx.headerSent || /private|no-store/i.test(String(ctx.response.get('Cache-Control')))) return
+  ctx.set('Cache-Control', 'private, no-cache')
+}

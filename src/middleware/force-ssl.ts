@@ -1,0 +1,98 @@
+import type { Next } from 'koa'
+import type { Context, Middleware } from '../context.js'
+import { currentEnvironment } from '../environment.js'
+import { DeclarationError, UnknownHost } from '../errors.js'
+import { isSecure } from '../http/secure.js'
+
+/** How an application insists on https. */
+export interface ForceSSLOptions {
+  /** It acts in `production` alone. `GO_ENV`, else `NODE_ENV`, unless given. */
+  env?: string
+  /**
+   * The hosts that the application answers for: `['example.com', '*.example.com']`. A request for another one, whose
+   * `Host` may be forged, is answered 400.
+   */
+  hosts?: readonly string[]
+  /** The host that is redirected to, with its port where that is not 443. That of the request unless given. */
+  host?: string
+  /** What browsers are told to remember (HSTS), or false where that is said elsewhere. */
+  hsts?: StrictTransportSecurity | false
+}
+
+/** The header `Strict-Transport-Security` (RFC 6797). */
+export interface StrictTransportSecurity {
+  /** Seconds for which browsers ask for https at once (a year). */
+  maxAge?: number
+  /** Whether that holds for subdomains, too (yes). */
+  includeSubDomains?: boolean
+  /** Whether browsers may ship with this host in their list (no). */
+  preload?: boolean
+}
+
+/**
+ * Redirects requests that did not come over https, in production: GET and HEAD with 301, others with 308, which keeps
+ * the method and the body. Answers over https tell browsers to come that way from now on. Static files that are declared
+ * beneath it are redirected, too; `GET /up` is not.
+ *
+ * A proxy that speaks https to the browser says so by `X-Forwarded-Proto: https`.
+ *
+ * @example
+ * app.use(forceSSL())
+ * app.use(forceSSL({ hosts: ['example.com', 'www.example.com'], host: 'example.com' }))
+ * @throws DeclarationError when a host is none
+ * @throws UnknownHost (400) when a request is for a host that is not among `hosts`, or no host at all
+ */
+export function forceSSL(options: ForceSSLOptions = {}): Middleware {
+  const isActive = (options.env ?? currentEnvironment()) === 'production'
+  const isKnown = hostCheck(options)
+  const policy = options.hsts === false ? undefined : policyOf(options.hsts)
+
+  async function forceSSL(ctx: Context, next: Next): Promise<void> {
+    if (isActive) {
+      const host = nameOf(ctx.host)
+      if (!isKnown(host)) throw new UnknownHost(ctx.host)
+      if (!isSecure(ctx)) return redirect(ctx, options.host ?? host)
+      if (policy) ctx.set('Strict-Transport-Security', policy)
+    }
+    await next()
+  }
+
+  return Object.assign(forceSSL, { guardsFiles: true })
+}
+
+function redirect(ctx: Context, host: string): void {
+  ctx.status = ctx.method === 'GET' || ctx.method === 'HEAD' ? 301 : 308
+  // Path and query, not the URL as it was sent: that one may name another host (RFC 9112, section 3.2.2).
+  ctx.redirect(`https://${host}${ctx.path}${ctx.search}`)
+}
+
+const hostName = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
+
+function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean {
+  const wrong = [...(hosts ?? []), ...(host === undefined ? [] : [nameOf(host)])].find(
+    (one) => !hostName.test(one),
+  )
+  if (wrong !== undefined) {
+    throw new DeclarationError(
+      `forceSSL() takes names of hosts, not ${JSON.stringify(wrong)}. Write it like "example.com".`,
+    )
+  }
+  if (!hosts) return (name) => host !== undefined || (hostName.test(name) && !name.startsWith('*'))
+  const known = [...hosts, ...(host === undefined ? [] : [nameOf(host)])].map((one) => one.toLowerCase())
+  return (name) => known.some((one) => (one.startsWith('*.') ? name.endsWith(one.slice(1)) : name === one))
+}
+
+/** A host without its port, and without the dot at the end that means the same. */
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+}
+
+function policyOf({
+  maxAge = 365 * 24 * 60 * 60,
+  includeSubDomains = true,
+  preload = false,
+}: StrictTransportSecurity = {}): string {
+  return [`max-age=${maxAge}`, includeSubDomains && 'includeSubDomains', preload && 'preload']
+    .filter(Boolean)
+    .join('; ')
+}

@@ -1,0 +1,38 @@
+import { SessionTooLarge } from '../errors.js'
+import type { Signer } from './signer.js'
+
+/** What browsers keep of a cookie: name, value and attributes together. */
+const mostBytes = 4093
+
+/** What the attributes of our cookie take: path, expiry, SameSite, Secure and HttpOnly. */
+const attributeBytes = 110
+
+/** How koa-session writes a session as the value of its cookie, and reads it back. */
+export function wholeCookie(name: string, signer: Signer) {
+  return {
+    /** @throws SessionTooLarge when a browser would not keep the cookie */
+    encode(data: unknown): string {
+      const value = signer.sign(Buffer.from(JSON.stringify(data)).toString('base64url'))
+      const size = name.length + 1 + value.length + attributeBytes
+      if (size > mostBytes) throw new SessionTooLarge(size, mostBytes)
+      return value
+    },
+
+    /** What was encoded; undefined when the value was not signed by us, or can not be read. */
+    decode(text: string): unknown {
+      const value = signer.verify(text)
+      if (value === undefined) return undefined
+      try {
+        return expiring(JSON.parse(Buffer.from(value, 'base64url').toString()))
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** What counts of a session that was kept: how long it may last is a matter of today's settings. */
+export function expiring(data: unknown): { content: unknown; _expire: unknown } | undefined {
+  if (typeof data !== 'object' || data === null) return undefined
+  return { content: Reflect.get(data, 'content'), _expire: Reflect.get(data, '_expire') }
+}

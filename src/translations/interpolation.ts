@@ -1,0 +1,41 @@
+/** What is put into texts: `{ attribute: 'Title', max: 80 }`. */
+export type Values = Record<string, unknown>
+
+/**
+ * Puts values into the `{{placeholders}}` of a text: lists and dates as the language writes them, anything else as it
+ * is. A placeholder without a value stays, so that one sees what is missing.
+ */
+export function interpolate(text: string, values: Values, locale: string): string {
+  if (!text.includes('{{')) return text
+  return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (placeholder, name: string) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    return value === undefined ? placeholder : written(value, locale)
+  })
+}
+
+/** The values with their lists joined by "or": a choice, as the messages of validations have it. */
+export function withChoices(values: Values, locale: string): Values {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? joined(value, locale, 'disjunction') : value,
+    ]),
+  )
+}
+
+function written(value: unknown, locale: string): string {
+  if (Array.isArray(value)) return joined(value, locale, 'conjunction')
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return dated(value, locale)
+  return value === null ? '' : String(value)
+}
+
+function joined(values: unknown[], locale: string, type: Intl.ListFormatType): string {
+  return new Intl.ListFormat(locale, { type }).format(values.map((value) => written(value, locale)))
+}
+
+/** A day, or a moment where the date has a time. Both are in UTC. */
+function dated(date: Date, locale: string): string {
+  const isDay = date.getTime() % 86_400_000 === 0
+  if (isDay) return date.toLocaleDateString(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  return `${date.toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })} UTC`
+}

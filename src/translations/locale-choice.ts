@@ -1,0 +1,71 @@
+import { truncations } from './catalogue.js'
+
+/** What a client says of the languages that it likes. */
+export interface LocaleWishes {
+  /** What it has chosen before, the most important first: a cookie, the session. */
+  chosen: readonly unknown[]
+  /** Its `Accept-Language` header. */
+  accept: string
+}
+
+/**
+ * Chooses one of the locales that there are: the one that was chosen before, else the one that the browser likes best
+ * (RFC 9110, section 12.5.4), else the fallback.
+ */
+export function chooseLocale(known: readonly string[], wishes: LocaleWishes, fallback: string): string {
+  for (const wish of wishes.chosen) {
+    const locale = typeof wish === 'string' ? match(wish, known) : undefined
+    if (locale !== undefined) return locale
+  }
+  return accepted(known, wishes.accept, fallback) ?? match(fallback, known) ?? fallback
+}
+
+interface Range {
+  tag: string
+  quality: number
+}
+
+function accepted(known: readonly string[], header: string, fallback: string): string | undefined {
+  const ranges = parse(header)
+  const allowed = known.filter((locale) => !isRefused(locale, ranges))
+  for (const { tag, quality } of ranges.toSorted((a, b) => b.quality - a.quality)) {
+    if (quality === 0) break
+    const locale = tag === '*' ? anyOf(allowed, fallback) : match(tag, allowed)
+    if (locale !== undefined) return locale
+  }
+  return undefined
+}
+
+/** `de-CH, de;q=0.9, *;q=0.1`: what can not be read is left out. */
+function parse(header: string): Range[] {
+  return header.split(',').flatMap((part) => {
+    const [, tag, weight = '1'] =
+      /^\s*([a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)\s*(?:;\s*q=([01](?:\.\d*)?)\s*)?$/i.exec(part) ?? []
+    return tag === undefined ? [] : [{ tag: tag.toLowerCase(), quality: Math.min(Number(weight), 1) }]
+  })
+}
+
+/** Whether the most specific of the ranges that speak of a locale says no. */
+function isRefused(locale: string, ranges: readonly Range[]): boolean {
+  for (const tag of [...truncations(locale.toLowerCase()), '*']) {
+    const range = ranges.find((one) => one.tag === tag)
+    if (range) return range.quality === 0
+  }
+  return false
+}
+
+function anyOf(allowed: readonly string[], fallback: string): string | undefined {
+  return match(fallback, allowed) ?? allowed[0]
+}
+
+/** The locale that a wanted one means: itself, a more general one, or the first of its language. */
+function match(wanted: string, known: readonly string[]): string | undefined {
+  const lower = wanted.toLowerCase()
+  const names = truncations(lower)
+  for (const name of names) {
+    const locale = known.find((one) => one.toLowerCase() === name)
+    if (locale !== undefined) return locale
+  }
+  const language = names.at(-1) ?? lower
+  return known.find((one) => one.toLowerCase().startsWith(`${language}-`))
+}

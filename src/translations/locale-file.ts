@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { LineCounter, parseDocument } from 'yaml'
+import { BrokenTranslations } from '../errors.js'
+
+/** A text, or one for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
+export type Translation = string | Record<string, string>
+
+/** A translation, and where it is written. */
+export interface Entry {
+  id: string
+  translation: Translation
+  file: string
+  line: number
+}
+
+/** The plural categories that a language may have (CLDR). `zero` also stands for none at all, in any language. */
+const categories = new Set(['zero', 'one', 'two', 'few', 'many', 'other'])
+
+/**
+ * Reads a file of translations: a list of `id` and `translation`.
+ *
+ * @throws BrokenTranslations that names the line
+ */
+export function readLocaleFile(file: string): Entry[] {
+  const lines = new LineCounter()
+  const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines, prettyErrors: false })
+  const [error] = document.errors
+  if (error) throw new BrokenTranslations(file, lines.linePos(error.pos[0]).line, error.message)
+  return listOf(file, document).map((entry, index) => {
+    const node = document.getIn([index], true)
+    const line = isPositioned(node) ? lines.linePos(node.range[0]).line : 1
+    const problem = problemOf(entry)
+    if (problem !== undefined) throw new BrokenTranslations(file, line, problem)
+    // What has no problem is an entry.
+    return { ...(entry as Pick<Entry, 'id' | 'translation'>), file, line }
+  })
+}
+
+function listOf(file: string, document: { toJS(): unknown }): unknown[] {
+  const entries = plain(file, document) ?? []
+  if (Array.isArray(entries)) return entries
+  throw new BrokenTranslations(file, 1, 'a list of "id" and "translation" is expected')
+}
+
+function plain(file: string, document: { toJS(): unknown }): unknown {
+  try {
+    return document.toJS()
+  } catch (error) {
+    throw new BrokenTranslations(file, 1, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** What is wrong with an entry; undefined when nothing is. */
+function problemOf(entry: unknown): string | undefined {
+  if (!isObject(entry) || typeof entry['id'] !== 'string' || entry['id'] === '') {
+    return 'each entry has an "id" and a "translation"'
+  }
+  const { id, translation } = entry
+  if (typeof translation === 'string') return undefined
+  if (!isObject(translation))
+    return `the translation of "${id}" is a text, in quotes where YAML reads something else`
+  const wrong = Object.entries(translation).find(([, text]) => typeof text !== 'string')
+  if (wrong) return `the plural form "${wrong[0]}" of "${id}" is a text`
+  const unknown = Object.keys(translation).find((category) => !categories.has(category))
+  if (unknown !== undefined) {
+    return `"${unknown}" of "${id}" is no plural form; there are ${[...categories].join(', ')}`
+  }
+  return 'other' in translation ? undefined : `the plural form "other" of "${id}" is missing`
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isPositioned(node: unknown): node is { range: [number, number, number] } {
+  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)
+}
