@@ -1,0 +1,411 @@
+import axe from 'axe-core'
+import { expect } from 'chai'
+import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core'
+import { startBlog, type BlogProcess } from '../support/blog-process.js'
+import { describeInBrowser, startBrowser, visit, type Visitor } from '../support/browser.js'
+
+const screens = [
+  { colorScheme: 'light', size: { width: 1280, height: 800 }, paper: 'rgb(250, 249, 246)' },
+  { colorScheme: 'dark', size: { width: 390, height: 844 }, paper: 'rgb(20, 24, 26)' },
+] as const
+
+const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
+const longTitle = `${longWord}${longWord} and a title that goes on for longer than anybody would like`
+
+describeInBrowser('examples/blog in a browser', () => {
+  let browser: Browser
+  let blog: BlogProcess
+  let visitor: Visitor
+
+  before(async () => {
+    browser = await startBrowser()
+    blog = await startBlog('test')
+  })
+
+  after(async () => {
+    await browser?.close()
+    await blog?.stop()
+  })
+
+  /** Gives the specs of a describe a visitor, and holds them to a page without troubles. */
+  function withVisitor(options: BrowserContextOptions = {}): void {
+    before(async () => {
+      visitor = await visit(browser, blog.url, options)
+    })
+
+    afterEach(() => {
+      expect(visitor.troubles).to.deep.equal([])
+    })
+
+    after(() => visitor.page.context().close())
+  }
+
+  async function open(path: string): Promise<Page> {
+    await visitor.page.goto(path)
+    return visitor.page
+  }
+
+  for (const javaScriptEnabled of [true, false]) {
+    describe(javaScriptEnabled ? 'with JavaScript' : 'without JavaScript', () => {
+      withVisitor({ javaScriptEnabled })
+
+      beforeEach(() => {
+        blog.database.exec('DELETE FROM posts')
+      })
+
+      it('leads from the first page to an empty list, and to the form for a new post', async () => {
+        const page = await open('/')
+        expect(await heading(page)).to.equal('Welcome to Blog')
+        await follow(page, 'Posts')
+        expect(await heading(page)).to.equal('Posts')
+        expect(await page.locator('.empty').innerText()).to.equal('There is nothing here yet.')
+        await follow(page, 'New post')
+        expect(await heading(page)).to.equal('New post')
+      })
+
+      it('creates a post, and says so once', async () => {
+        const page = await open('/posts/new')
+        await page.getByLabel('Title').fill('The first post')
+        await page.getByLabel('Description').fill('One line\n\nand another <b>')
+        await press(page, 'Save')
+        expect(new URL(page.url()).pathname).to.match(/^\/posts\/[0-9a-f-]{36}$/)
+        expect(await heading(page)).to.equal('The first post')
+        expect(await page.locator('.record dd').first().innerText()).to.equal('One line\n\nand another <b>')
+        expect(await page.getByRole('status').innerText()).to.equal('Post was created successfully.')
+        await page.reload()
+        expect(await page.getByRole('status').innerText()).to.equal('')
+      })
+
+      it('lets the browser ask for a title that is missing, and does not ask for what is optional', async () => {
+        const page = await open('/posts/new')
+        await page.getByRole('button', { name: 'Save' }).click()
+        expect(await focus(page)).to.equal('post_title')
+        expect(page.url()).to.equal(`${blog.url}/posts/new`)
+        expect(await page.locator(':required').count()).to.equal(1)
+        expect(await page.locator('label[for=post_description]').innerText()).to.equal(
+          'Description (optional)',
+        )
+      })
+
+      it('says what is wrong with a post, keeps what was written, and saves it once it is right', async () => {
+        const page = await open('/posts/new')
+        await page.getByLabel('Title').fill('   ')
+        await page.getByLabel('Description').fill('Kept')
+        await press(page, 'Save')
+        expect(await heading(page)).to.equal('New post')
+        expect(await page.getByRole('alert').innerText()).to.equal(
+          'Nothing was saved: there is a problem\nTitle can not be blank.',
+        )
+        expect(await page.locator('#post_title_error').innerText()).to.equal('Title can not be blank.')
+        expect(await page.getByLabel('Description').inputValue()).to.equal('Kept')
+
+        await page.getByLabel('Title').fill('Corrected')
+        await press(page, 'Save')
+        expect(await heading(page)).to.equal('Corrected')
+        expect(await page.locator('.record').innerText()).to.contain('Kept')
+      })
+
+      it('edits a post, and says what is wrong with it on the same form', async () => {
+        const page = await open(await blog.createPost({ title: 'Befroe' }))
+        await follow(page, 'Edit')
+        expect(await page.getByLabel('Title').inputValue()).to.equal('Befroe')
+        await page.getByLabel('Title').fill('\t ')
+        await press(page, 'Save')
+        expect(await heading(page)).to.equal('Edit post')
+        await page.getByLabel('Title').fill('After')
+        await press(page, 'Save')
+        expect(await heading(page)).to.equal('After')
+        expect(await page.getByRole('status').innerText()).to.equal('Post was updated successfully.')
+      })
+
+      it('comments on a post, edits the comment and finds the way back', async () => {
+        const page = await open(await blog.createPost({ title: 'Discussed' }))
+        await follow(page, 'Comments')
+        await follow(page, 'New comment')
+        await page.getByLabel('Body').fill(' \n ')
+        await press(page, 'Save')
+        expect(await page.locator('#comment_body_error').innerText()).to.equal('Body can not be blank.')
+        await page.getByLabel('Body').fill('Well said')
+        await press(page, 'Save')
+        expect(await page.getByRole('status').innerText()).to.equal('Comment was created successfully.')
+        await follow(page, 'Edit')
+        await page.getByLabel('Body').fill('Very well said')
+        await press(page, 'Save')
+        expect(await page.getByRole('status').innerText()).to.equal('Comment was updated successfully.')
+        await follow(page, 'Comments')
+        expect(await rows(page)).to.deep.equal(['Very well said'])
+        await follow(page, 'Post')
+        expect(await heading(page)).to.equal('Discussed')
+      })
+
+      it('leads through the pages of a list', async () => {
+        for (let number = 1; number <= 41; number++) await blog.createPost({ title: `Number ${number}` })
+        const page = await open('/posts')
+        expect(await rows(page)).to.have.length(20)
+        expect((await rows(page))[0]).to.equal('Number 41')
+        await follow(page, 'Next')
+        expect(await page.locator('[aria-current=page]').last().innerText()).to.equal('2')
+        expect((await rows(page))[0]).to.equal('Number 21')
+        await follow(page, 'Page 3')
+        expect(await rows(page)).to.deep.equal(['Number 1'])
+        await follow(page, 'Previous')
+        expect((await rows(page))[0]).to.equal('Number 21')
+      })
+
+      if (javaScriptEnabled) {
+        it('asks before it deletes a post, and keeps it when the answer is no', async () => {
+          await blog.createPost({ title: 'Kept' })
+          const page = await open('/posts')
+          const question = answer(page, (dialog) => dialog.dismiss())
+          await page.getByRole('button', { name: 'Delete' }).click()
+          expect(await question).to.equal('Are you sure? This can not be undone.')
+          await page.reload()
+          expect(await rows(page)).to.deep.equal(['Kept'])
+        })
+
+        it('deletes a post when the answer is yes', async () => {
+          await blog.createPost({ title: 'Kept' })
+          const page = await open(await blog.createPost({ title: 'Deleted' }))
+          const question = answer(page, (dialog) => dialog.accept())
+          await press(page, 'Delete')
+          await question
+          expect(page.url()).to.equal(`${blog.url}/posts`)
+          expect(await page.getByRole('status').innerText()).to.equal('Post was destroyed successfully.')
+          expect(await rows(page)).to.deep.equal(['Kept'])
+        })
+      } else {
+        it('deletes a post and a comment without asking', async () => {
+          const post = await blog.createPost({ title: 'Deleted' })
+          await blog.create(`${post}/comments`, { body: 'Deleted first' })
+          const page = await open(`${post}/comments`)
+          await press(page, 'Delete')
+          expect(await page.getByRole('status').innerText()).to.equal('Comment was destroyed successfully.')
+          expect(await rows(page)).to.deep.equal([])
+          await follow(page, 'Post')
+          await press(page, 'Delete')
+          expect(await page.getByRole('status').innerText()).to.equal('Post was destroyed successfully.')
+          expect(await rows(page)).to.deep.equal([])
+        })
+      }
+    })
+  }
+
+  describe('with the keyboard alone', () => {
+    withVisitor()
+
+    beforeEach(() => {
+      blog.database.exec('DELETE FROM posts')
+    })
+
+    it('shows the skip link first, which leads past the header', async () => {
+      const page = await open('/posts')
+      const link = page.getByRole('link', { name: 'Skip to the content' })
+      expect((await link.boundingBox())?.height).to.be.at.most(1)
+      expect(await tab(page)).to.equal('Skip to the content')
+      expect((await link.boundingBox())?.height).to.be.at.least(40)
+      await page.keyboard.press('Enter')
+      expect(await tab(page)).to.equal('New post')
+    })
+
+    it('goes through a page in the order in which it is read', async () => {
+      await blog.createPost({ title: 'The older one' })
+      await blog.createPost({ title: 'The newer one' })
+      const page = await open('/posts')
+      const order: string[] = []
+      for (let step = 1; step <= 10; step++) order.push(await tab(page))
+      expect(order).to.deep.equal([
+        'Skip to the content',
+        'Blog',
+        'Posts',
+        'New post',
+        'The newer one',
+        'Edit',
+        'Delete',
+        'The older one',
+        'Edit',
+        'Delete',
+      ])
+    })
+
+    it('fails, is led to the field, corrects it, and deletes the post', async () => {
+      const page = await open('/posts/new')
+      await tabTo(page, 'post_title')
+      await page.keyboard.type('  ')
+      await tabTo(page, 'Save')
+      await loaded(page, () => page.keyboard.press('Enter'))
+
+      // The summary has the focus, and its links lead to the fields.
+      expect(await focus(page)).to.contain('Nothing was saved')
+      expect(await tab(page)).to.equal('Title can not be blank.')
+      await page.keyboard.press('Enter')
+      expect(await focus(page)).to.equal('post_title')
+      expect(await page.locator(':focus').getAttribute('aria-describedby')).to.equal('post_title_error')
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type('Written without a mouse')
+      await loaded(page, () => page.keyboard.press('Enter'))
+      expect(await heading(page)).to.equal('Written without a mouse')
+
+      await tabTo(page, 'Delete')
+      const question = answer(page, (dialog) => dialog.accept())
+      await loaded(page, () => page.keyboard.press('Enter'))
+      await question
+      expect(await rows(page)).to.deep.equal([])
+    })
+  })
+
+  describe('every page', () => {
+    let broken: BlogProcess
+    let development: BlogProcess
+    let post: string
+    let comment: string
+    withVisitor()
+
+    before(async () => {
+      ;[broken, development] = await Promise.all([startBlog('test'), startBlog('development')])
+      for (const { database } of [broken, development]) database.exec('DROP TABLE posts')
+      blog.database.exec('DELETE FROM posts')
+      const description = `${'Some words. '.repeat(40)}\n\n${longWord.repeat(3)}`
+      for (let number = 1; number <= 45; number++) await blog.createPost({ title: `Post ${number}` })
+      post = await blog.createPost({ title: longTitle, description })
+      for (let number = 1; number <= 21; number++)
+        await blog.create(`${post}/comments`, { body: `Comment ${number}` })
+      comment = await blog.create(`${post}/comments`, { body: description })
+    })
+
+    after(() => Promise.all([broken?.stop(), development?.stop()]))
+
+    /** What people see, and how they come to see it. */
+    const pages: Record<string, (page: Page) => Promise<unknown>> = {
+      'the first page': (page) => page.goto('/'),
+      'a list': (page) => page.goto('/posts'),
+      'a page in the middle of a long list': (page) => page.goto('/posts?page=5&per_page=4'),
+      'an empty list': (page) => page.goto('/posts?page=100'),
+      'a post': (page) => page.goto(post),
+      'the form for a new post': (page) => page.goto('/posts/new'),
+      'a form that failed': async (page) => {
+        await page.goto('/posts/new')
+        await page.getByLabel('Title').fill(' ')
+        await press(page, 'Save')
+      },
+      'the form for a post': (page) => page.goto(`${post}/edit`),
+      'a page with a message': async (page) => {
+        await page.goto(`${comment}/edit`)
+        await press(page, 'Save')
+      },
+      'a list of comments': (page) => page.goto(`${post}/comments`),
+      'the form for a new comment': (page) => page.goto(`${post}/comments/new`),
+      'the form for a comment': (page) => page.goto(`${comment}/edit`),
+      'the error page of 404': (page) => page.goto('/nothing'),
+      'the error page of 500': (page) => page.goto(`${broken.url}/posts`),
+      'the error page of development': (page) => page.goto(`${development.url}/posts?q=${longWord}`),
+      'the 404 of development': (page) => page.goto(`${development.url}/nothing`),
+    }
+
+    for (const [name, show] of Object.entries(pages)) {
+      it(`is accessible and fits, on a light screen and on a dark phone: ${name}`, async () => {
+        await show(visitor.page)
+        for (const screen of screens) {
+          await visitor.page.emulateMedia({ colorScheme: screen.colorScheme })
+          await visitor.page.setViewportSize(screen.size)
+          expect(await background(visitor.page)).to.equal(screen.paper)
+          expect(await barriers(visitor.page)).to.deep.equal([])
+          expect(await overflow(visitor.page)).to.equal(0)
+        }
+        expect(await smallTargets(visitor.page)).to.deep.equal([])
+      })
+    }
+  })
+
+  describe('the log of the server', () => {
+    it('has the forms that failed, and no error', () => {
+      const statuses = blog.log.map(({ status }) => status)
+      expect(statuses).to.include(422)
+      expect(blog.log.filter(({ level, status = 0 }) => level >= 50 || status >= 500)).to.deep.equal([])
+    })
+  })
+})
+
+function heading(page: Page): Promise<string> {
+  return page.locator('h1').innerText()
+}
+
+/** The records of the list that the page shows. */
+function rows(page: Page): Promise<string[]> {
+  return page.locator('.records tbody th').allInnerTexts()
+}
+
+/** Clicks a link of this name, in the content rather than in the header. */
+function follow(page: Page, name: string): Promise<void> {
+  return loaded(page, () => page.getByRole('main').getByRole('link', { name, exact: true }).click())
+}
+
+/** Clicks a button of this name. */
+function press(page: Page, name: string): Promise<void> {
+  return loaded(page, () => page.getByRole('button', { name, exact: true }).click())
+}
+
+/** Does what loads another page, and waits until it is there. */
+async function loaded(page: Page, act: () => Promise<void>): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), act()])
+}
+
+/** Answers the next question, and returns it. */
+function answer(page: Page, give: (dialog: Dialog) => Promise<void>): Promise<string> {
+  return new Promise((asked, fail) => {
+    page.once('dialog', (dialog) => give(dialog).then(() => asked(dialog.message()), fail))
+  })
+}
+
+/** What has the focus: its id, else its text. */
+async function focus(page: Page): Promise<string> {
+  const element = page.locator(':focus')
+  return (await element.getAttribute('id')) ?? (await element.innerText())
+}
+
+/** Goes on with the tabulator key, to something that shows that it has the focus. */
+async function tab(page: Page): Promise<string> {
+  await page.keyboard.press('Tab')
+  const outline = await page.evaluate<string>('getComputedStyle(document.activeElement).outline')
+  const name = await focus(page)
+  expect(outline, `the outline of ${name}`).to.match(/rgb\(15, 107, 92\) solid [23]px/)
+  return name
+}
+
+/** Goes on until `name` has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = []
+  while (passed.at(-1) !== name) {
+    passed.push(await tab(page))
+    if (passed.length > 20) throw new Error(`${name} is not among ${passed.join(', ')}`)
+  }
+}
+
+function background(page: Page): Promise<string> {
+  return page.evaluate('getComputedStyle(document.body).backgroundColor')
+}
+
+/** How much wider the page is than the screen. */
+function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - innerWidth')
+}
+
+/** What axe-core finds serious or critical: the rule, and where it is broken. */
+async function barriers(page: Page): Promise<string[]> {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<axe.AxeResults>("axe.run({ resultTypes: ['violations'] })")
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
+}
+
+/** Links, buttons and fields that a thumb would miss: lower than 44 pixels, or 24 for one within text (WCAG 2.2). */
+async function smallTargets(page: Page): Promise<string[]> {
+  const targets = await page.evaluate<Array<{ name: string; width: number; height: number; least: number }>>(`
+    [...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea')].map((target) => {
+      const { width, height } = target.getBoundingClientRect()
+      return { name: target.innerText || target.id, width, height, least: target.closest('[role=alert]') ? 24 : 44 }
+    })`)
+  return targets
+    .filter(({ width, height, least }) => height > 1 && (height < least || width < 24))
+    .map(({ name, width, height }) => `${name}: ${width} x ${height}`)
+}

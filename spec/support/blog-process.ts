@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import Sqlite from 'better-sqlite3'
+
+const blog = fileURLToPath(new URL('../../../examples/blog/', import.meta.url))
+
+/** A line of the application's log. */
+export interface LogLine {
+  msg: string
+  status?: number
+  level: number
+}
+
+/** examples/blog as a process of its own, on a free port and a database of its own. */
+export interface BlogProcess {
+  url: string
+  /** What it has logged. */
+  log: LogLine[]
+  /** Its database, for what no visitor can do. */
+  database: Sqlite.Database
+  /** Makes a post, and returns its path. */
+  createPost(attributes: { title: string; description?: string }): Promise<string>
+  /** Makes a record in this collection, and returns its path. */
+  create(collection: string, attributes: Record<string, string>): Promise<string>
+  stop(): Promise<void>
+}
+
+/** Starts examples/blog as `npm start` does, without its first posts. */
+export async function startBlog(environment: 'test' | 'development'): Promise<BlogProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'kit-blog-'))
+  const file = join(folder, 'blog.sqlite')
+  const server = spawn(process.execPath, ['dist/src/main.js'], {
+    cwd: blog,
+    env: {
+      ...process.env,
+      GO_ENV: environment,
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      DATABASE_URL: `sqlite:${file}`,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const stop = (): boolean => server.kill()
+  process.once('exit', stop)
+  const ended = new Promise<void>((end) => server.once('exit', () => end()))
+  const log: LogLine[] = []
+  const url = await new Promise<string>((listening, fail) => {
+    void ended.then(() => fail(new Error(`the blog did not start:\n${JSON.stringify(log, null, 2)}`)))
+    createInterface(server.stdout).on('line', (text) => {
+      const line: LogLine = JSON.parse(text)
+      log.push(line)
+      const [, address] = /^listening on (.*)/.exec(line.msg) ?? []
+      if (address) listening(address)
+    })
+  })
+  const database = new Sqlite(file)
+  database.exec('DELETE FROM posts')
+
+  async function create(collection: string, attributes: Record<string, string>): Promise<string> {
+    const answer = await fetch(url + collection, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: JSON.stringify(attributes),
+    })
+    const path = answer.headers.get('Location')
+    if (!path) throw new Error(`${collection} answered ${answer.status}: ${await answer.text()}`)
+    return path
+  }
+
+  return {
+    url,
+    log,
+    database,
+    create,
+    createPost: (attributes) => create('/posts', attributes),
+    async stop() {
+      database.close()
+      process.off('exit', stop)
+      stop()
+      await ended
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
