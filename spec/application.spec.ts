@@ -200,6 +200,36 @@ describe('App', () => {
       }
     })
 
+    it('go on to paths of this site alone with ctx.seeOther', async () => {
+      const app = new App({ api: true })
+      app.get('/go', (ctx) => ctx.seeOther(String(ctx.query['to'])))
+      await visit(app)
+      for (const to of ['/posts', '/posts?page=2', '?page=2']) {
+        expect((await site?.get(`/go?to=${encodeURIComponent(to)}`))?.headers.get('location')).to.equal(to)
+      }
+      for (const to of [
+        '//evil.example',
+        '/\\evil.example',
+        'https://evil.example',
+        'javascript:alert(1)',
+        'http://[',
+      ]) {
+        expect((await site?.get(`/go?to=${encodeURIComponent(to)}`))?.status, to).to.equal(400)
+      }
+    })
+
+    it('take no headers from an error that is not meant as an answer', async () => {
+      const app = new App({ api: true })
+      const headers = { 'set-cookie': 'upstream=1', 'content-encoding': 'gzip' }
+      app.get('/', () => {
+        throw Object.assign(new Error('upstream'), { status: 404, headers })
+      })
+      await visit(app)
+      const answer = await site?.get('/')
+      expect(answer?.status).to.equal(500)
+      expect(answer?.headers.get('set-cookie')).to.equal(null)
+    })
+
     it('refuse a redirect to a parameter that is not there', () => {
       expect(() => new App().redirect('/a/{id}', '/b/{nope}')).to.throw(
         '/a/{id} redirects to /b/{nope}, whose parameter "nope" it does not have.',

@@ -5,7 +5,7 @@ import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { track } from './data/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
-import { NoTransaction, ValidationErrors } from './errors.js'
+import { BadRequest, NoTransaction, ValidationErrors } from './errors.js'
 import { bind, submittedValue, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
 import { addFlash, readFlash, takeFlash } from './http/flash.js'
@@ -143,6 +143,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     seeOther(url, flash = {}) {
+      if (!isOfThisSite(url)) throw new BadRequest('the address to go on to is not one of this site')
       for (const [type, message] of Object.entries(flash)) this.flash(type, message)
       this.status = 303
       this.redirect(url)
@@ -180,6 +181,12 @@ function translator(ctx: Context): Translate {
 function speaking(ctx: Context, errors: ValidationErrors | undefined): ValidationErrors | undefined {
   if (errors) ctx.set('Content-Language', ctx.locale)
   return errors
+}
+
+/** Whether a browser that follows a URL stays on the site that sent it there. */
+function isOfThisSite(url: string): boolean {
+  const site = 'http://this-site.invalid'
+  return URL.canParse(url, site) && new URL(url, site).origin === site
 }
 
 /** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */

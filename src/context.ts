@@ -148,8 +148,10 @@ export interface ContextMembers {
   /**
    * Redirects with 303 See Other: the browser goes there with GET (RFC 9110, section 15.4.4).
    *
+   * @param url a path of this site, so that what a visitor sends can not lead elsewhere; `ctx.redirect` goes anywhere
    * @param flash messages for the page there, by type
    * @example ctx.seeOther(path, { success: ctx.t('post.created.success') })
+   * @throws BadRequest (400) when the URL leads to another site
    */
   seeOther(url: string, flash?: Record<string, string>): void
 

@@ -50,6 +50,8 @@ export class Dispatcher {
 
   private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
+    // The log needs to know which parts of the path are parameters, also of a request that is refused from here on.
+    Object.assign(ctx, { params: matches[0]?.params })
 
     const isOverridable =
       ctx.method === 'POST' && matches.some(({ route }) => overrides.some((it) => route.answers(it)))
@@ -60,8 +62,8 @@ export class Dispatcher {
   }
 
   private async run(ctx: Context, { route, params }: Match): Promise<void> {
-    if (ctx.request.body === undefined) await this.readBody(ctx)
     Object.assign(ctx, { route, params })
+    if (ctx.request.body === undefined) await this.readBody(ctx)
     await route.run(ctx)
   }
 

@@ -36,6 +36,14 @@ describe('parameterFilter(options)', () => {
     })
   }
 
+  it('shows nothing of JSON that was sent as a form, where the name holds the value', () => {
+    expect(filter({ '{"password":"hunter2"}': '' })).to.deep.equal({ '[FILTERED]': '[FILTERED]' })
+  })
+
+  it('does not read what is too long for a name, and could take minutes to be compared', () => {
+    expect(filter({ ['\u0300\u0316'.repeat(100_000)]: 1 })).to.deep.equal({ '[FILTERED]': '[FILTERED]' })
+  })
+
   it('looks into lists and objects, and hides all that is in a secret', () => {
     const users = [{ name: 'Ada', logins: [{ password: 'hunter2' }] }]
     expect(filter({ users, token: { value: 'hunter2' }, secrets: ['hunter2'] })).to.deep.equal({

@@ -129,6 +129,7 @@ describe('parameterLogger(options)', () => {
   it('shows no secret in the path, nor does the line of the request', async () => {
     await open()
     await site.get('/invitations/hunter2/details')
+    await site.post('/invitations/hunter2/details', { json: {} })
     expect(logged()).to.deep.equal({ params: { invitation_token: '[FILTERED]', page: 'details' } })
     expect(log.text()).to.contain('/invitations/[FILTERED]/details').and.not.to.contain('hunter2')
   })

@@ -25,6 +25,7 @@ describe('A path helper', () => {
   app.get('/posts/{post_id}', answer, { name: 'postPath' })
   app.get('/posts/{post_id}/comments/{comment_id}', answer, { name: 'postCommentPath' })
   app.get('/files/{*path}', answer, { name: 'filePath' })
+  app.get('/{*path}', answer, { name: 'anyPath' })
 
   const [post, comment] = [new Post('p1'), new Comment('c1', 'p1')]
   const rows: Array<[what: string, args: Parameters<App['pathFor']>, path: string]> = [
@@ -43,6 +44,11 @@ describe('A path helper', () => {
     ],
     ['a record and a query', ['postPath', post, { page: 2 }], '/posts/p1?page=2'],
     ['what must be encoded', ['postPath', 'a/b ü?'], '/posts/a%2Fb%20%C3%BC%3F'],
+    [
+      'a rest at the root, which never leads to another host',
+      ['anyPath', '//evil.example/a'],
+      '/evil.example/a',
+    ],
     ['a rest of several segments', ['filePath', 'a/b c'], '/files/a/b%20c'],
     ['undefined in the query, left out', ['postsPath', { page: undefined }], '/posts'],
   ]

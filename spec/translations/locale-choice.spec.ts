@@ -25,6 +25,7 @@ describe('chooseLocale(known, wishes, fallback)', () => {
     ['it, *;q=0.5', 'en-US'],
     ['en;q=0, *', 'de'],
     ['de;q=0', 'en-US'],
+    [`de${'-a'.repeat(5000)}, fr`, 'fr'],
     ['de;q=0, de', 'en-US'],
     ['fr-CA;q=0, fr', 'fr'],
     ['fr;q=0, fr-CA', 'fr-CA'],

@@ -3,7 +3,7 @@ import { NotAcceptable } from '../errors.js'
 import type { Route } from '../routing/route.js'
 
 import { PendingMigrations } from '../errors.js'
-import { problemOf, writeProblem, type Problem } from './problem.js'
+import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
 
@@ -49,8 +49,7 @@ export function answerError(ctx: Context, error: unknown, pages: ErrorPages): vo
 }
 
 function headersOf(error: unknown): Record<string, string> {
-  const headers: unknown =
-    typeof error === 'object' && error !== null ? Reflect.get(error, 'headers') : undefined
+  const headers: unknown = isMeantAsAnswer(error) ? Reflect.get(error, 'headers') : undefined
   return typeof headers === 'object' && headers !== null ? { ...headers } : {}
 }
 

@@ -18,6 +18,9 @@ const secretWords = ['password', 'secret', 'token', 'authorization', 'credit car
 
 /** The most levels, and the most characters of one text, that a copy has. */
 const deepest = 10
+
+/** The most characters of a name that is looked at: what is longer is no name, and counts as a secret unread. */
+const longestName = 200
 const longest = 1000
 
 /**
@@ -40,7 +43,11 @@ export function parameterFilter({
     )
   }
   const all = [...secretWords, ...words].map(bare)
-  const isSecret = (name: string) => all.some((word) => bare(name).includes(word))
+  const isSecret = (name: string) => {
+    if (name.length > longestName) return true
+    const spelt = bare(name)
+    return all.some((word) => spelt.includes(word))
+  }
   return (values) => new FilteredCopy(isSecret, limit).of(values)
 }
 
@@ -50,6 +57,11 @@ function bare(name: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]/gu, '')
+}
+
+/** Whether a name is one that a form or a record has, so that it tells no value: `user[password]`, `X-Auth-Token`. */
+function isPlainName(name: string): boolean {
+  return /^[\p{L}\p{N}_.[\] -]{1,60}$/u.test(name)
 }
 
 /** One copy, on its way through the values. */
@@ -107,8 +119,10 @@ class FilteredCopy {
         copy.push(['…', `(${names.length} fields)`])
         break
       }
-      const shown = this.text(name, 100)
-      copy.push([shown, this.isSecret(name) ? filtered : this.member(values, name)])
+      const isSecret = this.isSecret(name)
+      // JSON that was sent as a form is one long name, with its secrets in it.
+      const shown = isSecret && !isPlainName(name) ? filtered : this.text(name, 100)
+      copy.push([shown, isSecret ? filtered : this.member(values, name)])
     }
     // Unlike an assignment, this makes a field of the name `__proto__` as well.
     return Object.fromEntries(copy)

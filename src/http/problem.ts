@@ -38,7 +38,7 @@ export function statusOf(error: unknown): number {
  * Our errors, and those of http-errors, which Koa's `ctx.throw` makes. The `status` of any other speaks of something
  * else, such as the answer of a service that the handler asked.
  */
-function isMeantAsAnswer(error: unknown): error is Error {
+export function isMeantAsAnswer(error: unknown): error is Error {
   return (
     error instanceof HttpError ||
     (error instanceof Error && typeof Reflect.get(error, 'expose') === 'boolean')

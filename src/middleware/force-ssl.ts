@@ -63,6 +63,8 @@ export function forceSSL(options: ForceSSLOptions = {}): Middleware {
 function redirect(ctx: Context, host: string): void {
   ctx.status = ctx.method === 'GET' || ctx.method === 'HEAD' ? 301 : 308
   // Path and query, not the URL as it was sent: that one may name another host (RFC 9112, section 3.2.2).
+  // The host may come from a header that caches do not tell requests apart by.
+  ctx.set('Cache-Control', 'no-store')
   ctx.redirect(`https://${host}${ctx.path}${ctx.search}`)
 }
 
@@ -77,9 +79,11 @@ function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean 
       `forceSSL() takes names of hosts, not ${JSON.stringify(wrong)}. Write it like "example.com".`,
     )
   }
-  if (!hosts) return (name) => host !== undefined || (hostName.test(name) && !name.startsWith('*'))
+  const isHost = (name: string) => hostName.test(name) && !name.startsWith('*')
+  if (!hosts) return (name) => host !== undefined || isHost(name)
   const known = [...hosts, ...(host === undefined ? [] : [nameOf(host)])].map((one) => one.toLowerCase())
-  return (name) => known.some((one) => (one.startsWith('*.') ? name.endsWith(one.slice(1)) : name === one))
+  return (name) =>
+    isHost(name) && known.some((one) => (one.startsWith('*.') ? name.endsWith(one.slice(1)) : name === one))
 }
 
 /** A host without its port, and without the dot at the end that means the same. */

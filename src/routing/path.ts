@@ -46,7 +46,8 @@ export class PathPattern {
       tokens.map((token) => this.fillToken(token, values, helper)).join(''),
     )
     const search = toSearch(query)
-    return `/${filled.join('/')}${search ? `?${search}` : ''}`
+    // Two slashes at the beginning would lead to another host.
+    return `/${filled.join('/').replace(/^\/+/, '')}${search ? `?${search}` : ''}`
   }
 
   private fillToken(token: Token, values: Map<string, string>, helper: string): string {

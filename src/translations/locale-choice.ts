@@ -14,11 +14,14 @@ export interface LocaleWishes {
  */
 export function chooseLocale(known: readonly string[], wishes: LocaleWishes, fallback: string): string {
   for (const wish of wishes.chosen) {
-    const locale = typeof wish === 'string' ? match(wish, known) : undefined
+    const locale = typeof wish === 'string' && wish.length <= longestTag ? match(wish, known) : undefined
     if (locale !== undefined) return locale
   }
   return accepted(known, wishes.accept, fallback) ?? match(fallback, known) ?? fallback
 }
+
+/** The most characters of a language tag that is looked at (RFC 5646, section 4.4.1). */
+const longestTag = 35
 
 interface Range {
   tag: string
@@ -41,7 +44,9 @@ function parse(header: string): Range[] {
   return header.split(',').flatMap((part) => {
     const [, tag, weight = '1'] =
       /^\s*([a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)\s*(?:;\s*q=([01](?:\.\d*)?)\s*)?$/i.exec(part) ?? []
-    return tag === undefined ? [] : [{ tag: tag.toLowerCase(), quality: Math.min(Number(weight), 1) }]
+    return tag === undefined || tag.length > longestTag
+      ? []
+      : [{ tag: tag.toLowerCase(), quality: Math.min(Number(weight), 1) }]
   })
 }
 
