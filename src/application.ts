@@ -134,7 +134,7 @@ export class App extends Scope {
     if (this.server) throw new DeclarationError('The application listens already.')
     const address = await this.open(port, host)
     process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
-    // `kit dev` listens in our place, and is told where we are.
+    // `kit dev` listens for visitors, and is told where we are.
     if (process.send && process.env['KIT_DEV']) process.send({ address })
     else this.logger.info(`listening on ${address}`)
     return address

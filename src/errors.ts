@@ -373,3 +373,16 @@ export class MissingExport extends CommandError {
     super(`${source} has no export "${name}". Add it: export const ${name} = ...`)
   }
 }
+
+/** The application that `kit dev` has started has ended. */
+export class ApplicationEnded extends CommandError {
+  override name = 'ApplicationEnded'
+
+  /** @param lastWords what it has written to standard error */
+  constructor(
+    status: number | null,
+    readonly lastWords: string,
+  ) {
+    super(`The application has ended${status === null ? '' : ` with status ${status}`}.`)
+  }
+}

@@ -17,19 +17,28 @@ export async function loadDatabase(): Promise<Database> {
   return load('src/database', 'database')
 }
 
+/** Starts the application of this folder: runs src/main.ts, built when it is stale. */
+export async function loadMain(): Promise<void> {
+  await importModule('src/main')
+}
+
 /**
  * What a module of the application exports, after the application was built where it is stale.
  *
  * @throws MissingExport when the module does not export it
  */
 export async function load<T>(module: string, name: string): Promise<T> {
+  const exported = await importModule(module)
+  if (exported[name] === undefined) throw new MissingExport(`${module}.ts`, name)
+  return exported[name] as T
+}
+
+async function importModule(module: string): Promise<Record<string, unknown>> {
   const root = enterApplication()
   await buildWhenStale(root)
   const file = join(root, 'dist', `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
   process.setSourceMapsEnabled(true)
   await import('reflect-metadata')
-  const exported: Record<string, unknown> = await import(pathToFileURL(file).href)
-  if (exported[name] === undefined) throw new MissingExport(`${module}.ts`, name)
-  return exported[name] as T
+  return (await import(pathToFileURL(file).href)) as Record<string, unknown>
 }

@@ -80,5 +80,5 @@ function compilerOf(root: string): string {
 }
 
 function isColourful(): boolean {
-  return process.stdout.isTTY && !process.env['NO_COLOR']
+  return process.stdout.isTTY === true && !process.env['NO_COLOR']
 }
