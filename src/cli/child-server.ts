@@ -13,7 +13,7 @@ export class ChildServer {
   /** @param onEnd what happens when the application ends by itself after it has listened */
   constructor(
     private readonly root: string,
-    private readonly onEnd: (error: Error) => void,
+    private readonly onEnd: (error: Error) => unknown,
   ) {}
 
   /**
@@ -50,7 +50,7 @@ export class ChildServer {
       })
       child.once('close', (status) => {
         const error = new ApplicationEnded(status, words)
-        if (isListening && this.child === child) this.onEnd(error)
+        if (isListening && this.child === child) void this.onEnd(error)
         fail(error)
       })
     })

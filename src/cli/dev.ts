@@ -53,7 +53,7 @@ class DevelopmentServer {
   private isClean = false
 
   constructor(private readonly root: string) {
-    this.child = new ChildServer(root, (error) => this.settle(Promise.reject(error)))
+    this.child = new ChildServer(root, this.fail)
   }
 
   /** Several files that are saved at once are one change. */
@@ -83,6 +83,8 @@ class DevelopmentServer {
     console.log(`kit dev: ready after ${Math.round(performance.now() - began)} ms`)
     return address
   }
+
+  private readonly fail = (reason: Error): void => this.settle(Promise.reject(reason))
 
   private settle(address: Promise<string>): void {
     this.address = address

@@ -8,10 +8,7 @@ export function startCommand(): Command {
       'Builds the application when it is stale, and serves it: in production unless GO_ENV says otherwise, where it ' +
         'needs SESSION_SECRET (pages) and a database that is migrated. PORT and HOST say where it listens.',
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ kit db migrate && kit start\n  $ GO_ENV=development PORT=4000 kit start',
-    )
+    .addHelpText('after', '\nExample:\n  $ kit start\n  $ GO_ENV=development PORT=4000 kit start')
     .action(start)
 }
 
