@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { once } from 'node:events'
 import { loadMain } from './application-modules.js'
 
 /** `kit start`: the application as it runs in production. */
@@ -14,13 +15,20 @@ export function startCommand(): Command {
 
 async function start(): Promise<void> {
   process.env['GO_ENV'] ||= process.env['NODE_ENV'] || 'production'
-  if (process.env['KIT_DEV']) endWithParent()
+  if (process.env['KIT_DEV']) await standBy()
   await loadMain()
 }
 
-/** `kit dev` has started us: where it is gone, nobody needs us. */
-function endWithParent(): void {
+/**
+ * `kit dev` starts the next process while this one serves, so that loading the framework, which takes longest, is
+ * behind it when the code changes. It then says the word.
+ */
+async function standBy(): Promise<void> {
+  const word = once(process, 'message')
+  // Where `kit dev` is gone, nobody needs us.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  // Waiting for that must not keep the process alive.
+  await import('../index.js')
+  await word
+  // Waiting for the end of `kit dev` must not keep an application alive that is closed.
   process.channel?.unref()
 }
