@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 
 /** A command of `kit`, as the list of commands shows it. */
 export interface Entry {
-  /** Also the name of its file, which exports `<name>Command()`. */
+  /** Also the name of its file, which exports `<name>Command(out)`. */
   name: string
   alias?: string
   summary: string
@@ -26,10 +26,10 @@ export const COMMANDS: readonly Entry[] = ALL.filter((entry) => existsSync(fileO
 
 /** Loads one command. The others stay where they are, so that `kit` starts fast. */
 export async function loadCommand(entry: Entry): Promise<Command> {
-  const module: Record<string, () => Command> = await import(fileOf(entry).href)
+  const module: Record<string, (out: NodeJS.WritableStream) => Command> = await import(fileOf(entry).href)
   const make = module[`${entry.name}Command`]
-  if (!make) throw new Error(`${entry.name}.ts does not export ${entry.name}Command`)
-  return make()
+  if (!make) throw new Error(`${entry.name}.ts does not export ${entry.name}Command(out)`)
+  return make(process.stdout)
 }
 
 function fileOf({ name }: Entry): URL {
