@@ -15,11 +15,12 @@ import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './middleware/session.js'
-import type { PathArgument } from './routing/path.js'
+import { canonicalPath, type PathArgument } from './routing/path.js'
+import type { Match } from './routing/route-table.js'
 import type { Route } from './routing/route.js'
 import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { shadowedRoutes } from './routing/shadowed.js'
-import { GracefulServer } from './server.js'
+import { GracefulServer, httpAddress } from './server.js'
 import type { SessionStore } from './sessions/session-store.js'
 import { Renderer } from './views/renderer.js'
 
@@ -95,6 +96,17 @@ export class App extends Scope {
   }
 
   /**
+   * The route that answers a request, and the parameters that it reads from the path; undefined when there is none.
+   * Files of `static` are not looked for.
+   *
+   * @throws BadRequest when the percent-encoding of the path is broken
+   */
+  match(method: string, path: string, host = ''): Match | undefined {
+    const matches = this.declarations.table.match(host, canonicalPath(path))
+    return matches.find(({ route }) => route.answers(method))
+  }
+
+  /**
    * The path of a named route: `app.pathFor('postPath', { post_id })`.
    *
    * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given
@@ -118,15 +130,19 @@ export class App extends Scope {
    * @returns the address: `http://127.0.0.1:3000`
    * @throws PortTaken when another process listens there; what the middleware throws when the database does not open
    */
-  async listen(
-    port = this.settings.port ?? portOf(process.env['PORT']),
-    host = this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1'),
-  ): Promise<string> {
+  async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
     if (this.server) throw new DeclarationError('The application listens already.')
     const address = await this.open(port, host)
     process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
-    this.logger.info(`listening on ${address}`)
+    // `kit dev` listens for visitors, and is told where we are.
+    if (process.send && process.env['KIT_DEV']) process.send({ address })
+    else this.logger.info(`listening on ${address}`)
     return address
+  }
+
+  /** Where the application is configured to listen: `http://127.0.0.1:3000`. */
+  get address(): string {
+    return httpAddress(this.configuredHost, this.configuredPort)
   }
 
   private async open(port: number, host: string | undefined): Promise<string> {
@@ -236,6 +252,14 @@ export class App extends Scope {
   private get lifecycles(): Array<Pick<Middleware, 'start' | 'stop' | 'check' | 'begin'>> {
     const { sessionStore } = this.settings
     return [...this.declarations.middleware, ...(sessionStore ? [sessionStore] : [])]
+  }
+
+  private get configuredPort(): number {
+    return this.settings.port ?? portOf(process.env['PORT'])
+  }
+
+  private get configuredHost(): string | undefined {
+    return this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1')
   }
 
   private get isProduction(): boolean {

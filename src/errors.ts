@@ -316,3 +316,73 @@ export class PortTaken extends Error {
     super(`Port ${port} is in use by another process. Stop it, or set PORT to another number.`, { cause })
   }
 }
+
+/** A command was given what it can not work with, or in a place where it can not. The command ends with status 1. */
+export class CommandError extends Error {
+  override name = 'CommandError'
+}
+
+/** There is no command of this name. */
+export class UnknownCommand extends CommandError {
+  override name = 'UnknownCommand'
+  constructor(name: string, near: string | undefined) {
+    super(
+      `There is no command "${name}".${near ? ` Did you mean "${near}"?` : ''} \`kit --help\` lists the commands.`,
+    )
+  }
+}
+
+/** A command that needs an application was called elsewhere. */
+export class NoApplication extends CommandError {
+  override name = 'NoApplication'
+  constructor(folder: string) {
+    super(
+      `${folder} is not in an application: no package.json here or above depends on resource-kit. ` +
+        'Go to the folder of one, or make one with `kit new NAME`.',
+    )
+  }
+}
+
+/** The application does not compile. */
+export class BuildFailed extends CommandError {
+  override name = 'BuildFailed'
+
+  /** @param output what the compiler says */
+  constructor(output: string) {
+    super(`The application does not compile:\n${output}`)
+  }
+}
+
+/** A command must ask, but nobody is there to answer. */
+export class NoTerminal extends CommandError {
+  override name = 'NoTerminal'
+  constructor(question: string) {
+    super(`"${question}" needs an answer, and there is no terminal to ask. Say yes with -y.`)
+  }
+}
+
+/** A file of the application does not export what a command needs. */
+export class MissingExport extends CommandError {
+  override name = 'MissingExport'
+
+  /**
+   * @param source the file from the folder of the application: `src/app.ts`
+   * @param name what it should export
+   */
+  constructor(source: string, name: string) {
+    super(`${source} has no export "${name}". Add it: export const ${name} = ...`)
+  }
+}
+
+/** The application that `kit dev` has started has ended. */
+export class ApplicationEnded extends CommandError {
+  override name = 'ApplicationEnded'
+
+  /** @param lastWords what it has written to standard error */
+  constructor(
+    status: number | null,
+    readonly lastWords: string,
+  ) {
+    super(`The application has ended${status === null ? '' : ` with status ${status}`}.`)
+  }
+}

@@ -4,6 +4,7 @@
 export { App, type AppOptions } from './application.js'
 export { Scope, type DeclareOptions } from './routing/scope.js'
 export type { Route } from './routing/route.js'
+export type { Match } from './routing/route-table.js'
 export type { PathArgument } from './routing/path.js'
 export type { Context, Handler, Middleware, UploadedFile, Where } from './context.js'
 

@@ -77,7 +77,12 @@ function endConnection(res: ServerResponse): void {
 
 function addressOf(server: Server): string {
   // A server that listens on a port has an AddressInfo; a text would be the path of a socket.
-  const { address, port, family } = server.address() as AddressInfo
-  if (address === '::' || address === '0.0.0.0') return `http://localhost:${port}`
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const { address, port } = server.address() as AddressInfo
+  return httpAddress(address, port)
+}
+
+/** `http://127.0.0.1:3000`; where a server listens on every address, that of this machine. */
+export function httpAddress(host: string | undefined, port: number): string {
+  if (host === undefined || host === '::' || host === '0.0.0.0') return `http://localhost:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -35,7 +35,7 @@ export function explainOpening(error: unknown, options: DataSourceOptions): unkn
   const code = codeOf(error)
   // Codes of SQLite are more exact than this table: SQLITE_READONLY_DIRECTORY.
   const problem = PROBLEMS[code] ?? PROBLEMS[code.split('_').slice(0, 2).join('_')]
-  return problem ? new DatabaseNotOpened(placeOf(options), problem, error) : error
+  return problem ? new DatabaseNotOpened(databasePlace(options), problem, error) : error
 }
 
 /** The error that the system or the engine has raised, however it is wrapped. */
@@ -49,7 +49,8 @@ function codeOf(error: unknown): string {
   return error.message.includes('directory does not exist') ? 'SQLITE_CANTOPEN' : ''
 }
 
-function placeOf(options: DataSourceOptions): string {
+/** The file, or the host, port and name of a database; never a password. */
+export function databasePlace(options: DataSourceOptions): string {
   if (options.type === 'better-sqlite3') return options.database
   if (!('url' in options) || !options.url) return options.type
   const { protocol, hostname, port, pathname } = new URL(options.url)

@@ -61,6 +61,7 @@ export function resourceRoutes(definition: ResourceDefinition, place: Place): Re
       },
       middleware: place.middleware,
       handler: callAction(withResource, action, handlerName),
+      declared: Reflect.get(resource.prototype, action.handler),
     }
   })
   return { itemPath: paths.item, key: words.param, routes }

@@ -24,6 +24,8 @@ export interface RouteOptions {
   /** The middleware that was declared before the route, in order. */
   middleware: readonly Middleware[]
   handler: Middleware
+  /** The function that the application declared, as it stands in its file. */
+  declared?: unknown
 }
 
 /** What a route knows of its resource. */
@@ -54,6 +56,8 @@ export class Route {
   readonly resource: RouteResource | undefined
   readonly middleware: readonly Middleware[]
   readonly handler: Middleware
+  /** The function that the application declared, as it stands in its file. */
+  readonly declared: unknown
   /** Runs the middleware and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
 
@@ -69,6 +73,7 @@ export class Route {
     this.resource = options.resource
     this.middleware = options.middleware
     this.handler = options.handler
+    this.declared = options.declared
     const clash = this.host?.params.find((name) => this.pattern.params.includes(name))
     if (clash) {
       throw new DeclarationError(

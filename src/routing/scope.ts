@@ -198,6 +198,7 @@ export class Scope {
       handlerName,
       middleware: [...this.middleware],
       handler: toMiddleware(handler, handlerName),
+      declared: handler,
     })
   }
 

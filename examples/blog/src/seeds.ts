@@ -1,16 +1,10 @@
-import { Comment } from './models/comment.js'
-import { Post } from './models/post.js'
-import { database } from './database.js'
+import type { EntityManager } from 'typeorm'
 
-/** Fills an empty database with a few records to look at. */
-export async function seed() {
-  await database.transaction(async (tx) => {
-    if ((await tx.count(Post)) > 0) return
-    for (const number of [1, 2, 3]) {
-      const post = await tx.save(
-        tx.create(Post, { title: `Post ${number}`, description: 'Written by src/seeds.ts.' }),
-      )
-      await tx.save(tx.create(Comment, { body: `A comment on post ${number}`, post_id: post.id }))
-    }
-  })
-}
+/**
+ * Writes the records that the application begins with. `kit db seed` runs it, in one transaction. Let it look for what
+ * is there already, so that it can be run again:
+ *
+ * @example
+ * if ((await tx.count(Post)) === 0) await tx.save(tx.create(Post, { title: 'Hello' }))
+ */
+export async function seed(_tx: EntityManager): Promise<void> {}

@@ -1,0 +1,144 @@
+import Sqlite from 'better-sqlite3'
+import { expect } from 'chai'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { kit, newApplication, root, type Run } from '../support/kit.js'
+
+describe('kit db', function () {
+  this.timeout(60_000)
+  let application: Awaited<ReturnType<typeof newApplication>>
+  let file: string
+
+  before(async () => {
+    application = await newApplication()
+    file = join(application.folder, 'db/development.sqlite')
+    for (const folder of ['src/models', 'migrations']) {
+      cpSync(join(root, 'examples/blog', folder), join(application.folder, folder), { recursive: true })
+    }
+  })
+
+  after(() => application.remove())
+
+  const db = (...args: string[]): Promise<Run> => kit(application.folder, ['db', ...args])
+  const written = (output: string): Run => ({ status: 0, output, errors: '' })
+  const refused = (errors: string): Run => ({ status: 1, output: '', errors })
+
+  it('says that the database is not there', async () => {
+    for (const step of ['status', 'rollback', 'seed']) {
+      expect(await db(step)).to.deep.equal(
+        refused('The database db/development.sqlite is not there. Create it with `kit db migrate`.'),
+      )
+    }
+    expect(existsSync(file)).to.equal(false)
+  })
+
+  it('creates the database, once', async () => {
+    expect(await db('create')).to.deep.equal(written('created db/development.sqlite'))
+    expect(await db('create')).to.deep.equal(written('The database db/development.sqlite is there already.'))
+  })
+
+  it('migrates, and says what it has run', async () => {
+    expect(await db('status')).to.deep.equal(
+      written(
+        'STATUS  | MIGRATION\npending | CreatePosts1795132800000\npending | CreateComments1795132801000',
+      ),
+    )
+    expect(await db('migrate')).to.deep.equal(
+      written('migrated CreatePosts1795132800000\nmigrated CreateComments1795132801000'),
+    )
+    expect(await db('migrate')).to.deep.equal(written('Every migration has been run already.'))
+    expect(await db('status')).to.deep.equal(
+      written('STATUS | MIGRATION\nrun    | CreatePosts1795132800000\nrun    | CreateComments1795132801000'),
+    )
+  })
+
+  it('undoes the last migration, or several', async () => {
+    expect(await db('rollback')).to.deep.equal(written('undid CreateComments1795132801000'))
+    await db('migrate')
+    expect(await db('rollback', '--steps', '2')).to.deep.equal(
+      written('undid CreateComments1795132801000\nundid CreatePosts1795132800000'),
+    )
+    expect(await db('rollback')).to.deep.equal(
+      written('No migration has been run, so there is none to undo.'),
+    )
+    expect((await db('rollback', '--steps', '0')).errors).to.include('Give a number from 1.')
+  })
+
+  it('runs src/seeds.ts in a transaction', async () => {
+    await db('migrate')
+    const seeds = join(application.folder, 'src/seeds.ts')
+    const empty = readFileSync(seeds, 'utf8')
+    const body = `{ await tx.save(tx.create(Post, { title: 'Seeded' })) }`
+    const filled = empty.replace('(_tx', '(tx').replace(/\{\}\s*$/, body)
+    writeFileSync(seeds, `import { Post } from './models/post.js'\n${filled}`)
+    expect(await db('seed')).to.deep.equal(written('src/seeds.ts has been run.'))
+    writeFileSync(seeds, readFileSync(seeds, 'utf8').replace(/ \}$/, `; throw new Error('no') }`))
+    expect((await db('seed')).status).to.equal(1)
+    expect(rows()).to.deep.equal([{ title: 'Seeded' }])
+    writeFileSync(seeds, empty)
+  })
+
+  it('does not drop or reset without an answer', async () => {
+    for (const step of ['drop', 'reset']) {
+      expect(await db(step)).to.deep.equal(
+        refused(
+          '"Delete db/development.sqlite with all its records?" needs an answer, and there is no terminal to ask. Say yes with -y.',
+        ),
+      )
+    }
+    expect(rows()).to.have.length(1)
+  })
+
+  it('does not drop or reset in production without --force', async () => {
+    for (const step of ['drop', 'reset']) {
+      const { status, errors } = await kit(application.folder, ['db', step, '-y'], {
+        env: { GO_ENV: 'production', DATABASE_URL: `sqlite:${file}` },
+      })
+      expect(status).to.equal(1)
+      expect(errors).to.equal(
+        `kit db ${step} deletes every record, and this is production. Say --force when you mean it.`,
+      )
+    }
+    expect(rows()).to.have.length(1)
+  })
+
+  it('resets: deletes, creates and migrates', async () => {
+    expect(await db('reset', '-y')).to.deep.equal(
+      written(
+        'deleted db/development.sqlite\ncreated db/development.sqlite\nmigrated CreatePosts1795132800000\nmigrated CreateComments1795132801000',
+      ),
+    )
+    expect(rows()).to.deep.equal([])
+  })
+
+  it('drops', async () => {
+    expect(await db('drop', '-y')).to.deep.equal(written('deleted db/development.sqlite'))
+    expect(existsSync(file)).to.equal(false)
+    expect((await db('drop', '-y')).status).to.equal(1)
+  })
+
+  it('names a step that it does not know', async () => {
+    expect(await db('migrat')).to.deep.equal(
+      refused("Unknown command 'migrat'. Did you mean migrate? `--help` shows how the command is used."),
+    )
+  })
+
+  it('shows what does not compile, and does nothing', async () => {
+    const broken = join(application.folder, 'src/broken.ts')
+    writeFileSync(broken, 'export const broken: number = true')
+    const { status, errors } = await db('migrate')
+    writeFileSync(broken, 'export {}')
+    expect(status).to.equal(1)
+    expect(errors).to.match(/^The application does not compile:\nsrc\/broken.ts\(1,14\): error TS2322/)
+    expect(existsSync(file)).to.equal(false)
+  })
+
+  function rows(): unknown[] {
+    const database = new Sqlite(file, { readonly: true })
+    try {
+      return database.prepare('SELECT title FROM posts').all()
+    } finally {
+      database.close()
+    }
+  }
+})

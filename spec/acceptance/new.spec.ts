@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process'
+import { expect } from 'chai'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { environment, kit, newApplication, root, temporaryFolder } from '../support/kit.js'
+
+/** The files beneath a folder, with what is in them. */
+function filesIn(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+}
+
+describe('kit new blog', () => {
+  let folder: string
+
+  before(() => {
+    folder = temporaryFolder()
+  })
+
+  after(() => rmSync(folder, { recursive: true }))
+
+  it('writes what examples/blog is before it has resources', async () => {
+    const run = await kit(folder, ['new', 'blog', '--skip-install', '--kit', '^0.1.0'])
+    expect(run.status).to.equal(0)
+    expect(run.output).to.equal(
+      [
+        'created blog with 21 files',
+        '',
+        'Next:',
+        '  cd blog',
+        '  npm install',
+        '  npx kit generate resource post title description:nulls.Text',
+        '  npx kit db migrate',
+        '  npx kit dev',
+        '',
+        'Then visit http://127.0.0.1:3000.',
+      ].join('\n'),
+    )
+    const written = filesIn(join(folder, 'blog'))
+    expect(Object.keys(written).toSorted()).to.deep.equal([
+      '.gitignore',
+      '.mocharc.json',
+      'README.md',
+      'locales/application.en-us.yaml',
+      'ormconfig.ts',
+      'package.json',
+      'public/application.css',
+      'public/application.js',
+      'public/favicon.svg',
+      'spec/actions/home.spec.ts',
+      'spec/support/app.ts',
+      'spec/support/environment.ts',
+      'spec/support/setup.ts',
+      'src/actions/home.ts',
+      'src/app.ts',
+      'src/database.ts',
+      'src/main.ts',
+      'src/seeds.ts',
+      'templates/home.pug',
+      'templates/layout.pug',
+      'tsconfig.json',
+    ])
+    for (const [name, content] of Object.entries(written)) {
+      const example = readFileSync(join(root, 'examples/blog', name), 'utf8')
+      expect(content, name).to.equal(name === 'src/app.ts' ? withoutResources(example) : example)
+    }
+  })
+
+  it('refuses a folder that is not empty, and leaves it as it is', async () => {
+    mkdirSync(join(folder, 'full'))
+    writeFileSync(join(folder, 'full', 'mine.txt'), 'mine')
+    expect(await kit(folder, ['new', 'full', '--skip-install'])).to.deep.equal({
+      status: 1,
+      output: '',
+      errors: 'The folder full is not empty: it has mine.txt. Choose another name, or empty it.',
+    })
+    expect(filesIn(join(folder, 'full'))).to.deep.equal({ 'mine.txt': 'mine' })
+  })
+
+  it('refuses a name that a file has', async () => {
+    writeFileSync(join(folder, 'file'), '')
+    const { status, errors } = await kit(folder, ['new', 'file', '--skip-install'])
+    expect(status).to.equal(1)
+    expect(errors).to.equal('file is a file. Choose another name, or move it away.')
+  })
+
+  it('depends on a packed copy of a checkout', async () => {
+    await kit(folder, ['new', 'my-shop', '--skip-install'])
+    const { dependencies } = JSON.parse(readFileSync(join(folder, 'my-shop/package.json'), 'utf8'))
+    expect(dependencies['resource-kit']).to.match(/^file:vendor\/resource-kit-.*\.tgz$/)
+    const tarball = join(folder, 'my-shop', dependencies['resource-kit'].slice('file:'.length))
+    const packed = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' })
+    expect(packed).to.include('package/dist/src/cli/main.js').and.include('application/common/gitignore')
+  })
+
+  it('names a two-word application in all places', () => {
+    const app = readFileSync(join(folder, 'my-shop/src/app.ts'), 'utf8')
+    expect(app).to.include("sessionName: '_my_shop_session'")
+    expect(readFileSync(join(folder, 'my-shop/templates/layout.pug'), 'utf8')).to.include('My Shop')
+  })
+
+  for (const [engine, url, driver] of [
+    ['postgres', 'postgres://postgres:postgres@127.0.0.1:5432/my_api_test', 'pg'],
+    ['mysql', 'mysql://root@127.0.0.1:3306/my_api_test', 'mysql2'],
+  ] as const) {
+    it(`makes an application for ${engine}`, async () => {
+      const parent = join(folder, engine)
+      mkdirSync(parent)
+      await kit(parent, ['new', 'my-api', '--api', '--db', engine, '--skip-install', '--kit', '^0.1.0'])
+      expect(readFileSync(join(parent, 'my-api/ormconfig.ts'), 'utf8')).to.include(`test: { url: '${url}' }`)
+      const manifest = JSON.parse(readFileSync(join(parent, 'my-api/package.json'), 'utf8'))
+      expect(manifest.dependencies).to.have.property(driver)
+      expect(manifest.dependencies).not.to.have.property('better-sqlite3')
+    })
+  }
+})
+
+for (const [kind, options] of [
+  ['web', []],
+  ['API', ['--api']],
+] as const) {
+  describe(`A new ${kind} application`, function () {
+    this.timeout(120_000)
+    let application: Awaited<ReturnType<typeof newApplication>>
+
+    before(async () => {
+      application = await newApplication(...options)
+    })
+
+    after(() => application.remove())
+
+    it('is formatted', () => {
+      const prettier = join(root, 'node_modules/.bin/prettier')
+      const config = join(root, '.prettierrc.json')
+      execFileSync(prettier, ['--check', '--config', config, '.'], { cwd: application.folder })
+    })
+
+    it('passes its own specs, on a database of their own', () => {
+      const output = execFileSync('npm', ['--silent', 'test'], {
+        cwd: application.folder,
+        env: environment(),
+        encoding: 'utf8',
+      })
+      expect(output).to.match(/[12] passing/)
+      expect(
+        readdirSync(join(application.folder, 'db')).filter((it) => it.endsWith('.sqlite')),
+      ).to.deep.equal(['test.sqlite'])
+    })
+
+    it('has no pages when it is an API', () => {
+      expect(existsSync(join(application.folder, 'templates'))).to.equal(kind === 'web')
+    })
+  })
+}
+
+/** src/app.ts as it was before two resources were generated. */
+function withoutResources(text: string): string {
+  return text.replaceAll(/^.*(Posts|Comments)Resource.*\n/gm, '')
+}

@@ -1,0 +1,144 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { expect } from 'chai'
+import { rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { environment, kit, kitFile, newApplication } from '../support/kit.js'
+
+describe('The commands that run an application', function () {
+  this.timeout(90_000)
+  let application: Awaited<ReturnType<typeof newApplication>>
+  const children: ChildProcess[] = []
+
+  before(async () => {
+    application = await newApplication()
+  })
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      const ended = new Promise((end) => child.once('close', end))
+      child.kill('SIGTERM')
+      await ended
+    }
+  })
+
+  after(() => application.remove())
+
+  /** Starts a command that goes on, and returns its address once it listens. */
+  function serve(command: string, env: NodeJS.ProcessEnv): Promise<string> {
+    const child = spawn(process.execPath, [kitFile, command], {
+      cwd: application.folder,
+      env: environment(env),
+    })
+    children.push(child)
+    return new Promise((listening, fail) => {
+      let output = ''
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => {
+          output += chunk.toString()
+          const [, address] = /(?:listening on|kit dev:) (http:\/\/[\w.]+:\d+)/.exec(output) ?? []
+          if (address) listening(address)
+        })
+      }
+      child.once('close', () => fail(new Error(output)))
+    })
+  }
+
+  describe('kit start', () => {
+    it('builds, and serves', async () => {
+      const address = await serve('start', { GO_ENV: 'development', PORT: '0' })
+      expect((await fetch(address)).status).to.equal(200)
+    })
+
+    it('runs in production unless GO_ENV says otherwise', async () => {
+      expect(await kit(application.folder, ['start'], { env: { PORT: '0' } })).to.deep.equal({
+        status: 1,
+        output: '',
+        errors: 'Sessions need a secret in production. Set SESSION_SECRET to a long random text.',
+      })
+    })
+
+    it('says in one sentence that the port is in use', async () => {
+      const other = createServer()
+      await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
+      // A server that listens on a port has an AddressInfo.
+      const { port } = other.address() as AddressInfo
+      const sentence = `Port ${port} is in use by another process. Stop it, or set PORT to another number.`
+      for (const command of ['start', 'dev']) {
+        const env = { GO_ENV: 'development', PORT: String(port) }
+        const { status, errors } = await kit(application.folder, [command], { env })
+        expect({ status, errors }).to.deep.equal({ status: 1, errors: sentence })
+      }
+      other.close()
+    })
+  })
+
+  describe('kit dev', () => {
+    it('follows the changes of the code, through mistakes and out of them', async () => {
+      const address = await serve('dev', { PORT: '0' })
+      const home = join(application.folder, 'src/actions/home.ts')
+      const body = (text: string): string =>
+        `import type { Context } from 'resource-kit'\n\nexport function home(ctx: Context) {\n  ctx.body = ${text}\n}\n`
+      expect(await pageOf(address)).to.include('Welcome to Blog')
+
+      writeFileSync(home, body(`'changed'`))
+      expect(await eventually(address, 'changed')).to.equal('changed')
+
+      writeFileSync(home, body('nothing'))
+      const page = await eventually(address, 'does not compile')
+      expect(page).to.include('<h1>The application does not compile:</h1>')
+      expect(page).to.include('src/actions/home.ts(4,14): error TS2304')
+
+      writeFileSync(home, `${body(`'back'`)}\nthrow new Error('at the start')\n`)
+      expect(await eventually(address, 'has ended')).to.include('Error: at the start')
+
+      writeFileSync(home, body(`'well again'`))
+      expect(await eventually(address, 'well again')).to.equal('well again')
+      writeFileSync(join(application.folder, 'src/actions/more.ts'), 'export const more = 1\n')
+      rmSync(join(application.folder, 'src/actions/more.ts'))
+    })
+  })
+
+  describe('kit console', () => {
+    it('has the application and the database at hand', async () => {
+      const { status, output } = await kit(application.folder, ['console'], {
+        input: 'app.routes.length\nawait database.query("SELECT 40 + 2 AS answer")\n',
+      })
+      expect(status).to.equal(0)
+      expect(output).to.equal('1\n[ { answer: 42 } ]')
+    })
+  })
+
+  describe('kit info', () => {
+    it('says what is known of the application', async () => {
+      const { output } = await kit(application.folder, ['info', '--json'])
+      expect(JSON.parse(output)).to.include({
+        application: 'blog',
+        environment: 'development',
+        address: 'http://127.0.0.1:3000',
+        engine: 'better-sqlite3',
+        database: 'db/development.sqlite',
+        routes: 1,
+        resources: 0,
+      })
+    })
+
+    it('works from a folder within the application', async () => {
+      const { output } = await kit(join(application.folder, 'src/actions'), ['info'])
+      expect(output).to.match(/^application +blog$/m)
+    })
+  })
+})
+
+async function pageOf(address: string): Promise<string> {
+  return (await fetch(address, { headers: { Accept: 'text/html' } })).text()
+}
+
+/** The page, as soon as it has a text. */
+async function eventually(address: string, text: string): Promise<string> {
+  for (let page = ''; ; page = await pageOf(address)) {
+    if (page.includes(text)) return page
+    await delay(50)
+  }
+}

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
+
+/** What an application needs for a database: its driver, and where the database of an environment is. */
+interface EngineNeeds {
+  driver: string
+  version: string
+  /** Packages whose install script must run. */
+  allowScripts?: Record<string, boolean>
+  url(name: string, environment: string): string
+}
+
+/** The databases that an application can be made for. */
+export const ENGINES = {
+  sqlite: {
+    driver: 'better-sqlite3',
+    version: '^12.11.1',
+    allowScripts: { 'better-sqlite3': true },
+    url: (_, environment) => `sqlite:db/${environment}.sqlite`,
+  },
+  postgres: {
+    driver: 'pg',
+    version: '^8.16.3',
+    url: (name, environment) => `postgres://postgres:postgres@127.0.0.1:5432/${name}_${environment}`,
+  },
+  mysql: {
+    driver: 'mysql2',
+    version: '^3.15.3',
+    url: (name, environment) => `mysql://root@127.0.0.1:3306/${name}_${environment}`,
+  },
+} satisfies Record<string, EngineNeeds>
+
+export type Engine = keyof typeof ENGINES
+
+/** What tells one new application from another. */
+export interface ApplicationWords {
+  /** `my-blog` */
+  name: string
+  kind: 'web' | 'api'
+  engine: Engine
+  /** The version of resource-kit, or the file that it is installed from. */
+  version: string
+}
+
+const SCAFFOLDS = join(import.meta.dirname, '../../../scaffolds/application')
+
+/** The files of a new application: their paths, and what is in them. */
+export function applicationFiles(application: ApplicationWords): Map<string, string> {
+  const words = wordsOf(application)
+  const files = new Map<string, string>()
+  for (const scaffold of ['common', application.kind]) {
+    for (const name of filesOf(join(SCAFFOLDS, scaffold))) {
+      const content = readFileSync(join(SCAFFOLDS, scaffold, name), 'utf8')
+      files.set(pathOf(name), fill(content, words))
+    }
+  }
+  files.set('package.json', withDriver(files.get('package.json') ?? '{}', ENGINES[application.engine]))
+  return files
+}
+
+function wordsOf({ name, engine, version }: ApplicationWords): Record<string, string> {
+  const parts = name.split(/[-_]/)
+  const identifier = parts.join('_')
+  const { url } = ENGINES[engine]
+  return {
+    name,
+    identifier,
+    title: parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join(' '),
+    resource_kit: version,
+    development_url: url(identifier, 'development'),
+    test_url: url(identifier, 'test'),
+    production_url: url(identifier, 'production'),
+  }
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted()
+}
+
+/** npm leaves files named .gitignore out of packages. */
+function pathOf(name: string): string {
+  return name.replaceAll(sep, '/').replace(/^gitignore$/, '.gitignore')
+}
+
+function fill(content: string, words: Record<string, string>): string {
+  return content.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
+}
+
+/** The driver joins the dependencies, which stand in the order of the alphabet, as npm keeps them. */
+function withDriver(text: string, { driver, version, allowScripts }: EngineNeeds): string {
+  const manifest: { dependencies: Record<string, string> } = JSON.parse(text)
+  const all = Object.entries({ ...manifest.dependencies, [driver]: version })
+  const dependencies = Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return `${JSON.stringify({ ...manifest, dependencies, allowScripts }, null, 2)}\n`
+}

@@ -1,0 +1,107 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { ApplicationEnded } from '../errors.js'
+
+/** What is kept of what the application says before it ends. */
+const remembered = 20_000
+
+/** A process that has loaded the framework, or the application too. */
+interface Started {
+  child: ChildProcess
+  /** What it has written to standard error. */
+  words: string
+}
+
+/**
+ * The application in a process of its own, on a port of its own, which it tells us when it listens. The next process
+ * stands by, with the framework loaded.
+ */
+export class ChildServer {
+  private current: Started | undefined
+  private next: Started | undefined
+
+  /** @param onEnd what happens when the application ends by itself after it has listened */
+  constructor(
+    private readonly root: string,
+    private readonly onEnd: (error: Error) => unknown,
+  ) {}
+
+  /**
+   * Starts the application, in the place of the one that runs.
+   *
+   * @returns where it listens
+   * @throws ApplicationEnded when it ends before it listens, with its last words
+   */
+  async start(): Promise<string> {
+    const before = this.current
+    this.current = undefined
+    await end(before)
+    const started = this.next && isAlive(this.next) ? this.next : this.fork()
+    this.next = undefined
+    this.current = started
+    const address = await this.listening(started)
+    this.next = this.fork()
+    return address
+  }
+
+  /** Ends the application, if it runs; what it is doing has a second to finish. */
+  async stop(): Promise<void> {
+    const both = [this.current, this.next]
+    this.current = undefined
+    this.next = undefined
+    await Promise.all(both.map(end))
+  }
+
+  private listening(started: Started): Promise<string> {
+    const { child } = started
+    return new Promise((listening, fail) => {
+      let isListening = false
+      child.on('message', ({ address }: { address?: string }) => {
+        if (address === undefined) return
+        isListening = true
+        listening(address)
+      })
+      child.once('close', (status) => {
+        const error = new ApplicationEnded(status, started.words)
+        if (isListening && this.current === started) void this.onEnd(error)
+        fail(error)
+      })
+      child.send('start')
+    })
+  }
+
+  private fork(): Started {
+    const child = fork(join(import.meta.dirname, 'main.js'), ['start'], {
+      cwd: this.root,
+      env: {
+        ...process.env,
+        GO_ENV: process.env['GO_ENV'] || process.env['NODE_ENV'] || 'development',
+        KIT_DEV: '1',
+        PORT: '0',
+        HOST: '127.0.0.1',
+      },
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    })
+    const started = { child, words: '' }
+    child.stderr?.on('data', (chunk: Buffer) => {
+      process.stderr.write(chunk)
+      started.words = (started.words + chunk.toString()).slice(-remembered)
+    })
+    return started
+  }
+}
+
+function isAlive({ child }: Started): boolean {
+  return child.exitCode === null && child.signalCode === null
+}
+
+async function end(started: Started | undefined): Promise<void> {
+  if (!started || !isAlive(started)) return
+  const { child } = started
+  const ended = once(child, 'close')
+  child.kill('SIGTERM')
+  const patience = setTimeout(() => child.kill('SIGKILL'), 1000)
+  await ended
+  clearTimeout(patience)
+}

@@ -1,0 +1,186 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { existsSync } from 'node:fs'
+import type { EntityManager } from 'typeorm'
+import type { Database } from '../data/database.js'
+import { createDatabase, dropDatabase, placeOf, sqliteFile } from '../data/whole-database.js'
+import { currentEnvironment } from '../environment.js'
+import { CommandError } from '../errors.js'
+import { load, loadDatabase } from './application-modules.js'
+import { ask } from './ask.js'
+import { table } from './table.js'
+
+interface Options {
+  yes?: boolean
+  force?: boolean
+  steps?: number
+}
+
+interface Step {
+  name: string
+  summary: string
+  description: string
+  /** Whether it deletes what is there: it asks before, and refuses in production. */
+  isDestructive?: boolean
+  /** Whether the database must be there already. */
+  needsDatabase?: boolean
+  run(database: Database, options: Options): Promise<void>
+}
+
+const STEPS: Step[] = [
+  {
+    name: 'migrate',
+    summary: 'run the migrations that have not been run yet',
+    description:
+      'Runs the migrations that have not been run yet, oldest first, each in a transaction of its own. Processes that migrate at the same time take turns. A SQLite file that is not there is made.',
+    run: migrate,
+  },
+  {
+    name: 'rollback',
+    summary: 'undo the last migration',
+    description: 'Undoes the migrations that were run last, each in a transaction of its own.',
+    needsDatabase: true,
+    run: rollback,
+  },
+  {
+    name: 'status',
+    summary: 'list the migrations, and which of them have been run',
+    description: 'Lists the migrations, oldest first, and which of them have been run.',
+    needsDatabase: true,
+    run: status,
+  },
+  {
+    name: 'create',
+    summary: 'create the database, empty',
+    description: 'Creates the database, without tables. One that is there already is left as it is.',
+    run: create,
+  },
+  {
+    name: 'drop',
+    summary: 'delete the database',
+    description: 'Deletes the database with all its records. It asks before, and refuses in production.',
+    isDestructive: true,
+    needsDatabase: true,
+    run: drop,
+  },
+  {
+    name: 'reset',
+    summary: 'delete the database, create it and migrate',
+    description:
+      'Deletes the database with all its records, creates it and runs the migrations. It asks before, and refuses in production.',
+    isDestructive: true,
+    run: reset,
+  },
+  {
+    name: 'seed',
+    summary: 'run src/seeds.ts',
+    description:
+      'Runs the function `seed` of src/seeds.ts in one transaction: when it throws, nothing of it is kept.',
+    needsDatabase: true,
+    run: seed,
+  },
+]
+
+/** `kit db`: what is done to the database of the environment (GO_ENV) as a whole. */
+export function dbCommand(): Command {
+  const db = new Command('db')
+    .description(
+      'Works on the database of the environment (GO_ENV, else development), as ormconfig.ts or DATABASE_URL says.',
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ kit db migrate\n  $ kit db rollback --steps 2\n  $ GO_ENV=test kit db reset -y',
+    )
+  for (const step of STEPS) db.addCommand(commandOf(step))
+  return db
+}
+
+function commandOf(step: Step): Command {
+  const command = new Command(step.name)
+    .summary(step.summary)
+    .description(step.description)
+    .addHelpText('after', `\nExample:\n  $ kit db ${step.name}${step.isDestructive ? ' -y' : ''}`)
+  if (step.name === 'rollback') command.option('--steps <n>', 'how many migrations', parseSteps, 1)
+  if (step.isDestructive) {
+    command.option('-y, --yes', 'delete without asking').option('--force', 'delete in production, too')
+  }
+  return command.action((options: Options) => run(step, options))
+}
+
+function parseSteps(text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a number from 1.')
+}
+
+async function run(step: Step, options: Options): Promise<void> {
+  const database = await loadDatabase()
+  if (step.isDestructive) await makeSure(step, database, options)
+  if (step.needsDatabase) refuseMissing(database)
+  try {
+    await step.run(database, options)
+  } finally {
+    await database.close()
+  }
+}
+
+async function makeSure({ name }: Step, database: Database, { yes, force }: Options): Promise<void> {
+  if (currentEnvironment() === 'production' && !force) {
+    throw new CommandError(
+      `kit db ${name} deletes every record, and this is production. Say --force when you mean it.`,
+    )
+  }
+  if (yes || (await ask(`Delete ${placeOf(database)} with all its records?`))) return
+  throw new CommandError('Nothing was deleted.')
+}
+
+function refuseMissing(database: Database): void {
+  const file = sqliteFile(database)
+  if (file === undefined || existsSync(file)) return
+  throw new CommandError(`The database ${placeOf(database)} is not there. Create it with \`kit db migrate\`.`)
+}
+
+async function migrate(database: Database): Promise<void> {
+  await database.open()
+  const names = await database.migrate()
+  for (const name of names) console.log(`migrated ${name}`)
+  if (names.length === 0) console.log('Every migration has been run already.')
+}
+
+async function rollback(database: Database, { steps }: Options): Promise<void> {
+  await database.open()
+  const names = await database.rollback(steps)
+  for (const name of names) console.log(`undid ${name}`)
+  if (names.length === 0) console.log('No migration has been run, so there is none to undo.')
+}
+
+async function status(database: Database): Promise<void> {
+  await database.open()
+  const states = await database.migrationStatus()
+  const rows = states.map((state) => [
+    state.missing ? 'file gone' : state.executed ? 'run' : 'pending',
+    state.name,
+  ])
+  console.log(rows.length > 0 ? table(['STATUS', 'MIGRATION'], rows) : 'There are no migrations.')
+}
+
+async function create(database: Database): Promise<void> {
+  const isNew = await createDatabase(database)
+  console.log(isNew ? `created ${placeOf(database)}` : `The database ${placeOf(database)} is there already.`)
+}
+
+async function drop(database: Database): Promise<void> {
+  await dropDatabase(database)
+  console.log(`deleted ${placeOf(database)}`)
+}
+
+async function reset(database: Database): Promise<void> {
+  if (await dropDatabase(database)) console.log(`deleted ${placeOf(database)}`)
+  await create(database)
+  await migrate(database)
+}
+
+async function seed(database: Database): Promise<void> {
+  const work = await load<(tx: EntityManager) => Promise<void>>('src/seeds', 'seed')
+  await database.open()
+  await database.transaction(work)
+  console.log('src/seeds.ts has been run.')
+}

@@ -1,0 +1,103 @@
+import { watch } from 'chokidar'
+import { Command } from 'commander'
+import { stripVTControlCharacters } from 'node:util'
+import { ApplicationEnded } from '../errors.js'
+import { GracefulServer } from '../server.js'
+import { enterApplication } from './application-folder.js'
+import { build, compile, isStale } from './build.js'
+import { ChildServer } from './child-server.js'
+import { forward, showFailure } from './forward.js'
+
+/** What is watched. Templates, locales and public files are read anew without a restart. */
+const WATCHED = ['src', 'migrations', 'spec', 'ormconfig.ts', 'tsconfig.json']
+
+/** `kit dev`: a server that follows the changes of the code. */
+export function devCommand(): Command {
+  return new Command('dev')
+    .description(
+      'Serves the application, and compiles and restarts it when its code changes. Requests wait meanwhile. Where it ' +
+        'does not compile or start, the terminal and the browser show why, until the next change.',
+    )
+    .addHelpText('after', '\nExample:\n  $ kit dev\n  $ PORT=4000 kit dev')
+    .action(dev)
+}
+
+async function dev(): Promise<void> {
+  const root = enterApplication()
+  const server = new DevelopmentServer(root)
+  const front = new GracefulServer((req, res) => {
+    server.address.then(
+      (address) => forward(req, res, address),
+      (error: unknown) => showFailure(req, res, plain(error)),
+    )
+  })
+  const { HOST = '127.0.0.1', PORT = '3000' } = process.env
+  console.log(`kit dev: ${await front.listen(Number(PORT), HOST)}`)
+  server.change(!isStale(root))
+  const watcher = watch(WATCHED, { cwd: root, ignoreInitial: true })
+  watcher.on('all', (event) => server.changeSoon(event === 'unlink' || event === 'unlinkDir'))
+
+  const stop = async (): Promise<void> => {
+    await Promise.all([watcher.close(), server.stop(), front.close(500)])
+    process.exit()
+  }
+  process.once('SIGINT', () => void stop()).once('SIGTERM', () => void stop())
+}
+
+/** Compiles the application and runs it in a process of its own, anew for each change. */
+class DevelopmentServer {
+  /** Where the application listens, as soon as it does; fails with the reason why it does not. */
+  address: Promise<string> = Promise.resolve('')
+  private readonly child: ChildServer
+  private timer: NodeJS.Timeout | undefined
+  private isClean = false
+
+  constructor(private readonly root: string) {
+    this.child = new ChildServer(root, this.fail)
+  }
+
+  /** Several files that are saved at once are one change. */
+  changeSoon(isDeletion: boolean): void {
+    this.isClean ||= isDeletion
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.change(), 40)
+  }
+
+  /** @param isBuilt whether what is compiled is up to date */
+  change(isBuilt = false): void {
+    const before = this.address.catch(() => undefined)
+    this.settle(before.then(() => this.renew(isBuilt)))
+  }
+
+  stop(): Promise<void> {
+    clearTimeout(this.timer)
+    return this.child.stop()
+  }
+
+  private async renew(isBuilt: boolean): Promise<string> {
+    const began = performance.now()
+    const isClean = this.isClean
+    this.isClean = false
+    if (!isBuilt) await (isClean ? build : compile)(this.root)
+    const address = await this.child.start()
+    console.log(`kit dev: ready after ${Math.round(performance.now() - began)} ms`)
+    return address
+  }
+
+  private readonly fail = (reason: Error): void => this.settle(Promise.reject(reason))
+
+  private settle(address: Promise<string>): void {
+    this.address = address
+    address.catch((error: unknown) => console.error(`kit dev: ${messageOf(error)}`))
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** For the browser, which has not seen what the terminal has. */
+function plain(error: unknown): string {
+  const lastWords = error instanceof ApplicationEnded ? `\n${error.lastWords}` : ''
+  return stripVTControlCharacters(messageOf(error) + lastWords)
+}

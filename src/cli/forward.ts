@@ -1,0 +1,58 @@
+import { request, type IncomingMessage, type ServerResponse } from 'node:http'
+
+/** Hands a request on to another address of this machine, and its answer back. */
+export function forward(req: IncomingMessage, res: ServerResponse, address: string): void {
+  const headers = { ...req.headers, connection: 'close' }
+  const onward = request(
+    new URL(req.url ?? '/', address),
+    { method: req.method, headers, agent: false },
+    (answer) => {
+      const { connection: _connection, ...rest } = answer.headers
+      res.writeHead(answer.statusCode ?? 502, rest)
+      answer.pipe(res)
+    },
+  )
+  onward.on('error', (error) => {
+    if (res.headersSent) res.destroy()
+    else showFailure(req, res, `The application did not answer: ${error.message}`)
+  })
+  res.once('close', () => onward.destroy())
+  req.pipe(onward)
+}
+
+/** Says why the application can not answer. The page looks again each second, so that it goes when the reason has. */
+export function showFailure(req: IncomingMessage, res: ServerResponse, text: string): void {
+  const isPage = req.headers.accept?.includes('text/html') ?? false
+  res.writeHead(500, {
+    'Content-Type': `text/${isPage ? 'html' : 'plain'}; charset=utf-8`,
+    'Cache-Control': 'no-store',
+  })
+  res.end(isPage ? page(text) : `${text}\n`)
+}
+
+function page(text: string): string {
+  const [title = '', ...rest] = text.split('\n')
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta http-equiv="refresh" content="1">
+    <title>${escape(title)}</title>
+    <style>
+      :root { color-scheme: light dark; font-family: system-ui, sans-serif }
+      body { max-width: 70rem; margin: 3rem auto; padding: 0 1.5rem }
+      pre { white-space: pre-wrap; line-height: 1.5 }
+    </style>
+  </head>
+  <body>
+    <h1>${escape(title)}</h1>
+    <pre>${escape(rest.join('\n'))}</pre>
+    <p>Save the correction, and this page shows the application again.</p>
+  </body>
+</html>
+`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

@@ -1,0 +1,45 @@
+import { Command } from 'commander'
+import { placeOf } from '../data/whole-database.js'
+import { currentEnvironment } from '../environment.js'
+import { enterApplication, manifestOf } from './application-folder.js'
+import { loadApp, loadDatabase } from './application-modules.js'
+import { isStale } from './build.js'
+import { table } from './table.js'
+
+/** `kit info`: what is known of the application. */
+export function infoCommand(): Command {
+  return new Command('info')
+    .description('Prints what is known of the application. Its database is not opened.')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  $ kit info\n  $ GO_ENV=production kit info --json')
+    .action(info)
+}
+
+async function info({ json }: { json?: boolean }): Promise<void> {
+  const facts = await collect()
+  const rows = Object.entries(facts).map(([name, value]) => [name.replaceAll('_', ' '), String(value)])
+  console.log(json ? JSON.stringify(facts, null, 2) : table(undefined, rows))
+}
+
+async function collect(): Promise<Record<string, string | number>> {
+  const root = enterApplication()
+  const wasStale = isStale(root)
+  const { name = 'unnamed', version = 'none' } = manifestOf(root) ?? {}
+  const database = await loadDatabase()
+  const app = await loadApp()
+  const resources = app.routes.flatMap(({ resource }) => (resource ? [resource.itemPath] : []))
+  return {
+    application: name,
+    version,
+    folder: root,
+    resource_kit: manifestOf(new URL('../../..', import.meta.url).pathname)?.version ?? 'unknown',
+    node: process.version,
+    environment: currentEnvironment(),
+    address: app.address,
+    engine: database.options.type,
+    database: placeOf(database),
+    routes: app.routes.length,
+    resources: new Set(resources).size,
+    build: wasStale ? 'was stale, and is made anew' : 'up to date',
+  }
+}

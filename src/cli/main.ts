@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+import { readFileSync } from 'node:fs'
+import { UnknownCommand } from '../errors.js'
+import { ownKit } from './application-folder.js'
+import { COMMANDS, loadCommand, type Entry } from './commands.js'
+import { explain } from './explain.js'
+
+/** Runs the command that the arguments name. When it fails, the process ends with status 1. */
+async function main(args: readonly string[]): Promise<void> {
+  try {
+    const program = await programFor(await entryOf(args))
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return
+    const message = explain(error)
+    if (message) console.error(message)
+    process.exit(1)
+  }
+}
+
+async function entryOf(args: readonly string[]): Promise<Entry | undefined> {
+  // `kit help db` is `kit db --help`.
+  const name = args[0] === 'help' ? args[1] : args[0]
+  if (name === undefined || name.startsWith('-')) return undefined
+  const entry = COMMANDS.find((one) => one.name === name || one.alias === name)
+  if (entry) return entry
+  const { nearest } = await import('../names.js')
+  throw new UnknownCommand(
+    name,
+    nearest(
+      name,
+      COMMANDS.map((one) => one.name),
+    ),
+  )
+}
+
+/** The program with the one command that is called. The others are only listed. */
+async function programFor(called: Entry | undefined): Promise<Command> {
+  const program = new Command('kit')
+    .description('Makes, grows, runs and looks into applications of resource-kit.')
+    .version(version(), '-V, --version', 'print the version of resource-kit')
+    .helpOption('-h, --help', 'print this page')
+    .helpCommand('help [command]', 'print the page of a command')
+    .addHelpText('after', '\nExample:\n  $ kit new blog && cd blog\n  $ npx kit db migrate\n  $ npx kit dev')
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .action(() => program.outputHelp())
+  for (const entry of COMMANDS) {
+    const command = entry === called ? await loadCommand(entry) : new Command(entry.name)
+    command.summary(entry.summary)
+    if (entry.alias && !command.aliases().includes(entry.alias)) command.alias(entry.alias)
+    program.addCommand(inherit(command, program))
+  }
+  return program
+}
+
+/** A command that was made on its own reports its mistakes as the program does. */
+function inherit(command: Command, parent: Command): Command {
+  command.copyInheritedSettings(parent)
+  for (const sub of command.commands) inherit(sub, command)
+  return command
+}
+
+function version(): string {
+  const manifest: { version: string } = JSON.parse(
+    readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+  )
+  return manifest.version
+}
+
+// Within an application, its own copy of resource-kit does the work.
+const args = process.argv.slice(2)
+const other = args[0] === 'new' ? undefined : ownKit(import.meta.filename)
+if (other) await import(other)
+else await main(args)

@@ -1,0 +1,128 @@
+import { Command } from 'commander'
+import type { App } from '../application.js'
+import { CommandError } from '../errors.js'
+import type { Route } from '../routing/route.js'
+import { loadApp } from './application-modules.js'
+import { locate } from './function-location.js'
+import { table } from './table.js'
+
+/** A route as `kit routes` shows it. */
+export interface RouteRow {
+  method: string
+  /** The virtual host, else the address that the application is configured to listen on. */
+  host: string
+  path: string
+  aliases: string[]
+  name: string
+  /** `PostsResource.list` */
+  handler: string
+}
+
+interface Options {
+  json?: boolean
+  grep?: string
+  match?: string
+}
+
+/** `kit routes`: the routing table that the server uses. */
+export function routesCommand(): Command {
+  return new Command('routes')
+    .description(
+      'Prints the routing table, from the very table that the server uses, in the order of declaration: of the ' +
+        'routes that match a request, the first one answers. The database is not opened.',
+    )
+    .option('--json', 'print JSON: a list of objects')
+    .option('--grep <word>', 'only the routes that have this word in one of their columns')
+    .option(
+      '--match <request>',
+      'which route answers a request, with its middleware and the file of its handler',
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ kit routes --grep posts\n  $ kit routes --match "PUT /posts/1"\n\nThe exit status of --match is 1 when no route answers.',
+    )
+    .action(routes)
+}
+
+async function routes(options: Options): Promise<void> {
+  const app = await loadApp()
+  console.log(options.match === undefined ? list(app, options) : await match(app, options.match, options))
+}
+
+function list(app: App, { grep = '', json }: Options): string {
+  const word = grep.toLowerCase()
+  const rows = app.routes
+    .map((route) => rowOf(route, app))
+    .filter((row) =>
+      Object.values(row)
+        .flat()
+        .some((value) => value.toLowerCase().includes(word)),
+    )
+  if (json) return JSON.stringify(rows, null, 2)
+  if (rows.length === 0 && word) return `No route has "${grep}".`
+  return table(
+    ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER'],
+    rows.map(({ aliases, ...row }) => [
+      row.method,
+      row.host,
+      row.path,
+      aliases.join(', '),
+      row.name,
+      row.handler,
+    ]),
+  )
+}
+
+async function match(app: App, request: string, { json }: Options): Promise<string> {
+  const { method, host, path } = parse(request)
+  const found = app.match(method, path, host)
+  if (!found) throw new CommandError(refusal(app, method, path, host))
+  const { route, params } = found
+  const answer = {
+    ...rowOf(route, app),
+    params,
+    middleware: route.middleware.map(({ name }) => name || 'anonymous'),
+    file: await locate(route.declared),
+  }
+  if (json) return JSON.stringify(answer, null, 2)
+  return table(undefined, [
+    ['Request', `${method} ${path}`],
+    ['Route', `${answer.method} ${answer.path}${answer.name && ` (${answer.name})`}`],
+    [
+      'Parameters',
+      Object.entries(params)
+        .map((pair) => pair.join('='))
+        .join(', ') || 'none',
+    ],
+    ['Middleware', answer.middleware.join(', ') || 'none'],
+    ['Handler', answer.handler],
+    ['File', answer.file ?? 'unknown'],
+  ])
+}
+
+function rowOf(route: Route, app: App): RouteRow {
+  return {
+    method: route.method,
+    host: route.host?.pattern ?? app.address,
+    path: route.path,
+    aliases: route.aliases.map((alias) => alias.path),
+    name: route.name ?? '',
+    handler: route.handlerName,
+  }
+}
+
+/** `PUT /posts/1`, `/posts` (a GET), or `GET http://tenant.example.com/posts`. */
+function parse(request: string): { method: string; host: string; path: string } {
+  const [, method = 'GET', host = '', path = '/'] =
+    /^\s*(?:([a-z]+)\s+)?(?:https?:\/\/([^/\s]+))?(\/[^\s?#]*)?(?:[?#]\S*)?\s*$/i.exec(request) ?? []
+  if (!request.includes('/')) {
+    throw new CommandError(`"${request}" is no request. Write method and path: --match "PUT /posts/1".`)
+  }
+  return { method: method.toUpperCase(), host, path }
+}
+
+function refusal(app: App, method: string, path: string, host: string): string {
+  const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((it) => app.match(it, path, host))
+  if (others.length === 0) return `No route answers ${method} ${path}.`
+  return `No route answers ${method} ${path}. Its path is known with ${others.join(', ')}.`
+}
