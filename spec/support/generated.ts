@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import {
-  cpSync,
+  symlinkSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-const blog = new URL('../../../examples/blog/', import.meta.url).pathname
+const root = new URL('../../../', import.meta.url).pathname
+const blog = join(root, 'examples/blog/')
 
 /** What two runs of the generator have written into examples/blog, and what it had before. */
 export const generated = /posts?\b|comments?\b/
@@ -28,20 +30,19 @@ export class Application {
       application.write(path, path === 'src/app.ts' ? withoutResources(content) : content)
     }
     application.write('locales/.gitkeep', '')
+    application.write('src/seeds.ts', 'export async function seed() {}\n')
     return application
   }
 
   /** An API application. */
   static api(): Application {
     const application = new Application()
-    for (const path of [
-      'package.json',
-      'tsconfig.json',
-      'ormconfig.ts',
-      'src/database.ts',
-      'spec/support/app.ts',
-    ]) {
-      if (existsSync(join(blog, path))) cpSync(join(blog, path), application.path(path), { recursive: true })
+    const common =
+      /^(package.json|tsconfig.json|ormconfig.ts|\.mocharc.json|src\/database.ts|spec\/support\/.*)$/
+    for (const [path, content] of files(blog)) {
+      // An API application is asked for JSON unless a spec says otherwise.
+      if (common.test(path))
+        application.write(path, content.replace("?? 'text/html'", "?? 'application/json'"))
     }
     application.write(
       'src/app.ts',
@@ -75,6 +76,19 @@ export class Application {
   /** Every file and folder with its content. */
   tree(): Record<string, string> {
     return Object.fromEntries(entries(this.folder))
+  }
+
+  /** Runs a program of this checkout in the folder, and returns what it says; whether it succeeds or not. */
+  run(program: string, ...args: string[]): { status: number | null; output: string } {
+    if (!existsSync(this.path('node_modules')))
+      symlinkSync(join(root, 'node_modules'), this.path('node_modules'))
+    const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
+    const { status, stdout, stderr } = spawnSync(join(root, 'node_modules/.bin', program), args, {
+      cwd: this.folder,
+      encoding: 'utf8',
+      env: { ...env, LOG_LEVEL: 'silent' },
+    })
+    return { status, output: stdout + stderr }
   }
 
   remove(): void {

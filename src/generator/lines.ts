@@ -20,13 +20,34 @@ export function listOf(indent: number, name: string, items: readonly string[], i
 
 function breakLine(line: string): string {
   if (line.length <= WIDTH || /^\s*(\/\/|\/?\*)/.test(line)) return line
-  const [, head, members, tail] = /^(.*\{) (.*) (\}.*)$/.exec(line) ?? []
-  if (head === undefined || members === undefined || tail === undefined) return line
+  const end = line.lastIndexOf(' }')
+  const start = openingOf(line, end + 1)
+  if (end === -1 || start === -1) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
-  return [head, ...split(members).map((member) => `${indent}  ${member},`), indent + tail].join('\n')
+  const members = split(line.slice(start + 2, end)).map((member) => breakLine(`${indent}  ${member},`))
+  return [line.slice(0, start + 1), ...members, indent + line.slice(end + 1)].join('\n')
+}
+
+/** Where the brace opens that is closed here; -1 when none does. */
+function openingOf(line: string, closing: number): number {
+  let depth = 0
+  for (let index = closing; index >= 0; index -= 1) {
+    if (line[index] === '}') depth += 1
+    if (line[index] === '{') depth -= 1
+    if (depth === 0) return index
+  }
+  return -1
 }
 
 /** The members of an object: parted by commas that are not within brackets. */
-function split(members: string): string[] {
-  return members.split(/, (?![^[(]*[\])])/)
+function split(text: string): string[] {
+  const members: string[] = ['']
+  let depth = 0
+  for (const character of text) {
+    if ('([{'.includes(character)) depth += 1
+    if (')]}'.includes(character)) depth -= 1
+    if (character === ',' && depth === 0) members.push('')
+    else members.push((members.pop() ?? '') + character)
+  }
+  return members.map((member) => member.trim())
 }

@@ -1,3 +1,4 @@
+import { camelize } from 'inflection'
 import { CommandRefused } from '../errors.js'
 import { parseAttributes, type Attribute } from './attributes.js'
 import type { FileAction } from './files.js'
@@ -89,9 +90,10 @@ function columnSteps(attributes: readonly Attribute[], table: string) {
 }
 
 function stepsOf({ name, migration, reference, isIndexed }: Attribute, table: string) {
+  const variable = camelize(`${name}_column`, true)
   const steps: [add: string, remove: string][] = [
     [
-      `await runner.addColumn('${table}', new TableColumn(${migration}))`,
+      `const ${variable} = ${migration}\n    await runner.addColumn('${table}', new TableColumn(${variable}))`,
       `await runner.dropColumn('${table}', '${name}')`,
     ],
   ]

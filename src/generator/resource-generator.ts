@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join, posix } from 'node:path'
+import { join } from 'node:path'
 import { camelize } from 'inflection'
 import { CommandRefused, NoApplication } from '../errors.js'
 import { parseAttributes, type Attribute } from './attributes.js'
@@ -8,7 +8,9 @@ import { listOf } from './lines.js'
 import { migrationNames } from './migration-names.js'
 import { humanize } from '../names.js'
 import { namesOf, type Names } from './names.js'
+import { modelImportsOf, relativePath } from './paths.js'
 import { applicationName, isApi, isRegistered, registration } from './registration.js'
+import { specLocals, specPaths } from './spec-locals.js'
 import { renderScaffolds } from './templates.js'
 
 /** What `kit generate resource` is told beside the name. */
@@ -58,7 +60,7 @@ export function stepsOf(folder: string, word: string, options: ResourceOptions =
     'resource/common',
     `resource/${kind}`,
     ...(parent ? [`resource/nested-${kind}`] : []),
-    ...(options.fullSpec ? [`resource/full-${kind}`] : []),
+    ...(options.fullSpec ? ['resource/full-common', `resource/full-${kind}`] : []),
   ]
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
@@ -110,15 +112,17 @@ function localsOf(
       }),
     ),
     formLocals: [names.one, ...new Set(references.map(({ many }) => many))].join(', '),
-    models: importsOf(model, kind === 'api' ? [] : references, parent, `src/actions/${names.file}`),
+    models: modelImportsOf(model, kind === 'api' ? [] : references, parent, `src/actions/${names.file}`),
     handlers: handlersOf(names.words),
     message: `${scope}${names.singular}`,
     label: names.singular,
     calls: callsOf(names, parent),
-    support: relativePath(`spec/actions/${names.file}`, 'spec/support/app'),
+    spec: specLocals(names, model, references, attributes, parent),
+    modelSpec: specPaths(`spec/models/${model.singular}`, model),
+    required: attributes.filter(({ isRequired }) => isRequired),
     modelImports: modelImports(attributes, parent),
     relations: relationsOf(references, parent),
-    imports: importsOf(undefined, references, parent, `src/models/${names.singular}`).filter(
+    imports: modelImportsOf(undefined, references, parent, `src/models/${names.singular}`).filter(
       ({ model }) => model !== names.model,
     ),
     migrationClass,
@@ -164,20 +168,6 @@ function relationsOf(references: readonly Reference[], parent: Names | undefined
     })),
     ...(parent ? [{ column: `${parent.singular}_id`, names: parent, isNullable: false, cascade: true }] : []),
   ]
-}
-
-/** The models that a file imports, in the order of their paths. */
-function importsOf(
-  own: Names | undefined,
-  references: readonly Names[],
-  parent: Names | undefined,
-  from: string,
-) {
-  const models = [own, ...references, parent].filter((names) => names !== undefined)
-  const paths = new Map(
-    models.map(({ model, singular }) => [relativePath(from, `src/models/${singular}`), model]),
-  )
-  return [...paths].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([path, model]) => ({ path, model }))
 }
 
 /** What each handler does, for the placeholders of its specs. */
@@ -226,12 +216,6 @@ function isWanted(path: string, options: ResourceOptions): boolean {
   if (/^(src|spec)\/models\//.test(path)) return !withoutModel
   if (path.startsWith('migrations/')) return !withoutModel && !options.skipMigration
   return !(path.startsWith('templates/') && options.skipTemplates)
-}
-
-/** `src/actions/admin/widgets` and `src/models/widget` -> `../../models/widget.js` */
-function relativePath(from: string, to: string): string {
-  const path = posix.relative(posix.dirname(from), to)
-  return `${path.startsWith('.') ? path : `./${path}`}.js`
 }
 
 /** The text of src/app.ts. */

@@ -1,0 +1,74 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { generate } from '../../src/generator/files.js'
+import { migrationActions } from '../../src/generator/migration-generator.js'
+import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
+import { Application } from '../support/generated.js'
+
+const root = new URL('../../../', import.meta.url).pathname
+
+const types = 'string text int bigint float decimal bool date time datetime uuid json'.split(' ')
+
+/** An attribute of every type, and a nullable one of each. */
+const everything = [
+  ...types.map((type) => `a_${type}:${type}`),
+  ...types.map((type) => `maybe_${type}:nulls.${type}`),
+  'state:enum:draft,public',
+  'mood:nulls.Enum:good,bad',
+  'author:references',
+  'editor:nulls.References',
+  'code:string:unique',
+  'rank:int:index',
+]
+
+for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {
+  describe(`An application that is generated (${kind})`, function () {
+    this.timeout(120_000)
+    let app: Application
+
+    before(() => {
+      app = make()
+      const resource = (name: string, attributes: string[], options: ResourceOptions = {}) =>
+        generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
+      const migration = (name: string, ...attributes: string[]) =>
+        generate(app.folder, migrationActions(app.folder, name, attributes))
+      resource('author', ['name'])
+      resource('editor', ['nickname:nulls.String'])
+      resource('thing', everything)
+      resource('admin/blog_widget', everything)
+      resource('part', everything, { parent: 'admin/blog_widget' })
+      resource('news', ['title'])
+      resource('admin/comment', ['body:text', 'author:references'], { parent: 'news' })
+      resource('reader', [], { parent: 'author' })
+      resource('category', ['name', 'category:nulls.References'])
+      resource('person', ['active:bool'])
+      resource('admin/author', ['name'], { useModel: 'author' })
+      migration('create_tags', 'name:string:unique', 'author:references')
+      migration(
+        'add_state_to_tags',
+        'state:nulls.Enum:draft,public',
+        'editor:nulls.references',
+        'rank:int:index',
+      )
+      migration('remove_rank_from_tags', 'rank:int:index')
+      migration('tidy_up')
+    })
+    after(() => app.remove())
+
+    it('is formatted', () => {
+      const result = app.run('prettier', '--check', '--config', join(root, '.prettierrc.json'), '.', '!dist')
+      expect(result.output).to.contain('All matched files use Prettier code style')
+    })
+
+    it('compiles under strict', () => {
+      expect(app.run('tsc', '--noUnusedLocals')).to.deep.equal({ status: 0, output: '' })
+    })
+
+    it('has full specs that pass', () => {
+      const { status, output } = app.run('mocha')
+      expect(output).to.match(/\d{2,} passing/)
+      expect(output).to.not.contain('failing')
+      expect(status).to.equal(0)
+    })
+  })
+}
