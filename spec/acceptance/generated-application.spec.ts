@@ -43,6 +43,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('category', ['name', 'category:nulls.References'])
       resource('person', ['active:bool'])
       resource('admin/author', ['name'], { useModel: 'author' })
+      resource('writer', ['name'], { useModel: 'author' })
       migration('create_tags', 'name:string:unique', 'author:references')
       migration(
         'add_state_to_tags',
@@ -64,6 +65,11 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       expect(app.run('tsc', '--noUnusedLocals')).to.deep.equal({ status: 0, output: '' })
     })
 
+    it('migrates, and takes every migration back', () => {
+      app.write('undo.mjs', UNDO)
+      expect(app.run('node', 'undo.mjs')).to.deep.equal({ status: 0, output: '14 run, 14 undone\n' })
+    })
+
     it('has full specs that pass', () => {
       const { status, output } = app.run('mocha')
       expect(output).to.match(/\d{2,} passing/)
@@ -72,3 +78,15 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
     })
   })
 }
+
+/** Migrates an empty database and undoes it all. */
+const UNDO = `
+import 'reflect-metadata'
+process.env.DATABASE_URL = 'sqlite::memory:'
+const { database } = await import('./dist/src/database.js')
+await database.open()
+const run = await database.migrate()
+const undone = await database.rollback(run.length)
+console.log(run.length + ' run, ' + undone.length + ' undone')
+await database.close()
+`

@@ -83,11 +83,15 @@ export class Application {
     if (!existsSync(this.path('node_modules')))
       symlinkSync(join(root, 'node_modules'), this.path('node_modules'))
     const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
-    const { status, stdout, stderr } = spawnSync(join(root, 'node_modules/.bin', program), args, {
-      cwd: this.folder,
-      encoding: 'utf8',
-      env: { ...env, LOG_LEVEL: 'silent' },
-    })
+    const { status, stdout, stderr } = spawnSync(
+      program === 'node' ? process.execPath : join(root, 'node_modules/.bin', program),
+      args,
+      {
+        cwd: this.folder,
+        encoding: 'utf8',
+        env: { ...env, LOG_LEVEL: 'silent' },
+      },
+    )
     return { status, output: stdout + stderr }
   }
 

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { NothingToDestroy } from '../errors.js'
 import { destroy } from '../generator/files.js'
 import { resourceDestruction, type HasRun } from '../generator/resource-destroyer.js'
+import { hasRun } from './has-run.js'
 import { sayTo, type Output } from './output.js'
 import { Questions } from './questions.js'
 
@@ -12,13 +13,14 @@ export interface DestroySettings {
   folder?: () => string
   /** Where the answers come from: standard input. */
   input?: Readable
-  /** Whether a migration has been run. */
+  /** Whether a migration has been run: asks the application's database. */
   hasRun?: HasRun
 }
 
 /** `kit destroy resource`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
-  const { folder = () => process.cwd(), input = process.stdin, hasRun } = settings
+  const { folder = () => process.cwd(), input = process.stdin } = settings
+  const asked: HasRun = settings.hasRun ?? ((migration) => hasRun(folder(), migration))
   return new Command('destroy')
     .alias('d')
     .description('delete the files of a resource')
@@ -35,7 +37,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
             ? () => Promise.resolve(true)
             : (question: string) => questions.confirm(question)
           try {
-            const { actions, remark } = resourceDestruction(folder(), name, hasRun)
+            const { actions, remark } = resourceDestruction(folder(), name, asked)
             const isFound = await destroy(folder(), actions, { confirm, remark, say: sayTo(out) })
             if (!isFound) throw new NothingToDestroy(name)
           } finally {

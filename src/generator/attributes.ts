@@ -30,8 +30,8 @@ export interface Attribute extends AttributeWords {
   migration: string
   /** `form.text('title', { required: true })` */
   field: string
-  /** How a page shows it: `= post.title`. */
-  show(record: string): string
+  /** How a page shows it: `= post.title`. The record's own name is that of its texts: `post.title`. */
+  show(variable: string, record: string): string
   /** Source texts of values for specs: what is sent first, and what it is changed to. */
   samples: { json: string; form: string; changed: string }
 }
@@ -128,7 +128,7 @@ export function attributeOf(words: AttributeWords): Attribute {
     declaration: kind === 'bool' && !isNullable ? `${name} = false` : `${name}!: ${nullable}`,
     migration: migration(words),
     field: field(words, isRequired),
-    show: (record) => show(words, record),
+    show: (variable, record) => show(words, variable, record),
     samples: {
       json: source(first),
       form: typeof first === 'object' ? quote(JSON.stringify(first)) : quote(String(first)),
@@ -207,8 +207,8 @@ function field({ name, kind, isNullable, values, reference }: AttributeWords, is
   return call(`form.${input}`, [quote(name), object(settings)])
 }
 
-function show({ name, kind, isNullable }: AttributeWords, record: string): string {
-  const value = `${record}.${name}`
+function show({ name, kind, isNullable }: AttributeWords, variable: string, record: string): string {
+  const value = `${variable}.${name}`
   const { helper } = KINDS[kind]
   if (kind === 'enum') {
     const text = `label(\`${record}.${name}.\${${value}}\`)`

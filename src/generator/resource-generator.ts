@@ -101,7 +101,7 @@ function localsOf(
     /** The attributes that a page lists beneath its heading. */
     details: attributes.filter((attribute) => attribute !== title),
     heading: title
-      ? { title: title.show(names.one), h1: title.show(names.one) }
+      ? { title: title.show(names.one, model.singular), h1: title.show(names.one, model.singular) }
       : { title: `| ${names.words.One}`, h1: ` ${names.words.One}` },
     example: { name: attributes[0]?.name ?? 'id', words: humanize(attributes[0]?.name ?? 'id') },
     /** The records that a form offers to choose from, of each model once. */
@@ -115,7 +115,8 @@ function localsOf(
     models: modelImportsOf(model, kind === 'api' ? [] : references, parent, `src/actions/${names.file}`),
     handlers: handlersOf(names.words),
     message: `${scope}${names.singular}`,
-    label: names.singular,
+    /** What the record is called in texts and in XML. */
+    record: model.singular,
     calls: callsOf(names, parent),
     spec: specLocals(names, model, references, attributes, parent),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
@@ -189,7 +190,7 @@ function keyOf({ singular, param }: Names): string {
 }
 
 /** What a row of a list is headed with where no attribute will do. */
-const ID: Pick<Attribute, 'name' | 'show'> = { name: 'id', show: (record) => `= ${record}.id` }
+const ID: Pick<Attribute, 'name' | 'show'> = { name: 'id', show: (variable) => `= ${variable}.id` }
 
 function columnsOf(attributes: readonly Attribute[], parent: Names | undefined): string {
   const columns = [
