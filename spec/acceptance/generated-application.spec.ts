@@ -44,6 +44,10 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('person', ['active:bool'])
       resource('admin/author', ['name'], { useModel: 'author' })
       resource('writer', ['name'], { useModel: 'author' })
+      resource('page', ['title'])
+      resource('answer', ['item', 'author:references'], { parent: 'page' })
+      resource('item', ['name', 'answer:references', 'page:references'])
+      resource('table', ['map:int', 'record:json', 'path', 'ctx', 'errors:nulls.Text'])
       migration('create_tags', 'name:string:unique', 'author:references')
       migration(
         'add_state_to_tags',
@@ -67,7 +71,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
 
     it('migrates, and takes every migration back', () => {
       app.write('undo.mjs', UNDO)
-      expect(app.run('node', 'undo.mjs')).to.deep.equal({ status: 0, output: '14 run, 14 undone\n' })
+      expect(app.run('node', 'undo.mjs')).to.deep.equal({ status: 0, output: '18 run, 18 undone\n' })
     })
 
     it('has full specs that pass', () => {

@@ -19,11 +19,11 @@ export const reservedAttributes: ReadonlySet<string> = new Set([
  */
 export const reservedResources: ReadonlySet<string> = new Set([
   ...keywords,
-  ...words('ctx errors path pagination form app database browser runner expect where'),
+  ...words('ctx errors path pagination form where'),
   ...words('locale t label time display paginator block attributes locals'),
   ...words('resource baseResource parent context model present validationErrors'),
-  ...words('column entity joinColumn manyToOne relation entityManager table queryRunner migration'),
-  ...words('object string number boolean date promise array symbol map set error constructor prototype'),
+  ...words('column entity joinColumn manyToOne relation entityManager migration'),
+  ...words('object string number boolean date promise error constructor prototype'),
 ])
 
 function words(text: string): string[] {

@@ -24,7 +24,7 @@ export function specLocals(
   // A record that refers to one of its own kind is tested without that.
   const others = references.filter((reference) => reference.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
-  const keys = others.map(({ singular, one }) => `${singular}_id: ${one}.id`)
+  const keys = others.map(({ singular, one }) => `${singular}_id: ${one}Id`)
   const parentKey = parent && `${parent.singular}_id`
   return {
     ...specPaths(file, model),
@@ -34,20 +34,20 @@ export function specLocals(
     form: members(plain, ({ samples }) => samples.form),
     sent: withKeys('values', keys),
     sentForm: withKeys('form', keys),
-    newer: parentKey ? `, { ${parentKey}: ${names.one}.${parentKey} }` : '',
+    newer: parentKey ? `, { ${parentKey}: record.${parentKey} }` : '',
     variables: [
-      ...others.map(({ one, model }) => ({ name: one, model })),
-      { name: names.one, model: model.model },
+      ...others.map(({ one }) => ({ name: `${one}Id`, type: 'string' })),
+      { name: 'record', type: model.model },
     ],
     setup: [
-      ...others.map(({ one, model }) => `${one} = await make(${model})`),
+      ...others.map(({ one, model }) => `${one}Id = (await make(${model})).id`),
       ...(parent
         ? [
-            `const ${parent.one} = await make(${parent.model})`,
-            `${names.one} = await make(${model.model}, { ${parentKey}: ${parent.one}.id })`,
-            `path = \`${names.fullPath.replace(`{${parent.param}}`, `\${${parent.one}.id}`)}\``,
+            `const { id } = await make(${parent.model})`,
+            `record = await make(${model.model}, { ${parentKey}: id })`,
+            `path = \`${names.fullPath.replace(`{${parent.param}}`, '${id}')}\``,
           ]
-        : [`${names.one} = await make(${model.model})`]),
+        : [`record = await make(${model.model})`]),
     ],
   }
 }
