@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/destroy.js'
@@ -161,6 +162,115 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'admin/widget', 'title', '--use-model', 'Widget')
     await kitDestroy(['resource', 'admin/widget', '-y'])
     expect(app.tree()).to.deep.equal(before)
+  })
+
+  const refusals: Record<string, [args: string[], sentence: string]> = {
+    'a bad name': [
+      ['resource', '1post'],
+      '"1post" is no name. Write words of letters and digits: post, blog_post, BlogPost or admin/widget.',
+    ],
+    'a reserved name': [
+      ['resource', 'class'],
+      'A resource can not be named "class": the word is reserved. Choose another one.',
+    ],
+    'an unknown type': [
+      ['resource', 'post', 'title:strng'],
+      'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, date, ' +
+        'time, datetime, uuid, json, enum, references, and nulls.X for one that may be empty.',
+    ],
+    'a reserved attribute': [
+      ['resource', 'post', 'created_at'],
+      '"created_at" is no attribute: the name "created_at" is reserved. Choose another one.',
+    ],
+    'a repeated attribute': [
+      ['resource', 'post', 'title', 'title:text'],
+      '"title:text" is one attribute too many: there is a "title" already. Name each attribute once.',
+    ],
+    'a parent that is not there': [
+      ['resource', 'comment', '--parent', 'post'],
+      'The parent PostsResource is not registered in src/app.ts. Generate it first: kit generate resource post.',
+    ],
+    'a model that is not there': [
+      ['resource', 'comment', '--use-model', 'Remark'],
+      'There is no model Remark in src/models/remark.ts. Generate it first: kit generate resource remark.',
+    ],
+    'a reference to a model that is not there': [
+      ['resource', 'post', 'author:references'],
+      'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author.',
+    ],
+    'a migration of attributes whose name says nothing': [
+      ['migration', 'tidy_up', 'state'],
+      '"tidy_up" says nothing of its attributes. Name it create_posts, add_state_to_posts or remove_state_from_posts.',
+    ],
+    'a migration that adds nothing': [
+      ['migration', 'add_state_to_posts'],
+      '"add_state_to_posts" needs an attribute: kit generate migration add_state_to_posts state:string.',
+    ],
+    'a migration with a bad name': [
+      ['migration', '../posts'],
+      '"../posts" is no name of a migration. Write words: create_posts, add_state_to_posts.',
+    ],
+  }
+  for (const [what, [args, sentence]] of Object.entries(refusals)) {
+    it(`refuses ${what}, and writes nothing`, async () => {
+      const before = app.tree()
+      expect(await failure(() => kitGenerate(...args))).to.equal(sentence)
+      expect(app.tree()).to.deep.equal(before)
+    })
+  }
+
+  it('refuses to work where there is no application', async () => {
+    rmSync(app.path('src/app.ts'))
+    const sentence = `${app.folder} has no application: there is no src/app.ts with "new App(...)". Change to one, or make one: kit new NAME.`
+    expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(sentence)
+    expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(sentence)
+    expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(sentence)
+  })
+
+  it('writes a migration that adds columns', async () => {
+    await kitGenerate('migration', 'AddStateToPosts', 'state:enum:draft,public', 'rank:nulls.Int:index')
+    const [path = '', content = ''] =
+      Object.entries(app.tree()).find(([path]) => /migrations\/\d/.test(path)) ?? []
+    expect(timelessText(path)).to.equal('migrations/0000000000000_add_state_to_posts.ts')
+    expect(timelessText(content).split('\n')).to.deep.equal([
+      "import { column } from 'resource-kit'",
+      "import { TableColumn, TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm'",
+      '',
+      'export class AddStateToPosts0000000000000 implements MigrationInterface {',
+      '  async up(runner: QueryRunner) {',
+      "    const stateColumn = column(runner, 'state', 'enum', { enum: ['draft', 'public'] })",
+      "    await runner.addColumn('posts', new TableColumn(stateColumn))",
+      "    const rankColumn = column(runner, 'rank', 'int', { isNullable: true })",
+      "    await runner.addColumn('posts', new TableColumn(rankColumn))",
+      "    await runner.createIndex('posts', new TableIndex({ name: 'posts_rank', columnNames: ['rank'] }))",
+      '  }',
+      '',
+      '  async down(runner: QueryRunner) {',
+      "    await runner.dropIndex('posts', 'posts_rank')",
+      "    await runner.dropColumn('posts', 'rank')",
+      "    await runner.dropColumn('posts', 'state')",
+      '  }',
+      '}',
+      '',
+    ])
+  })
+
+  it('leaves out what it is told to', async () => {
+    await kitGenerate('resource', 'post', 'title', '--skip-model', '--skip-templates')
+    const paths = Object.keys(app.tree()).filter((path) => generated.test(path))
+    expect(paths).to.deep.equal([
+      'locales/posts.en-us.yaml',
+      'spec/actions/posts.spec.ts',
+      'src/actions/posts.ts',
+    ])
+  })
+
+  it("takes the application's own scaffolds before the framework's", async () => {
+    const own = 'scaffolds/resource/common/src/models/%singular%.ts.ejs'
+    app.write(own, '// The model <%= model %> of our house.\n')
+    await kitGenerate('resource', 'blog_post', 'title')
+    expect(app.read('src/models/blog_post.ts')).to.equal('// The model BlogPost of our house.\n')
+    expect(app.read('src/actions/blog_posts.ts')).to.contain('class BlogPostsResource extends BaseResource')
   })
 
   it('refuses to destroy what is not there', async () => {

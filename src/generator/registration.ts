@@ -55,8 +55,8 @@ function addRoute(text: string, resource: string): string {
   while (index > 0 && /^\s*(\/\/.*|\/?\*.*)?$/.test(lines[index - 1] ?? '')) index -= 1
 
   const isRoute = /^(\w+\.(?!use\b)\w+\(|[)}\]])/.test(lines[index - 1] ?? '')
-  const isFollowed = (lines[index] ?? '') !== ''
-  const inserted = [...(isRoute ? [] : ['']), `${app}.resource(${resource})`, ...(isFollowed ? [''] : [])]
+  const isApart = (lines[index] ?? '') === '' && !isRoute
+  const inserted = [...(isApart ? [''] : []), `${app}.resource(${resource})`]
   lines.splice(index, 0, ...inserted)
   return lines.join('\n')
 }
