@@ -74,6 +74,18 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       expect(app.run('node', 'undo.mjs')).to.deep.equal({ status: 0, output: '18 run, 18 undone\n' })
     })
 
+    it('tells kit destroy which migrations have been run', () => {
+      app.write('has-run.mjs', HAS_RUN)
+      const { output } = app.run('node', 'has-run.mjs', join(root, 'dist/src/cli/has-run.js'))
+      expect(output.split('\n')).to.deep.equal([
+        'not there: false',
+        'file made: false',
+        'run: true',
+        'other: false',
+        '',
+      ])
+    })
+
     it('has full specs that pass', () => {
       const { status, output } = app.run('mocha')
       expect(output).to.match(/\d{2,} passing/)
@@ -93,4 +105,21 @@ const run = await database.migrate()
 const undone = await database.rollback(run.length)
 console.log(run.length + ' run, ' + undone.length + ' undone')
 await database.close()
+`
+
+/** Asks for a migration before and after it has been run. */
+const HAS_RUN = `
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+const { hasRun } = await import(process.argv[2])
+const [file] = readdirSync('migrations').filter((name) => name.endsWith('create_authors.ts'))
+const name = 'CreateAuthors' + parseInt(file)
+console.log('not there:', await hasRun(process.cwd(), name))
+console.log('file made:', existsSync('db/development.sqlite'))
+const { database } = await import('./dist/src/database.js')
+mkdirSync('db', { recursive: true })
+await database.open()
+await database.migrate()
+await database.close()
+console.log('run:', await hasRun(process.cwd(), name))
+console.log('other:', await hasRun(process.cwd(), 'CreateOthers1'))
 `
