@@ -2,7 +2,7 @@
 const WIDTH = 110
 
 /**
- * Breaks each line that is too long at its last pair of braces, one member a line, as prettier does. Comments stay.
+ * Breaks each line that is too long at its last braces or call, one member a line, as prettier does. Comments stay.
  *
  * @example import { Column, Entity, ... } from 'typeorm'
  */
@@ -20,20 +20,32 @@ export function listOf(indent: number, name: string, items: readonly string[], i
 
 function breakLine(line: string): string {
   if (line.length <= WIDTH || /^\s*(\/\/|\/?\*)/.test(line)) return line
-  const end = line.lastIndexOf(' }')
-  const start = openingOf(line, end + 1)
-  if (end === -1 || start === -1) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
-  const members = split(line.slice(start + 2, end)).map((member) => breakLine(`${indent}  ${member},`))
-  return [line.slice(0, start + 1), ...members, indent + line.slice(end + 1)].join('\n')
+  const [, arrow, body] = /^(\s*\w+: \(\) =>) (.*)$/.exec(line) ?? []
+  if (arrow !== undefined && body !== undefined) return `${arrow}\n${breakLine(`${indent}  ${body}`)}`
+
+  const end = closingOf(line)
+  const start = openingOf(line, end)
+  if (start === -1) return line
+  const inside = line.slice(start + 1, end).trim()
+  const members = split(inside).map((member) => breakLine(`${indent}  ${member},`))
+  return [line.slice(0, start + 1), ...members, indent + line.slice(end)].join('\n')
 }
 
-/** Where the brace opens that is closed here; -1 when none does. */
+/** Where the last braces close, else a list that is the last argument, else the last call. */
+function closingOf(line: string): number {
+  const brace = line.lastIndexOf(' }')
+  if (brace !== -1) return brace + 1
+  const list = line.lastIndexOf('])')
+  return list === -1 ? line.lastIndexOf(')') : list
+}
+
+/** Where the bracket opens that is closed here; -1 when none does. */
 function openingOf(line: string, closing: number): number {
   let depth = 0
   for (let index = closing; index >= 0; index -= 1) {
-    if (line[index] === '}') depth += 1
-    if (line[index] === '{') depth -= 1
+    if (')]}'.includes(line[index] ?? '')) depth += 1
+    if ('([{'.includes(line[index] ?? '')) depth -= 1
     if (depth === 0) return index
   }
   return -1
