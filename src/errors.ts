@@ -386,3 +386,82 @@ export class ApplicationEnded extends CommandError {
     super(`The application has ended${status === null ? '' : ` with status ${status}`}.`)
   }
 }
+
+/** A word that is no name of a resource or a migration. */
+export class BadName extends CommandError {
+  override name = 'BadName'
+  constructor(word: string) {
+    super(
+      `"${word}" is no name. Write words of letters and digits: post, blog_post, BlogPost or admin/widget.`,
+    )
+  }
+}
+
+/** A name that means something else in the files which would be written. */
+export class ReservedName extends CommandError {
+  override name = 'ReservedName'
+  constructor(word: string) {
+    super(`A resource can not be named "${word}": the word is reserved. Choose another one.`)
+  }
+}
+
+/** An attribute that can not be read. */
+export class BadAttribute extends CommandError {
+  override name = 'BadAttribute'
+  constructor(word: string, problem: string) {
+    super(`"${word}" is no attribute: ${problem}.`)
+  }
+}
+
+/** An attribute whose type is not known. */
+export class UnknownAttributeType extends CommandError {
+  override name = 'UnknownAttributeType'
+  constructor(type: string, word: string, known: readonly string[]) {
+    super(
+      `Unknown attribute type "${type}" in "${word}". Known types: ${known.join(', ')}, and nulls.X for one that may be empty.`,
+    )
+  }
+}
+
+/** An attribute with a name that every record, or the language, has for something else. */
+export class ReservedAttribute extends CommandError {
+  override name = 'ReservedAttribute'
+  constructor(word: string, name: string) {
+    super(`"${word}" is no attribute: the name "${name}" is reserved. Choose another one.`)
+  }
+}
+
+/** Two attributes of one name. */
+export class RepeatedAttribute extends CommandError {
+  override name = 'RepeatedAttribute'
+  constructor(word: string, name: string) {
+    super(`"${word}" is one attribute too many: there is a "${name}" already. Name each attribute once.`)
+  }
+}
+
+/** Files that would be written are there already. */
+export class FilesExist extends CommandError {
+  override name = 'FilesExist'
+  constructor(paths: readonly string[]) {
+    super(
+      `Nothing was written, because there are already: ${paths.join(', ')}. Use --force to write them anew.`,
+    )
+  }
+}
+
+/** A file could not be written; what had been written before it is gone again. */
+export class NotWritten extends CommandError {
+  override name = 'NotWritten'
+  constructor(path: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    super(`${path} can not be written, and nothing else has been: ${reason}.`, { cause })
+  }
+}
+
+/** There is nothing of this name that could be destroyed. */
+export class NothingToDestroy extends CommandError {
+  override name = 'NothingToDestroy'
+  constructor(word: string) {
+    super(`There is no resource "${word}" here: none of its files exists.`)
+  }
+}

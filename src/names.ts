@@ -65,11 +65,15 @@ export function itemName(name: string): string {
 }
 
 /** Words that the rules of the inflection library get wrong. */
-const singulars = new Map([
+const singulars = new Map<string, string>([
   ['cookies', 'cookie'],
   ['caches', 'cache'],
   ['analyses', 'analysis'],
   ['lenses', 'lens'],
+  ['lens', 'lens'],
+  ...['focus', 'virus', 'campus', 'bonus', 'census', 'chorus', 'surplus', 'walrus', 'canvas', 'atlas'].map(
+    (word) => [`${word}es`, word] as const,
+  ),
   ['axes', 'axis'],
   ['shoes', 'shoe'],
 ])

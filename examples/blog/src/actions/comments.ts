@@ -9,8 +9,9 @@ import { PostsResource } from './posts.js'
 export class CommentsResource extends BaseResource {
   /** GET /posts/{post_id}/comments: one page of comments, newest first. */
   async list(ctx: Context) {
-    const post = await this.post(ctx)
-    const { records: comments, pagination } = await ctx.paginate(Comment, { where: { post_id: post.id } })
+    const post = await this.findPost(ctx)
+    const where = { post_id: post.id }
+    const { records: comments, pagination } = await ctx.paginate(Comment, { where })
     return ctx.respond({
       html: () => ctx.render('comments/index', { post, comments, pagination }),
       json: comments,
@@ -20,7 +21,7 @@ export class CommentsResource extends BaseResource {
 
   /** GET /posts/{post_id}/comments/{comment_id} */
   async show(ctx: Context) {
-    const comment = await this.comment(ctx)
+    const comment = await this.findComment(ctx)
     return ctx.respond({
       html: () => ctx.render('comments/show', { comment }),
       json: comment,
@@ -30,13 +31,14 @@ export class CommentsResource extends BaseResource {
 
   /** GET /posts/{post_id}/comments/new: the form for a new comment. */
   async new(ctx: Context) {
-    const post = await this.post(ctx)
-    return ctx.respond({ html: () => ctx.render('comments/new', { post, comment: new Comment() }) })
+    const post = await this.findPost(ctx)
+    const comment = new Comment()
+    return ctx.respond({ html: () => ctx.render('comments/new', { post, comment }) })
   }
 
   /** POST /posts/{post_id}/comments */
   async create(ctx: Context) {
-    const post = await this.post(ctx)
+    const post = await this.findPost(ctx)
     const comment = ctx.bind(new Comment())
     comment.post_id = post.id
     const errors = await ctx.save(comment)
@@ -59,13 +61,13 @@ export class CommentsResource extends BaseResource {
 
   /** GET /posts/{post_id}/comments/{comment_id}/edit: the form for changing a comment. */
   async edit(ctx: Context) {
-    const comment = await this.comment(ctx)
+    const comment = await this.findComment(ctx)
     return ctx.respond({ html: () => ctx.render('comments/edit', { comment }) })
   }
 
   /** PUT /posts/{post_id}/comments/{comment_id} */
   async update(ctx: Context) {
-    const comment = ctx.bind(await this.comment(ctx))
+    const comment = ctx.bind(await this.findComment(ctx))
     const errors = await ctx.save(comment)
     if (errors) {
       return ctx.respond(errors.status, {
@@ -85,7 +87,7 @@ export class CommentsResource extends BaseResource {
 
   /** DELETE /posts/{post_id}/comments/{comment_id} */
   async destroy(ctx: Context) {
-    const comment = await this.comment(ctx)
+    const comment = await this.findComment(ctx)
     await ctx.destroy(comment)
     const path = ctx.pathFor('postCommentsPath', { post_id: comment.post_id })
     return ctx.respond({
@@ -96,12 +98,12 @@ export class CommentsResource extends BaseResource {
   }
 
   /** The post that the path names. */
-  private post(ctx: Context) {
+  private findPost(ctx: Context) {
     return ctx.find(Post, ctx.params.post_id)
   }
 
   /** The comment that the path names, among those of its post. */
-  private comment(ctx: Context) {
+  private findComment(ctx: Context) {
     const { post_id, comment_id } = ctx.params
     return ctx.find(Comment, { id: comment_id, post_id })
   }

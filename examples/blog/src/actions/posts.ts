@@ -26,7 +26,8 @@ export class PostsResource extends BaseResource {
 
   /** GET /posts/new: the form for a new post. */
   async new(ctx: Context) {
-    return ctx.respond({ html: () => ctx.render('posts/new', { post: new Post() }) })
+    const post = new Post()
+    return ctx.respond({ html: () => ctx.render('posts/new', { post }) })
   }
 
   /** POST /posts */

@@ -1,0 +1,5 @@
+describe('Post', () => {
+  it('is valid with all that it needs', () => {
+    throw new Error('Not Implemented!')
+  })
+})

@@ -1,0 +1,320 @@
+import { rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { expect } from 'chai'
+import { destroyCommand } from '../../src/cli/destroy.js'
+import { generateCommand } from '../../src/cli/generate.js'
+import { Application, blogFiles, generated } from '../support/generated.js'
+
+describe('kit generate and kit destroy', () => {
+  let app: Application
+
+  beforeEach(() => (app = Application.web()))
+  afterEach(() => app.remove())
+
+  /** Runs `kit generate ...` in the application, and returns what it says. */
+  async function kitGenerate(...args: string[]): Promise<string> {
+    return run((out) => generateCommand(out, () => app.folder), args)
+  }
+
+  /** Runs `kit destroy ...` there, with these answers. */
+  async function kitDestroy(args: string[], answers = '', ran: string[] = []): Promise<string> {
+    const hasRun = (name: string) => Promise.resolve(ran.includes(name))
+    const settings = { folder: () => app.folder, input: Readable.from([answers]), hasRun }
+    return run((out) => destroyCommand(out, settings), args)
+  }
+
+  it('writes examples/blog, to the letter', async () => {
+    await kitGenerate('resource', 'post', 'title', 'description:nulls.Text')
+    await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
+    expect(timeless(app.tree(), generated)).to.deep.equal(timeless(blogFiles(), generated))
+    expect(app.read('src/app.ts')).to.equal(blogFiles()['src/app.ts'])
+  })
+
+  it('says which files it writes', async () => {
+    expect(timelessText(await kitGenerate('r', 'post', 'title')).split('\n')).to.deep.equal([
+      '   create  locales/posts.en-us.yaml',
+      '   create  migrations/0000000000000_create_posts.ts',
+      '   create  spec/actions/posts.spec.ts',
+      '   create  spec/models/post.spec.ts',
+      '   create  src/actions/posts.ts',
+      '   create  src/models/post.ts',
+      '   create  templates/posts/_form.pug',
+      '   create  templates/posts/edit.pug',
+      '   create  templates/posts/index.pug',
+      '   create  templates/posts/new.pug',
+      '   create  templates/posts/show.pug',
+      '   update  src/app.ts',
+      '',
+    ])
+  })
+
+  const kinds = { web: Application.web, api: Application.api }
+  const words = ['post', 'blog_post', 'BlogPost', 'person', 'category', 'news', 'status', 'admin/widget']
+  for (const [kind, make] of Object.entries(kinds)) {
+    for (const word of words) {
+      it(`destroys what it has generated for ${word} in a ${kind} application`, async () => {
+        app.remove()
+        app = make()
+        const before = app.tree()
+        await kitGenerate('resource', word, 'title', 'body:nulls.Text', 'state:enum:draft,public')
+        expect(app.tree()).to.not.deep.equal(before)
+        const said = await kitDestroy(['resource', word, '-y'])
+        expect(said).to.not.contain('edited')
+        expect(app.tree()).to.deep.equal(before)
+      })
+
+      it(`destroys what it has generated for ${word} with a parent in a ${kind} application`, async () => {
+        app.remove()
+        app = make()
+        await kitGenerate('resource', 'author', 'name')
+        const before = app.tree()
+        const args = ['title:string:unique', 'writer_at:datetime:index', 'editor:nulls.References']
+        await kitGenerate('resource', 'editor', 'name')
+        await kitGenerate('resource', word, ...args, '--parent', 'author', '--spec', 'full')
+        const said = await kitDestroy(['r', word, '--yes'])
+        await kitDestroy(['r', 'editor', '--yes'])
+        expect(said).to.not.contain('edited')
+        expect(app.tree()).to.deep.equal(before)
+      })
+    }
+  }
+
+  it('refuses to write a resource twice, and changes nothing', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const before = app.tree()
+    const error = await failure(() => kitGenerate('resource', 'post', 'title', 'body:text'))
+    expect(error).to.match(
+      /^Nothing was written, because there are already: locales\/posts.en-us.yaml, migrations\/\d+_create_posts.ts, /,
+    )
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('writes a resource anew with --force, and registers it once', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const before = app.tree()
+    await kitGenerate('resource', 'post', 'title', 'body:text', '--force')
+    expect(Object.keys(app.tree())).to.deep.equal(Object.keys(before))
+    expect(app.read('src/app.ts')).to.equal(before['src/app.ts'])
+    expect(app.read('src/models/post.ts')).to.contain('body!: string')
+  })
+
+  it('leaves nothing behind when a file can not be written', async () => {
+    app.write('templates/admin', 'a file where a folder should be')
+    const before = app.tree()
+    const error = await failure(() => kitGenerate('resource', 'admin/widget', 'title'))
+    expect(error).to.match(
+      /^templates\/admin\/widgets\/_form.pug can not be written, and nothing else has been: /,
+    )
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('leaves what was there as it was when --force fails half-way', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    app.remove()
+    app = Application.web()
+    app.write('src/models/post.ts', '// mine\n')
+    app.write('templates/posts/show.pug/file', '')
+    const before = app.tree()
+    await failure(() => kitGenerate('resource', 'post', 'title', '--force'))
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('writes nothing with --dry-run, and says what it would write', async () => {
+    const before = app.tree()
+    expect(await kitGenerate('resource', 'post', 'title', '--dry-run')).to.match(
+      /create {2}src\/actions\/posts.ts\n[^]*Nothing was written: --dry-run.\n$/,
+    )
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('asks for each file, and keeps it on n and when no answer comes', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const said = await kitDestroy(['resource', 'post'], 'y\nwhat\nn\nyes\n')
+    expect(timelessText(said)).to.contain(
+      [
+        'Delete locales/posts.en-us.yaml? (y/n)    delete  locales/posts.en-us.yaml',
+        'Delete migrations/0000000000000_create_posts.ts? (y/n) Delete migrations/0000000000000_create_posts.ts? (y/n) ',
+      ].join('\n'),
+    )
+    expect(said).to.contain('Delete src/models/post.ts? (y/n) no')
+    const tree = app.tree()
+    expect(tree).to.not.have.any.keys('locales/posts.en-us.yaml', 'spec/actions/posts.spec.ts')
+    expect(tree).to.include.keys('src/models/post.ts', 'src/actions/posts.ts')
+    expect(tree['src/app.ts']).to.contain('PostsResource')
+  })
+
+  it('says which files have been edited, and that a migration has been run', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    app.write('src/models/post.ts', `${app.read('src/models/post.ts')}// mine\n`)
+    const migration = /class (\w+)/.exec(
+      Object.entries(app.tree()).find(([path]) => path.includes('create_posts'))?.[1] ?? '',
+    )?.[1]
+    const said = await kitDestroy(['resource', 'post', '-y'], '', [migration ?? ''])
+    expect(said.match(/.*(edited|run).*/g)?.map(timelessText)).to.deep.equal([
+      'migrations/0000000000000_create_posts.ts has been run: the table stays. To undo it, run "kit db rollback" before.',
+      'src/models/post.ts has been edited since it was generated.',
+    ])
+  })
+
+  it('keeps a model that another resource uses, too', async () => {
+    await kitGenerate('resource', 'widget', 'title')
+    const before = app.tree()
+    await kitGenerate('resource', 'admin/widget', 'title', '--use-model', 'Widget')
+    await kitDestroy(['resource', 'admin/widget', '-y'])
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  const refusals: Record<string, [args: string[], sentence: string]> = {
+    'a bad name': [
+      ['resource', '1post'],
+      '"1post" is no name. Write words of letters and digits: post, blog_post, BlogPost or admin/widget.',
+    ],
+    'a reserved name': [
+      ['resource', 'class'],
+      'A resource can not be named "class": the word is reserved. Choose another one.',
+    ],
+    'an unknown type': [
+      ['resource', 'post', 'title:strng'],
+      'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, date, ' +
+        'time, datetime, uuid, json, enum, references, and nulls.X for one that may be empty.',
+    ],
+    'a reserved attribute': [
+      ['resource', 'post', 'created_at'],
+      '"created_at" is no attribute: the name "created_at" is reserved. Choose another one.',
+    ],
+    'a repeated attribute': [
+      ['resource', 'post', 'title', 'title:text'],
+      '"title:text" is one attribute too many: there is a "title" already. Name each attribute once.',
+    ],
+    'a parent that is not there': [
+      ['resource', 'comment', '--parent', 'post'],
+      'The parent PostsResource is not registered in src/app.ts. Generate it first: kit generate resource post.',
+    ],
+    'a model that is not there': [
+      ['resource', 'comment', '--use-model', 'Remark'],
+      'There is no model Remark in src/models/remark.ts. Generate it first: kit generate resource remark.',
+    ],
+    'a reference to a model that is not there': [
+      ['resource', 'post', 'author:references'],
+      'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author.',
+    ],
+    'a migration of attributes whose name says nothing': [
+      ['migration', 'tidy_up', 'state'],
+      '"tidy_up" says nothing of its attributes. Name it create_posts, add_state_to_posts or remove_state_from_posts.',
+    ],
+    'a migration that adds nothing': [
+      ['migration', 'add_state_to_posts'],
+      '"add_state_to_posts" needs an attribute: kit generate migration add_state_to_posts state:string.',
+    ],
+    'a migration with a bad name': [
+      ['migration', '../posts'],
+      '"../posts" is no name of a migration. Write words: create_posts, add_state_to_posts.',
+    ],
+  }
+  for (const [what, [args, sentence]] of Object.entries(refusals)) {
+    it(`refuses ${what}, and writes nothing`, async () => {
+      const before = app.tree()
+      expect(await failure(() => kitGenerate(...args))).to.equal(sentence)
+      expect(app.tree()).to.deep.equal(before)
+    })
+  }
+
+  it('refuses to work where there is no application', async () => {
+    rmSync(app.path('src/app.ts'))
+    const sentence = `${app.folder} has no application: there is no src/app.ts with "new App(...)". Change to one, or make one: kit new NAME.`
+    expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(sentence)
+    expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(sentence)
+    expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(sentence)
+  })
+
+  it('writes a migration that adds columns', async () => {
+    await kitGenerate('migration', 'AddStateToPosts', 'state:enum:draft,public', 'rank:nulls.Int:index')
+    const [path = '', content = ''] =
+      Object.entries(app.tree()).find(([path]) => /migrations\/\d/.test(path)) ?? []
+    expect(timelessText(path)).to.equal('migrations/0000000000000_add_state_to_posts.ts')
+    expect(timelessText(content).split('\n')).to.deep.equal([
+      "import { column } from 'resource-kit'",
+      "import { TableColumn, TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm'",
+      '',
+      'export class AddStateToPosts0000000000000 implements MigrationInterface {',
+      '  async up(runner: QueryRunner) {',
+      "    const stateColumn = column(runner, 'state', 'enum', { enum: ['draft', 'public'] })",
+      "    await runner.addColumn('posts', new TableColumn(stateColumn))",
+      "    const rankColumn = column(runner, 'rank', 'int', { isNullable: true })",
+      "    await runner.addColumn('posts', new TableColumn(rankColumn))",
+      "    await runner.createIndex('posts', new TableIndex({ name: 'posts_rank', columnNames: ['rank'] }))",
+      '  }',
+      '',
+      '  async down(runner: QueryRunner) {',
+      "    await runner.dropIndex('posts', 'posts_rank')",
+      "    await runner.dropColumn('posts', 'rank')",
+      "    await runner.dropColumn('posts', 'state')",
+      '  }',
+      '}',
+      '',
+    ])
+  })
+
+  it('leaves out what it is told to', async () => {
+    await kitGenerate('resource', 'post', 'title', '--skip-model', '--skip-templates')
+    const paths = Object.keys(app.tree()).filter((path) => generated.test(path))
+    expect(paths).to.deep.equal([
+      'locales/posts.en-us.yaml',
+      'spec/actions/posts.spec.ts',
+      'src/actions/posts.ts',
+    ])
+  })
+
+  it("takes the application's own scaffolds before the framework's", async () => {
+    const own = 'scaffolds/resource/common/src/models/%singular%.ts.ejs'
+    app.write(own, '// The model <%= model %> of our house.\n')
+    await kitGenerate('resource', 'blog_post', 'title')
+    expect(app.read('src/models/blog_post.ts')).to.equal('// The model BlogPost of our house.\n')
+    expect(app.read('src/actions/blog_posts.ts')).to.contain('class BlogPostsResource extends BaseResource')
+  })
+
+  it('refuses to destroy what is not there', async () => {
+    expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(
+      'There is no resource "post" here: none of its files exists.',
+    )
+  })
+
+  it('prints a secret that is another one each time', async () => {
+    const [one, two] = [await kitGenerate('secret'), await kitGenerate('secret')]
+    expect(one).to.match(/^[0-9a-f]{128}\n$/)
+    expect(one).to.not.equal(two)
+  })
+})
+
+async function run(
+  command: (out: { write(text: string): void }) => {
+    parseAsync(args: string[], from: { from: 'user' }): Promise<unknown>
+  },
+  args: string[],
+): Promise<string> {
+  let said = ''
+  await command({ write: (text) => void (said += text) }).parseAsync(args, { from: 'user' })
+  return said
+}
+
+async function failure(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work()
+  } catch (error) {
+    return String(error instanceof Error ? error.message : error)
+  }
+  throw new Error('it did not fail')
+}
+
+/** The files whose path matches, with zeros for the time of a migration. */
+function timeless(tree: Record<string, string>, pattern: RegExp): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(tree)
+      .filter(([path]) => pattern.test(path) && !path.endsWith('/') && path !== 'src/seeds.ts')
+      .map(([path, content]) => [timelessText(path), timelessText(content)]),
+  )
+}
+
+function timelessText(text: string): string {
+  return text.replaceAll(/\d{13}/g, '0'.repeat(13))
+}

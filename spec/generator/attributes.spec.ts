@@ -1,0 +1,223 @@
+import { expect } from 'chai'
+import { parseAttributes } from '../../src/generator/attributes.js'
+
+describe('parseAttributes(words)', () => {
+  const rows: Record<
+    string,
+    [decorator: string, declaration: string, migration: string, field: string, shown: string]
+  > = {
+    title: [
+      "@Column('varchar')",
+      'title!: string',
+      "column(runner, 'title', 'string')",
+      "form.text('title', { required: true })",
+      '= post.title',
+    ],
+    'title:nulls.String': [
+      "@Column('varchar', { nullable: true })",
+      'title!: string | null',
+      "column(runner, 'title', 'string', { isNullable: true })",
+      "form.textarea('title', { rows: 10 })",
+      '= post.title',
+    ],
+    'body:text': [
+      "@Column('text')",
+      'body!: string',
+      "column(runner, 'body', 'text')",
+      "form.textarea('body', { rows: 10, required: true })",
+      '= post.body',
+    ],
+    'body:nulls.Text': [
+      "@Column('text', { nullable: true })",
+      'body!: string | null',
+      "column(runner, 'body', 'text', { isNullable: true })",
+      "form.textarea('body', { rows: 10 })",
+      '= post.body',
+    ],
+    'age:int:index': [
+      "@Column('int')",
+      'age!: number',
+      "column(runner, 'age', 'int')",
+      "form.number('age', { required: true })",
+      '= post.age',
+    ],
+    'views:bigint': [
+      "@Column('bigint')",
+      'views!: string',
+      "column(runner, 'views', 'bigint')",
+      "form.number('views', { required: true })",
+      '= post.views',
+    ],
+    'weight:nulls.Float': [
+      "@Column('double precision', { nullable: true })",
+      'weight!: number | null',
+      "column(runner, 'weight', 'float', { isNullable: true })",
+      "form.number('weight', { step: 'any' })",
+      '= post.weight',
+    ],
+    'price:decimal': [
+      "@Column('decimal', { precision: 10, scale: 2 })",
+      'price!: string',
+      "column(runner, 'price', 'decimal')",
+      "form.number('price', { step: 0.01, required: true })",
+      '= post.price',
+    ],
+    'live:bool': [
+      "@Column('boolean')",
+      'live = false',
+      "column(runner, 'live', 'bool')",
+      "form.checkbox('live')",
+      '!= display(post.live)',
+    ],
+    'live:nulls.Bool': [
+      "@Column('boolean', { nullable: true })",
+      'live!: boolean | null',
+      "column(runner, 'live', 'bool', { isNullable: true })",
+      "form.select('live', ['true', 'false'])",
+      '!= display(post.live)',
+    ],
+    'day:date': [
+      "@Column('date')",
+      'day!: string',
+      "column(runner, 'day', 'date')",
+      "form.date('day', { required: true })",
+      '!= time(post.day)',
+    ],
+    'at:time': [
+      "@Column('time')",
+      'at!: string',
+      "column(runner, 'at', 'time')",
+      "form.time('at', { required: true })",
+      '= post.at',
+    ],
+    'at:nulls.Timestamp': [
+      '@Column({ type: Date, nullable: true })',
+      'at!: Date | null',
+      "column(runner, 'at', 'datetime', { isNullable: true })",
+      "form.dateTime('at')",
+      '!= time(post.at)',
+    ],
+    'key:uuid:unique': [
+      "@Column('uuid', { unique: true })",
+      'key!: string',
+      "column(runner, 'key', 'uuid', { isUnique: true })",
+      "form.text('key', { required: true })",
+      '= post.key',
+    ],
+    'data:json': [
+      "@Column('json')",
+      'data!: unknown',
+      "column(runner, 'data', 'json')",
+      "form.json('data', { required: true })",
+      '!= display(post.data)',
+    ],
+    'state:enum:draft,public': [
+      "@Column('simple-enum', { enum: ['draft', 'public'] })",
+      "state!: 'draft' | 'public'",
+      "column(runner, 'state', 'enum', { enum: ['draft', 'public'] })",
+      "form.select('state', ['draft', 'public'], { required: true })",
+      '= label(`post.state.${post.state}`)',
+    ],
+    'state:nulls.Enum:draft,public:index': [
+      "@Column('simple-enum', { enum: ['draft', 'public'], nullable: true })",
+      "state!: 'draft' | 'public' | null",
+      "column(runner, 'state', 'enum', { enum: ['draft', 'public'], isNullable: true })",
+      "form.select('state', ['draft', 'public'])",
+      '= post.state && label(`post.state.${post.state}`)',
+    ],
+    'author:references': [
+      "@Column('uuid')",
+      'author_id!: string',
+      "column(runner, 'author_id', 'uuid')",
+      "form.select('author_id', authors, { required: true })",
+      '= post.author_id',
+    ],
+    'author:nulls.References': [
+      "@Column('uuid', { nullable: true })",
+      'author_id!: string | null',
+      "column(runner, 'author_id', 'uuid', { isNullable: true })",
+      "form.select('author_id', authors)",
+      '= post.author_id',
+    ],
+  }
+
+  for (const [word, [decorator, declaration, migration, field, shown]] of Object.entries(rows)) {
+    it(`reads ${word}`, () => {
+      const [attribute] = parseAttributes([word])
+      expect(attribute).to.include({ decorator, declaration, migration, field })
+      expect(attribute?.show('post', 'post')).to.equal(shown)
+    })
+  }
+
+  it('has the texts of an enum under the name of the record', () => {
+    const [state] = parseAttributes(['state:enum:draft,public'])
+    expect(state?.show('blogPost', 'blog_post')).to.equal('= label(`blog_post.state.${blogPost.state}`)')
+  })
+
+  it('takes other words for a type, in upper and lower case', () => {
+    const kinds = parseAttributes(['a:integer', 'b:Boolean', 'c:timestamp', 'd:nulls.UUID']).map(
+      ({ kind }) => kind,
+    )
+    expect(kinds).to.deep.equal(['int', 'bool', 'datetime', 'uuid'])
+  })
+
+  it('indexes what says so, and what refers to another record', () => {
+    const indexed = parseAttributes(['a:int:index', 'b:int', 'author:references', 'c:references:unique'])
+    expect(indexed.map(({ isIndexed }) => isIndexed)).to.deep.equal([true, false, true, false])
+  })
+
+  const refusals: Record<string, [words: string[], sentence: string]> = {
+    'an unknown type': [
+      ['title:strng'],
+      'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, ' +
+        'date, time, datetime, uuid, json, enum, references, and nulls.X for one that may be empty.',
+    ],
+    'an unknown nullable type': [
+      ['title:nulls.Strng'],
+      'Unknown attribute type "Strng" in "title:nulls.Strng".',
+    ],
+    'a type that is a member of every object': [
+      ['title:constructor'],
+      'Unknown attribute type "constructor"',
+    ],
+    'a type that is empty': [['title:'], 'Unknown attribute type "" in "title:".'],
+    'a name that is reserved': [
+      ['id:int'],
+      '"id:int" is no attribute: the name "id" is reserved. Choose another one.',
+    ],
+    'a word of the language': [['class'], 'the name "class" is reserved'],
+    'a member of Object': [['constructor'], 'the name "constructor" is reserved'],
+    __proto__: [['__proto__'], 'the name "__proto__" is reserved'],
+    'a member of Model': [['validateCreate'], 'the name "validateCreate" is reserved'],
+    'a repeated attribute': [
+      ['title', 'title:text'],
+      '"title:text" is one attribute too many: there is a "title" already.',
+    ],
+    'the key of a reference': [['author:references', 'author_id'], 'there is a "author_id" already'],
+    'a bad name': [['my title'], '"my title" is no attribute: its name is no word like published_at.'],
+    'camel case': [['publishedAt'], 'its name is no word like published_at'],
+    'no name': [[':text'], 'its name is no word'],
+    'an enum without values': [
+      ['state:enum'],
+      '"state:enum" is no attribute: an enum names its values, each once',
+    ],
+    'an enum with a repeated value': [['state:enum:a,a'], 'an enum names its values, each once'],
+    'an enum with quotes': [["state:enum:a',b"], 'an enum names its values, each once'],
+    'an unknown modifier': [
+      ['title:string:uniq'],
+      'it ends with "uniq", and known there are: unique, index.',
+    ],
+  }
+
+  for (const [what, [words, sentence]] of Object.entries(refusals)) {
+    it(`refuses ${what}`, () => {
+      expect(() => parseAttributes(words)).to.throw(sentence)
+    })
+  }
+
+  it('refuses the key of the parent', () => {
+    expect(() => parseAttributes(['post_id:uuid'], ['post_id', 'post'])).to.throw(
+      'there is a "post_id" already',
+    )
+  })
+})

@@ -1,0 +1,136 @@
+import { expect } from 'chai'
+import { namesOf } from '../../src/generator/names.js'
+
+describe('namesOf(word)', () => {
+  const rows = [
+    // word, model, resource, file, path, param, collection path
+    ['post', 'Post', 'PostsResource', 'posts', '/posts', 'post_id', 'postsPath'],
+    ['posts', 'Post', 'PostsResource', 'posts', '/posts', 'post_id', 'postsPath'],
+    [
+      'blog_post',
+      'BlogPost',
+      'BlogPostsResource',
+      'blog_posts',
+      '/blog_posts',
+      'blog_post_id',
+      'blogPostsPath',
+    ],
+    [
+      'BlogPost',
+      'BlogPost',
+      'BlogPostsResource',
+      'blog_posts',
+      '/blog_posts',
+      'blog_post_id',
+      'blogPostsPath',
+    ],
+    [
+      'blog-posts',
+      'BlogPost',
+      'BlogPostsResource',
+      'blog_posts',
+      '/blog_posts',
+      'blog_post_id',
+      'blogPostsPath',
+    ],
+    ['person', 'Person', 'PeopleResource', 'people', '/people', 'person_id', 'peoplePath'],
+    ['people', 'Person', 'PeopleResource', 'people', '/people', 'person_id', 'peoplePath'],
+    [
+      'category',
+      'Category',
+      'CategoriesResource',
+      'categories',
+      '/categories',
+      'category_id',
+      'categoriesPath',
+    ],
+    ['news', 'News', 'NewsResource', 'news', '/news', 'news_id', 'newsIndexPath'],
+    ['status', 'Status', 'StatusesResource', 'statuses', '/statuses', 'status_id', 'statusesPath'],
+    ['focus', 'Focus', 'FocusesResource', 'focuses', '/focuses', 'focus_id', 'focusesPath'],
+    [
+      'admin/widget',
+      'Widget',
+      'AdminWidgetsResource',
+      'admin/widgets',
+      '/admin/widgets',
+      'widget_id',
+      'adminWidgetsPath',
+    ],
+    [
+      'Admin/Widget',
+      'Widget',
+      'AdminWidgetsResource',
+      'admin/widgets',
+      '/admin/widgets',
+      'widget_id',
+      'adminWidgetsPath',
+    ],
+  ] as const
+
+  for (const [word, model, resource, file, path, param, collection] of rows) {
+    it(`names everything of ${word}`, () => {
+      const names = namesOf(word)
+      expect(names).to.include({ model, resource, file, path, param })
+      expect(names.paths.collection).to.equal(collection)
+    })
+  }
+
+  it('names a nested resource as routing does', () => {
+    const names = namesOf('comment', namesOf('post'))
+    expect(names).to.include({ path: '/comments', fullPath: '/posts/{post_id}/comments' })
+    expect(names.paths).to.deep.equal({
+      collection: 'postCommentsPath',
+      item: 'postCommentPath',
+      new: 'newPostCommentsPath',
+      edit: 'editPostCommentPath',
+    })
+  })
+
+  it('writes the namespace of a nested resource once', () => {
+    const names = namesOf('admin/part', namesOf('admin/widget'))
+    expect(names).to.include({
+      path: '/parts',
+      fullPath: '/admin/widgets/{widget_id}/parts',
+      file: 'admin/parts',
+    })
+  })
+
+  it('has another variable for many where plural and singular are one word', () => {
+    expect(namesOf('news')).to.include({ one: 'news', many: 'newsList' })
+    expect(namesOf('blog_post')).to.include({ one: 'blogPost', many: 'blogPosts' })
+  })
+
+  it('knows how people say it', () => {
+    expect(namesOf('blog_post').words).to.deep.equal({
+      one: 'blog post',
+      many: 'blog posts',
+      One: 'Blog post',
+      Many: 'Blog posts',
+      aOne: 'a blog post',
+    })
+    expect(namesOf('article').words.aOne).to.equal('an article')
+    expect(namesOf('user').words.aOne).to.equal('a user')
+  })
+
+  for (const word of ['', '1post', 'po st', '../post', 'post/', '/post', 'post.ts', 'a//b', 'pöst', "x'y"]) {
+    it(`refuses "${word}"`, () => {
+      expect(() => namesOf(word)).to.throw(`"${word}" is no name. Write words of letters and digits`)
+    })
+  }
+
+  for (const word of [
+    'class',
+    'resource',
+    'Resource',
+    'model',
+    'path',
+    'errors',
+    'date',
+    'admin/class',
+    'function',
+  ]) {
+    it(`refuses the reserved word ${word}`, () => {
+      expect(() => namesOf(word)).to.throw(`A resource can not be named "${word}": the word is reserved.`)
+    })
+  }
+})

@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process'
+import {
+  symlinkSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const root = new URL('../../../', import.meta.url).pathname
+const blog = join(root, 'examples/blog/')
+
+/** What two runs of the generator have written into examples/blog, and what it had before. */
+export const generated = /posts?\b|comments?\b/
+
+/** A folder with an application as `kit new` makes it, which is deleted afterwards. */
+export class Application {
+  readonly folder = mkdtempSync(join(tmpdir(), 'kit-generate-'))
+
+  /** examples/blog without its resources. */
+  static web(): Application {
+    const application = new Application()
+    for (const [path, content] of files(blog)) {
+      if (generated.test(path) || path === 'src/seeds.ts') continue
+      application.write(path, path === 'src/app.ts' ? withoutResources(content) : content)
+    }
+    application.write('locales/.gitkeep', '')
+    application.write('src/seeds.ts', 'export async function seed() {}\n')
+    return application
+  }
+
+  /** An API application. */
+  static api(): Application {
+    const application = new Application()
+    const common =
+      /^(package.json|tsconfig.json|ormconfig.ts|\.mocharc.json|src\/database.ts|spec\/support\/.*)$/
+    for (const [path, content] of files(blog)) {
+      // An API application is asked for JSON unless a spec says otherwise.
+      if (common.test(path))
+        application.write(path, content.replace("?? 'text/html'", "?? 'application/json'"))
+    }
+    application.write(
+      'src/app.ts',
+      [
+        "import { App, parameterLogger, transaction } from 'resource-kit'",
+        "import { database } from './database.js'",
+        '',
+        'export const app = new App({ api: true })',
+        '',
+        'app.use(parameterLogger())',
+        'app.use(transaction(database))',
+        '',
+      ].join('\n'),
+    )
+    return application
+  }
+
+  path(path: string): string {
+    return join(this.folder, path)
+  }
+
+  read(path: string): string {
+    return readFileSync(this.path(path), 'utf8')
+  }
+
+  write(path: string, content: string): void {
+    mkdirSync(dirname(this.path(path)), { recursive: true })
+    writeFileSync(this.path(path), content)
+  }
+
+  /** Every file and folder with its content. */
+  tree(): Record<string, string> {
+    return Object.fromEntries(entries(this.folder))
+  }
+
+  /** Runs a program of this checkout in the folder, and returns what it says; whether it succeeds or not. */
+  run(program: string, ...args: string[]): { status: number | null; output: string } {
+    if (!existsSync(this.path('node_modules')))
+      symlinkSync(join(root, 'node_modules'), this.path('node_modules'))
+    const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
+    const { status, stdout, stderr } = spawnSync(
+      program === 'node' ? process.execPath : join(root, 'node_modules/.bin', program),
+      args,
+      {
+        cwd: this.folder,
+        encoding: 'utf8',
+        env: { ...env, LOG_LEVEL: 'silent' },
+      },
+    )
+    return { status, output: stdout + stderr }
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** The files of examples/blog with their content. */
+export function blogFiles(): Record<string, string> {
+  return Object.fromEntries(files(blog))
+}
+
+function withoutResources(app: string): string {
+  return app
+    .split('\n')
+    .filter((line) => !/(Posts|Comments)Resource/.test(line))
+    .join('\n')
+}
+
+function files(folder: string): [path: string, content: string][] {
+  return entries(folder).filter(([path]) => !path.endsWith('/'))
+}
+
+function entries(folder: string): [path: string, content: string][] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      const name = path.slice(folder.length).replace(/^\//, '')
+      return entry.isDirectory() ? [`${name}/`, ''] : [name, readFileSync(path, 'utf8')]
+    })
+    .filter(([path = '']) => !/^(dist|node_modules|db)\//.test(path))
+    .toSorted() as [string, string][]
+}

@@ -1,0 +1,48 @@
+import type { Readable } from 'node:stream'
+import { Command } from 'commander'
+import { NothingToDestroy } from '../errors.js'
+import { destroy } from '../generator/files.js'
+import { resourceDestruction, type HasRun } from '../generator/resource-destroyer.js'
+import { hasRun } from './has-run.js'
+import { sayTo, type Output } from './output.js'
+import { Questions } from './questions.js'
+
+/** What `kit destroy` works with, beside its output. */
+export interface DestroySettings {
+  /** The application's folder. */
+  folder?: () => string
+  /** Where the answers come from: standard input. */
+  input?: Readable
+  /** Whether a migration has been run: asks the application's database. */
+  hasRun?: HasRun
+}
+
+/** `kit destroy resource`. */
+export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
+  const { folder = () => process.cwd(), input = process.stdin } = settings
+  const asked: HasRun = settings.hasRun ?? ((migration) => hasRun(folder(), migration))
+  return new Command('destroy')
+    .alias('d')
+    .description('delete the files of a resource')
+    .addCommand(
+      new Command('resource')
+        .alias('r')
+        .description('delete what `kit generate resource` has written, and the route')
+        .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')
+        .option('-y, --yes', 'answer every question with yes')
+        .addHelpText('after', '\nExample:\n  kit destroy resource post\n  yes | kit d r post\n')
+        .action(async (name: string, { yes = false }: { yes?: boolean }) => {
+          const questions = new Questions(input, out)
+          const confirm = yes
+            ? () => Promise.resolve(true)
+            : (question: string) => questions.confirm(question)
+          try {
+            const { actions, remark } = resourceDestruction(folder(), name, asked)
+            const isFound = await destroy(folder(), actions, { confirm, remark, say: sayTo(out) })
+            if (!isFound) throw new NothingToDestroy(name)
+          } finally {
+            if (!yes) await questions.close()
+          }
+        }),
+    )
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { Command, Option } from 'commander'
+import { knownTypes } from '../generator/attributes.js'
+import { generate } from '../generator/files.js'
+import { migrationActions } from '../generator/migration-generator.js'
+import { resourceActions } from '../generator/resource-generator.js'
+import { sayTo, type Output } from './output.js'
+
+interface ResourceFlags {
+  parent?: string
+  spec?: 'placeholder' | 'full'
+  skipMigration?: true
+  skipModel?: true
+  skipTemplates?: true
+  useModel?: string
+  dryRun?: true
+  force?: true
+}
+
+type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
+
+/**
+ * `kit generate resource | migration | secret`.
+ *
+ * @param folder the application's folder
+ */
+export function generateCommand(out: Output, folder: () => string = () => process.cwd()): Command {
+  return new Command('generate')
+    .alias('g')
+    .description('write the files of a resource, a migration or a secret')
+    .addCommand(resourceCommand(out, folder))
+    .addCommand(migrationCommand(out, folder))
+    .addCommand(secretCommand(out))
+}
+
+function resourceCommand(out: Output, folder: () => string): Command {
+  return new Command('resource')
+    .alias('r')
+    .description('write a resource: handlers, model, migration, templates, texts, specs and its route')
+    .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')
+    .argument('[attributes...]', 'name, name:type or name:type:unique|index')
+    .option('--parent <name>', 'nest it in another resource: comments of a post')
+    .addOption(
+      new Option('--spec <kind>', 'specs that wait to be written, or real ones').choices([
+        'placeholder',
+        'full',
+      ]),
+    )
+    .option('--skip-migration', 'write no migration')
+    .option('--skip-model', 'write no model, nor its spec and migration')
+    .option('--skip-templates', 'write no templates')
+    .option('--use-model <name>', 'take a model that is there already')
+    .option('--dry-run', 'say what would be written, and write nothing')
+    .option('--force', 'write files anew that are there already')
+    .addHelpText('after', RESOURCE_HELP)
+    .action((name: string, attributes: string[], flags: ResourceFlags) => {
+      const { spec, dryRun, force, ...options } = flags
+      const actions = resourceActions(folder(), name, { ...options, attributes, fullSpec: spec === 'full' })
+      write(out, folder(), actions, { dryRun, force })
+    })
+}
+
+function migrationCommand(out: Output, folder: () => string): Command {
+  return new Command('migration')
+    .description('write a migration')
+    .argument('<name>', 'create_posts, add_state_to_posts, remove_state_from_posts, or anything else')
+    .argument('[attributes...]', 'name, name:type or name:type:unique|index')
+    .option('--dry-run', 'say what would be written, and write nothing')
+    .option('--force', 'write a migration of this name anew')
+    .addHelpText('after', '\nExample:\n  kit generate migration add_state_to_posts state:enum:draft,public\n')
+    .action((name: string, attributes: string[], flags: WriteFlags) => {
+      write(out, folder(), migrationActions(folder(), name, attributes), flags)
+    })
+}
+
+function secretCommand(out: Output): Command {
+  return new Command('secret')
+    .description('print a secret for SESSION_SECRET')
+    .addHelpText('after', '\nExample:\n  SESSION_SECRET=$(kit generate secret) kit start\n')
+    .action(() => sayTo(out)(randomBytes(64).toString('hex')))
+}
+
+function write(
+  out: Output,
+  folder: string,
+  actions: Parameters<typeof generate>[1],
+  { dryRun = false, force = false }: { dryRun?: boolean | undefined; force?: boolean | undefined },
+): void {
+  const say = sayTo(out)
+  generate(folder, actions, { dryRun, force, say })
+  if (dryRun) say('Nothing was written: --dry-run.')
+}
+
+const RESOURCE_HELP = `
+Types: ${knownTypes.join(', ')}.
+Without a type an attribute is a string. nulls.X may be empty: nulls.String, nulls.Text, nulls.Int, ...
+
+Examples:
+  kit generate resource post title description:nulls.Text
+  kit generate resource comment body:text --parent post
+  kit g r article title:string:unique state:enum:draft,public author:references --spec full
+`

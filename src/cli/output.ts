@@ -1,0 +1,9 @@
+/** Where a command writes: `process.stdout`, or what a spec collects it in. */
+export interface Output {
+  write(text: string): unknown
+}
+
+/** A function that writes lines there. */
+export function sayTo(out: Output): (line: string) => void {
+  return (line) => void out.write(`${line}\n`)
+}

@@ -1,0 +1,34 @@
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import type { Output } from './output.js'
+
+/** Asks questions that are answered with y or n, from a terminal or from a pipe. Without an answer it is no. */
+export class Questions {
+  private answers: AsyncIterator<string> | undefined
+
+  constructor(
+    private readonly input: Readable,
+    private readonly out: Output,
+  ) {}
+
+  /** Asks until the answer is y, yes, n, no, or nothing more comes. */
+  async confirm(question: string): Promise<boolean> {
+    this.answers ??= createInterface({ input: this.input })[Symbol.asyncIterator]()
+    for (;;) {
+      this.out.write(`${question} (y/n) `)
+      const { value, done } = await this.answers.next()
+      if (done) {
+        this.out.write('no\n')
+        return false
+      }
+      if (/^\s*y(es)?\s*$/i.test(value)) return true
+      if (/^\s*no?\s*$/i.test(value)) return false
+    }
+  }
+
+  /** Leaves the input alone, so that the process can end. */
+  async close(): Promise<void> {
+    await this.answers?.return?.()
+    this.input.pause()
+  }
+}

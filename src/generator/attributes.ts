@@ -1,0 +1,239 @@
+import type { AttributeKind } from '../data/attributes.js'
+import { columnTypes } from '../data/columns.js'
+import { BadAttribute, RepeatedAttribute, ReservedAttribute, UnknownAttributeType } from '../errors.js'
+import { namesOf, type Names } from './names.js'
+import { reservedAttributes } from './reserved.js'
+
+/** What the words of an attribute say: `state:nulls.Enum:draft,public:index`. */
+export interface AttributeWords {
+  /** The column: `title`, or `author_id` of `author:references`. */
+  name: string
+  kind: AttributeKind
+  isNullable: boolean
+  isUnique: boolean
+  isIndexed: boolean
+  /** The values of an enum. */
+  values: readonly string[]
+  /** The model that a reference leads to. */
+  reference?: Names
+}
+
+/** An attribute as the scaffolds write it, computed once. */
+export interface Attribute extends AttributeWords {
+  /** Must be there: not nullable, and not a box to tick, which is false unless it is ticked. */
+  isRequired: boolean
+  /** `@Column('text', { nullable: true })` */
+  decorator: string
+  /** `title!: string` */
+  declaration: string
+  /** `column(runner, 'title', 'string')` */
+  migration: string
+  /** `form.text('title', { required: true })` */
+  field: string
+  /** How a page shows it: `= post.title`. The record's own name is that of its texts: `post.title`. */
+  show(variable: string, record: string): string
+  /** Source texts of values for specs: what is sent first, and what it is changed to. */
+  samples: { json: string; form: string; changed: string }
+}
+
+/** What the kinds of attributes differ in. */
+interface Kind {
+  /** The type of the property. */
+  type: string
+  /** Options of `@Column`. */
+  column?: string
+  /** The method of a form, and options of its input. */
+  input: 'text' | 'textarea' | 'number' | 'date' | 'time' | 'dateTime' | 'json' | 'checkbox' | 'select'
+  options?: string
+  /** The helper of views that shows it; as it is without one. */
+  helper?: 'time' | 'display'
+  /** Two values, as JSON has them. */
+  samples: readonly [unknown, unknown]
+}
+
+const KINDS: Record<AttributeKind, Kind> = {
+  string: { type: 'string', input: 'text', samples: ['First', 'Second'] },
+  text: { type: 'string', input: 'textarea', options: 'rows: 10', samples: ['First line', 'Second line'] },
+  int: { type: 'number', input: 'number', samples: [1, 2] },
+  bigint: { type: 'string', input: 'number', samples: ['9007199254740993', '9007199254740995'] },
+  float: { type: 'number', input: 'number', options: "step: 'any'", samples: [1.5, 2.5] },
+  decimal: {
+    type: 'string',
+    column: 'precision: 10, scale: 2',
+    input: 'number',
+    options: 'step: 0.01',
+    samples: ['1.50', '2.50'],
+  },
+  bool: { type: 'boolean', input: 'checkbox', helper: 'display', samples: [true, false] },
+  date: { type: 'string', input: 'date', helper: 'time', samples: ['2026-01-02', '2026-03-04'] },
+  time: { type: 'string', input: 'time', samples: ['03:04:05', '06:07:08'] },
+  datetime: {
+    type: 'Date',
+    input: 'dateTime',
+    helper: 'time',
+    samples: ['2026-01-02T03:04:05.000Z', '2026-03-04T05:06:07.000Z'],
+  },
+  uuid: {
+    type: 'string',
+    input: 'text',
+    samples: ['0193b6a2-7c3e-7000-8000-00000000000a', '0193b6a2-7c3e-7000-8000-00000000000b'],
+  },
+  json: { type: 'unknown', input: 'json', helper: 'display', samples: [{ a: [1] }, { b: [2] }] },
+  enum: { type: 'string', input: 'select', samples: ['', ''] },
+}
+
+/** Other words for the kinds. */
+const ALIASES = new Map<string, AttributeKind | 'references'>([
+  ['integer', 'int'],
+  ['boolean', 'bool'],
+  ['timestamp', 'datetime'],
+  ['reference', 'references'],
+])
+
+/** The types as `--help` and messages list them. */
+export const knownTypes = [...Object.keys(KINDS), 'references']
+
+/**
+ * Reads the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
+ * `author:references`, `email:string:unique`, `age:int:index`.
+ *
+ * @param taken columns that there are already: the key of a parent
+ * @throws UnknownAttributeType, BadAttribute, ReservedAttribute, RepeatedAttribute
+ */
+export function parseAttributes(words: readonly string[], taken: readonly string[] = []): Attribute[] {
+  const seen = new Set(taken)
+  return words.map((word) => {
+    const attribute = parseAttribute(word)
+    const { name, reference } = attribute
+    for (const property of reference ? [name, reference.singular] : [name]) {
+      if (seen.has(property)) throw new RepeatedAttribute(word, property)
+      seen.add(property)
+    }
+    return attribute
+  })
+}
+
+/** An attribute with all that the scaffolds write of it. */
+export function attributeOf(words: AttributeWords): Attribute {
+  const { name, kind, isNullable, values } = words
+  const { type, samples } = KINDS[kind]
+  const isRequired = !isNullable && kind !== 'bool'
+  const own = kind === 'enum' ? values.map(quote).join(' | ') : type
+  const nullable = isNullable && type !== 'unknown' ? `${own} | null` : own
+  const [first, second] = kind === 'enum' ? [values[0], values.at(-1)] : samples
+  return {
+    ...words,
+    isRequired,
+    decorator: decorator(words),
+    declaration: kind === 'bool' && !isNullable ? `${name} = false` : `${name}!: ${nullable}`,
+    migration: migration(words),
+    field: field(words, isRequired),
+    show: (variable, record) => show(words, variable, record),
+    samples: {
+      json: source(first),
+      form: typeof first === 'object' ? quote(JSON.stringify(first)) : quote(String(first)),
+      changed: source(second),
+    },
+  }
+}
+
+function parseAttribute(word: string): Attribute {
+  const [name = '', type = 'string', ...rest] = word.split(':')
+  if (reservedAttributes.has(name)) throw new ReservedAttribute(word, name)
+  if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))
+    throw new BadAttribute(word, 'its name is no word like published_at')
+  const isNullable = /^nulls\./i.test(type)
+  const kind = kindOf(type.replace(/^nulls\./i, ''), word)
+  const values = kind === 'enum' ? enumValues(rest.shift(), word) : []
+  const modifiers = new Set(rest)
+  for (const modifier of modifiers) {
+    if (modifier !== 'unique' && modifier !== 'index') {
+      throw new BadAttribute(word, `it ends with "${modifier}", and known there are: unique, index`)
+    }
+  }
+  const common = { isNullable, isUnique: modifiers.has('unique'), isIndexed: modifiers.has('index'), values }
+  if (kind !== 'references') return attributeOf({ name, kind, ...common })
+  const reference = namesOf(name)
+  const isIndexed = !common.isUnique
+  return attributeOf({ name: `${reference.singular}_id`, kind: 'uuid', ...common, isIndexed, reference })
+}
+
+function kindOf(type: string, word: string): AttributeKind | 'references' {
+  const name = type.toLowerCase()
+  const kind = ALIASES.get(name) ?? knownTypes.find((known) => known === name)
+  // The types that are known are the keys of KINDS, and references.
+  if (kind) return kind as AttributeKind | 'references'
+  throw new UnknownAttributeType(type, word, knownTypes)
+}
+
+function enumValues(text: string | undefined, word: string): string[] {
+  const values = (text ?? '').split(',')
+  if (!values.every((value) => /^[A-Za-z0-9][\w -]*$/.test(value)) || new Set(values).size < values.length) {
+    throw new BadAttribute(word, 'an enum names its values, each once: state:enum:draft,public')
+  }
+  return values
+}
+
+function decorator({ kind, isNullable, isUnique, values }: AttributeWords): string {
+  const type = columnTypes[kind]
+  const options = [
+    typeof type === 'string' ? '' : 'type: Date',
+    KINDS[kind].column,
+    values.length > 0 && `enum: [${values.map(quote).join(', ')}]`,
+    isNullable && 'nullable: true',
+    isUnique && 'unique: true',
+  ]
+  return call('@Column', [typeof type === 'string' ? quote(type) : '', object(options)])
+}
+
+function migration({ name, kind, isNullable, isUnique, values }: AttributeWords): string {
+  const options = [
+    values.length > 0 && `enum: [${values.map(quote).join(', ')}]`,
+    isNullable && 'isNullable: true',
+    isUnique && 'isUnique: true',
+  ]
+  return call('column', ['runner', quote(name), quote(kind), object(options)])
+}
+
+function field({ name, kind, isNullable, values, reference }: AttributeWords, isRequired: boolean): string {
+  const { input, options } = KINDS[kind]
+  const settings = [options, isRequired && 'required: true']
+  if (reference) return call('form.select', [quote(name), reference.many, object(settings)])
+  if (kind === 'enum') {
+    return call('form.select', [quote(name), `[${values.map(quote).join(', ')}]`, object(settings)])
+  }
+  if (kind === 'bool' && isNullable) return call('form.select', [quote(name), "['true', 'false']"])
+  if (kind === 'string' && isNullable) return call('form.textarea', [quote(name), object(['rows: 10'])])
+  return call(`form.${input}`, [quote(name), object(settings)])
+}
+
+function show({ name, kind, isNullable }: AttributeWords, variable: string, record: string): string {
+  const value = `${variable}.${name}`
+  const { helper } = KINDS[kind]
+  if (kind === 'enum') {
+    const text = `label(\`${record}.${name}.\${${value}}\`)`
+    return isNullable ? `= ${value} && ${text}` : `= ${text}`
+  }
+  return helper ? `!= ${helper}(${value})` : `= ${value}`
+}
+
+function call(name: string, args: readonly string[]): string {
+  return `${name}(${args.filter(Boolean).join(', ')})`
+}
+
+function object(members: ReadonlyArray<string | false | undefined>): string {
+  const present = members.filter(Boolean)
+  return present.length > 0 ? `{ ${present.join(', ')} }` : ''
+}
+
+/** A value as TypeScript source. */
+function source(value: unknown): string {
+  if (typeof value === 'string') return quote(value)
+  return JSON.stringify(value)
+    .replaceAll(/"(\w+)":/g, '$1: ')
+    .replaceAll(/^\{(.*)\}$/g, '{ $1 }')
+}
+
+function quote(text: string): string {
+  return `'${text}'`
+}

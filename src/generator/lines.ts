@@ -1,0 +1,65 @@
+/** The most characters of a line of TypeScript, as `.prettierrc.json` has it. */
+const WIDTH = 110
+
+/**
+ * Breaks each line that is too long at its last braces or call, one member a line, as prettier does. Comments stay.
+ *
+ * @example import { Column, Entity, ... } from 'typeorm'
+ */
+export function breakLongLines(text: string): string {
+  return text.split('\n').map(breakLine).join('\n')
+}
+
+/** A list, on one line where it fits. */
+export function listOf(indent: number, name: string, items: readonly string[], isLong = false): string {
+  const line = `${name}: [${items.join(', ')}],`
+  if (!isLong && indent + line.length <= WIDTH) return line
+  const inner = ' '.repeat(indent + 2)
+  return [`${name}: [`, ...items.map((item) => `${inner}${item},`), `${' '.repeat(indent)}],`].join('\n')
+}
+
+function breakLine(line: string): string {
+  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*)/.test(line)) return line
+  const indent = /^ */.exec(line)?.[0] ?? ''
+  const [, arrow, body] = /^(\s*\w+: \(\) =>) (.*)$/.exec(line) ?? []
+  if (arrow !== undefined && body !== undefined) return `${arrow}\n${breakLine(`${indent}  ${body}`)}`
+
+  const end = closingOf(line)
+  const start = openingOf(line, end)
+  if (start === -1) return line
+  const inside = line.slice(start + 1, end).trim()
+  const members = split(inside).map((member) => breakLine(`${indent}  ${member},`))
+  return [line.slice(0, start + 1), ...members, indent + line.slice(end)].join('\n')
+}
+
+/** Where the last braces close, else a list that is the last argument, else the last call. */
+function closingOf(line: string): number {
+  const brace = line.lastIndexOf(' }')
+  if (brace !== -1) return brace + 1
+  const list = line.lastIndexOf('])')
+  return list === -1 ? line.lastIndexOf(')') : list
+}
+
+/** Where the bracket opens that is closed here; -1 when none does. */
+function openingOf(line: string, closing: number): number {
+  let depth = 0
+  for (let index = closing; index >= 0; index -= 1) {
+    if (')]}'.includes(line[index] ?? '')) depth += 1
+    if ('([{'.includes(line[index] ?? '')) depth -= 1
+    if (depth === 0) return index
+  }
+  return -1
+}
+
+/** The members of an object: parted by commas that are not within brackets. */
+function split(text: string): string[] {
+  const members: string[] = ['']
+  let depth = 0
+  for (const character of text) {
+    if ('([{'.includes(character)) depth += 1
+    if (')]}'.includes(character)) depth -= 1
+    if (character === ',' && depth === 0) members.push('')
+    else members.push((members.pop() ?? '') + character)
+  }
+  return members.map((member) => member.trim())
+}

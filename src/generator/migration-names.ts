@@ -1,0 +1,30 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { camelize } from 'inflection'
+
+/** What a migration is called. */
+export interface MigrationNames {
+  /** `1795132800000_create_posts` */
+  file: string
+  /** `CreatePosts1795132800000`, as TypeORM reads the time from it. */
+  className: string
+}
+
+/** The names of a migration: those that it has already, else new ones, later than every migration that there is. */
+export function migrationNames(folder: string, name: string, now = new Date()): MigrationNames {
+  const files = migrationFiles(folder)
+  const existing = files.find((file) => file.replace(/^\d+_/, '') === name)
+  const timestamp = existing ? Number.parseInt(existing, 10) : Math.max(now.getTime(), latest(files) + 1)
+  return { file: `${timestamp}_${name}`, className: `${camelize(name)}${timestamp}` }
+}
+
+function latest(files: readonly string[]): number {
+  return Math.max(0, ...files.map((file) => Number.parseInt(file, 10)))
+}
+
+/** The migrations of an application, without `.ts`. */
+function migrationFiles(folder: string): string[] {
+  const migrations = join(folder, 'migrations')
+  if (!existsSync(migrations)) return []
+  return readdirSync(migrations).flatMap((file) => /^(\d+_.+)\.ts$/.exec(file)?.[1] ?? [])
+}

@@ -1,0 +1,22 @@
+import { posix } from 'node:path'
+import type { Names } from './names.js'
+
+/** How one file imports another: `src/actions/admin/widgets` and `src/models/widget` -> `../../models/widget.js` */
+export function relativePath(from: string, to: string): string {
+  const path = posix.relative(posix.dirname(from), to)
+  return `${path.startsWith('.') ? path : `./${path}`}.js`
+}
+
+/** The models that a file imports, in the order of their paths. */
+export function modelImportsOf(
+  own: Names | undefined,
+  references: readonly Names[],
+  parent: Names | undefined,
+  from: string,
+): { path: string; model: string }[] {
+  const models = [own, ...references, parent].filter((names) => names !== undefined)
+  const paths = new Map(
+    models.map(({ model, singular }) => [relativePath(from, `src/models/${singular}`), model]),
+  )
+  return [...paths].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([path, model]) => ({ path, model }))
+}

@@ -1,0 +1,63 @@
+import type { Attribute } from './attributes.js'
+import type { Names } from './names.js'
+import { modelImportsOf, relativePath } from './paths.js'
+
+/** From where a spec imports what it works with. */
+export function specPaths(file: string, model: Names) {
+  return {
+    app: relativePath(file, 'spec/support/app'),
+    records: relativePath(file, 'spec/support/records'),
+    database: relativePath(file, 'src/database'),
+    model: relativePath(file, `src/models/${model.singular}`),
+  }
+}
+
+/** What the full spec of a resource reads: values to send, and the records that must be there before. */
+export function specLocals(
+  names: Names,
+  model: Names,
+  references: readonly Names[],
+  attributes: readonly Attribute[],
+  parent: Names | undefined,
+) {
+  const file = `spec/actions/${names.file}`
+  // A record that refers to one of its own kind is tested without that.
+  const others = references.filter((reference) => reference.model !== model.model)
+  const plain = attributes.filter(({ reference }) => !reference)
+  const keys = others.map(({ singular, one }) => `${singular}_id: ${one}Id`)
+  const parentKey = parent && `${parent.singular}_id`
+  return {
+    ...specPaths(file, model),
+    models: modelImportsOf(model, others, parent, file),
+    values: members(plain, ({ samples }) => samples.json),
+    changes: members(plain, ({ samples }) => samples.changed),
+    form: members(plain, ({ samples }) => samples.form),
+    sent: withKeys('values', keys),
+    sentForm: withKeys('form', keys),
+    newer: parentKey ? `, { ${parentKey}: record.${parentKey} }` : '',
+    variables: [
+      ...others.map(({ one }) => ({ name: `${one}Id`, type: 'string' })),
+      { name: 'record', type: model.model },
+    ],
+    setup: [
+      ...others.map(({ one, model }) => `${one}Id = (await make(${model})).id`),
+      ...(parent
+        ? [
+            `const { id } = await make(${parent.model})`,
+            `record = await make(${model.model}, { ${parentKey}: id })`,
+            `path = \`${names.fullPath.replace(`{${parent.param}}`, '${id}')}\``,
+          ]
+        : [`record = await make(${model.model})`]),
+    ],
+  }
+}
+
+function members(attributes: readonly Attribute[], valueOf: (attribute: Attribute) => string): string {
+  if (attributes.length === 0) return '{}'
+  const lines = attributes.map((attribute) => `    ${attribute.name}: ${valueOf(attribute)},`)
+  return ['{', ...lines, '  }'].join('\n')
+}
+
+function withKeys(name: string, keys: readonly string[]): string {
+  return keys.length > 0 ? `{ ...${name}, ${keys.join(', ')} }` : name
+}

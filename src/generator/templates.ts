@@ -1,0 +1,61 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import ejs from 'ejs'
+import { breakLongLines } from './lines.js'
+
+/** A file that a scaffold writes. */
+export interface Rendered {
+  /** From the application's folder, with slashes. */
+  path: string
+  content: string
+}
+
+/** The framework's own scaffolds. */
+export const frameworkScaffolds = join(import.meta.dirname, '../../../scaffolds')
+
+/**
+ * Renders the files of some scaffolds, for example `resource/common` and `resource/web`. Of two files of one path the
+ * later scaffold's counts. A file of the application's own `scaffolds` folder takes the place of the framework's.
+ *
+ * @param application the application's folder
+ * @param paths what stands for the %words% in paths
+ * @param locals what the templates read
+ */
+export function renderScaffolds(
+  application: string,
+  scaffolds: readonly string[],
+  paths: Readonly<Record<string, string>>,
+  locals: object,
+): Rendered[] {
+  const sources = new Map<string, string>()
+  for (const scaffold of scaffolds) {
+    for (const root of [frameworkScaffolds, join(application, 'scaffolds')]) {
+      for (const name of filesIn(join(root, scaffold))) sources.set(name, join(root, scaffold, name))
+    }
+  }
+  return [...sources]
+    .map(([name, file]) => ({ path: fill(name, paths), content: contentOf(file, locals) }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+function filesIn(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+}
+
+/** `templates/%plural%/new.pug.ejs` -> `templates/posts/new.pug` */
+function fill(name: string, words: Readonly<Record<string, string>>): string {
+  return name
+    .replaceAll(sep, '/')
+    .replace(/\.ejs$/, '')
+    .replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
+}
+
+function contentOf(file: string, locals: object): string {
+  const content = readFileSync(file, 'utf8')
+  if (!file.endsWith('.ejs')) return content
+  const text = ejs.render(content, { ...locals }, { filename: file, escape: String })
+  return file.endsWith('.ts.ejs') ? breakLongLines(text) : text
+}
