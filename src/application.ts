@@ -39,7 +39,7 @@ export interface AppOptions {
   secret?: string | readonly string[]
   /** Keeps the sessions, for example `databaseSessions(database)`; without it they are in the cookie itself. */
   sessionStore?: SessionStore
-  /** Milliseconds without a visit after which a session has expired (14 days). */
+  /** Milliseconds that a session lasts (14 days). A request that uses it in the second half of them makes it last anew. */
   sessionMaxAge?: number
   /** The port to listen on: `PORT`, else 3000. */
   port?: number

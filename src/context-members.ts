@@ -80,14 +80,13 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     flash(type, message) {
-      // A message for somebody whose session has just been ended begins another one.
-      if (this.session === null) this.session = {}
-      if (this.session) addFlash(this.session, type, message)
+      if (hasSession(this)) addFlash(this.session, type, message)
     },
 
     takeFlash() {
+      if (!hasSession(this)) return []
       // Nobody sees the page that HEAD asks for.
-      return this.method === 'HEAD' && this.session ? readFlash(this.session) : takeFlash(this.session)
+      return this.method === 'HEAD' ? readFlash(this.session) : takeFlash(this.session)
     },
 
     renewSession() {},
@@ -153,6 +152,11 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       return table.pathFor(name, ...args)
     },
   }
+}
+
+/** Whether the application has sessions: an API application has none. */
+function hasSession(ctx: Context): boolean {
+  return 'session' in ctx
 }
 
 /** What is said of the fields of a record that could not be read. */

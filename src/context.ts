@@ -59,14 +59,15 @@ export interface ContextMembers {
   afterCommit(work: () => unknown): void
 
   /**
-   * The values of the request's session, kept over requests: what JSON can hold. `ctx.session = null` ends it. Web
-   * applications only.
+   * The values of the request's session, kept over requests: what JSON can hold. `ctx.session = null` ends it, and what
+   * is put into it afterwards begins another one. An API application has none: there it is undefined.
    */
-  session: Record<string, unknown> | null
+  get session(): Record<string, unknown>
+  set session(values: Record<string, unknown> | null)
 
   /**
-   * Gives the session another id, where a store keeps it, and keeps its content. Call it when somebody signs in, so that
-   * an id which was known before is worth nothing.
+   * Gives the session another id, where a store keeps it, and another secret of `csrf()`; the rest of its content stays.
+   * Call it when somebody signs in, so that an id or a token which was known before is worth nothing.
    */
   renewSession(): void
 

@@ -29,11 +29,11 @@ function application(options: AppOptions = {}): App {
     throw new ServiceUnavailable('the database does not answer', 7)
   })
   app.post('/500', (ctx) => {
-    Object.assign(ctx.session ?? {}, { user_id: 'value-of-user', basket: ['value', 'basket'].join('-of-') })
+    Object.assign(ctx.session, { user_id: 'value-of-user', basket: ['value', 'basket'].join('-of-') })
     throw new Error('failed')
   })
   app.get('/session', (ctx) => {
-    Object.assign(ctx.session ?? {}, { user_id: 'value-of-user' })
+    Object.assign(ctx.session, { user_id: 'value-of-user' })
     ctx.body = 'kept'
   })
   return app

@@ -14,8 +14,17 @@ describe('flash messages', () => {
     expect(takeFlash(session)).to.deep.equal([])
   })
 
-  it('are none where there is no session', () => {
-    expect(takeFlash(null)).to.deep.equal([])
+  it('are the newest five, each of 500 characters at most', () => {
+    const session: Record<string, unknown> = {}
+    for (let number = 1; number <= 6; number++) addFlash(session, 'info', String(number))
+    expect(takeFlash(session).map(({ message }) => message)).to.deep.equal(['2', '3', '4', '5', '6'])
+    for (const text of ['x'.repeat(500), 'x'.repeat(501), `${'x'.repeat(498)}😀x`])
+      addFlash(session, 'info', text)
+    expect(takeFlash(session).map(({ message }) => message)).to.deep.equal([
+      'x'.repeat(500),
+      `${'x'.repeat(499)}…`,
+      `${'x'.repeat(498)}…`,
+    ])
   })
 
   it('leave a session alone that has none', () => {

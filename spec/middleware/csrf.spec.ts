@@ -93,6 +93,11 @@ async function open(options?: CsrfOptions, settings: AppOptions = {}): Promise<S
     ctx.session = null
     ctx.body = `name="authenticity_token" value="${ctx.csrfToken}"`
   })
+  app.post('/sign-in', (ctx) => {
+    ctx.renewSession()
+    ctx.session['user'] = 'Anna'
+    ctx.body = 'signed in'
+  })
   for (const method of ['post', 'put', 'patch', 'delete', 'options'] as const) app[method]('/thing', ok)
   app.get('/thing', ok)
   return Site.open(app)
@@ -277,6 +282,20 @@ describe('csrf(options)', () => {
         expect(
           (await site.post('/thing', { form: { authenticity_token: old }, fromPage: false })).status,
         ).to.equal(403)
+      })
+
+      it('is not valid any more when the session has been renewed', async () => {
+        site = await open()
+        await site.get('/form')
+        expect((await site.post('/sign-in', { form: { a: '1' } })).status).to.equal(200)
+        expect((await site.post('/thing', { form: { a: '1' } })).status).to.equal(403)
+        await site.get('/form')
+        expect((await site.post('/thing', { form: { a: '1' } })).status).to.equal(200)
+      })
+
+      it('makes no session when its page is asked for by HEAD', async () => {
+        site = await open()
+        expect((await site.request('HEAD', '/form')).headers.getSetCookie()).to.deep.equal([])
       })
 
       it('makes a session only where a page shows it', async () => {

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { App, type AppOptions, type Context } from '../../src/index.js'
+import { App, HttpError, transaction, type AppOptions, type Context } from '../../src/index.js'
 import { Signer } from '../../src/sessions/signer.js'
+import { inFolder, newPost, openBlog, Post } from '../support/blog-data.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 const secret = 'a secret of the specs, thirty-two characters and more'
@@ -11,10 +12,10 @@ const logger = pino({ level: 'silent' })
 /** An application that shows its session at /, and lets requests change it. */
 function application(options: AppOptions = {}): App {
   const app = new App({ sessionName: '_blog_session', secret, logger, ...options })
-  app.get('/', (ctx) => void (ctx.body = ctx.session ?? 'none'))
+  app.get('/', (ctx) => void (ctx.body = ctx.session))
   app.get('/untouched', (ctx) => void (ctx.body = 'untouched'))
   app.put('/', (ctx) => {
-    Object.assign(ctx.session ?? {}, ctx.request.body)
+    Object.assign(ctx.session, ctx.request.body)
     ctx.body = ctx.session
   })
   app.delete('/', (ctx) => {
@@ -159,7 +160,7 @@ describe('sessions in a cookie', () => {
     const app = application()
     app.post('/own', (ctx) => {
       for (const [key, value] of Object.entries<unknown>(JSON.parse(text)))
-        Reflect.set(ctx.session ?? {}, key, value)
+        Reflect.set(ctx.session, key, value)
       ctx.body = 'kept'
     })
     await site.close()
@@ -205,6 +206,114 @@ describe('sessions in a cookie', () => {
     await put({ a: 1 })
     await site.post('/renew')
     expect(await read()).to.deep.equal({ a: 1 })
+  })
+
+  it('begin again with what is put into them after their end', async () => {
+    const app = application()
+    app.post('/again', (ctx) => {
+      ctx.session = null
+      ctx.body = [ctx.session['a'], Object.keys(ctx.session)]
+      ctx.session['b'] = 2
+    })
+    site = await Site.open(app)
+    await put({ a: 1 })
+    expect((await site.post('/again')).text).to.equal('[null,[]]')
+    expect(await read()).to.deep.equal({ b: 2 })
+  })
+
+  it('are as they were after a request that throws, or answers 5xx', async () => {
+    const app = application()
+    const write = (ctx: Context) => {
+      ctx.session['user'] = 'Ada'
+      Object.assign(Object(ctx.session['basket']), { 1: 'another' })
+      ctx.renewSession()
+    }
+    app.post('/throw', (ctx) => {
+      write(ctx)
+      throw new HttpError(409, 'no')
+    })
+    app.post('/replace', (ctx) => {
+      ctx.session = { fresh: true }
+      throw new HttpError(409, 'no')
+    })
+    app.post('/answer/{status}', (ctx) => {
+      write(ctx)
+      ctx.status = Number(ctx.params['status'])
+      ctx.body = 'no'
+    })
+    site = await Site.open(app)
+    for (const path of ['/throw', '/replace', '/answer/500']) {
+      expect((await site.post(path)).headers.getSetCookie(), path).to.deep.equal([])
+    }
+    await put({ basket: ['one'] })
+    for (const path of ['/throw', '/replace', '/answer/503']) {
+      await site.post(path)
+      expect(await read(), path).to.deep.equal({ basket: ['one'] })
+    }
+    await site.post('/answer/422')
+    expect(await read()).to.deep.equal({ basket: ['one', 'another'], user: 'Ada' })
+  })
+
+  it('stay ended when the request that ended them throws', async () => {
+    const app = application()
+    app.post('/throw', (ctx) => {
+      ctx.session = null
+      throw new HttpError(401, 'sign in again')
+    })
+    site = await Site.open(app)
+    await put({ a: 1 })
+    expect((await site.post('/throw')).status).to.equal(401)
+    expect(await read()).to.deep.equal({})
+  })
+
+  it('are none in an API application', async () => {
+    const app = new App({ api: true, logger })
+    app.get('/', (ctx) => void (ctx.body = String(ctx.session)))
+    site = await Site.open(app)
+    expect((await site.get('/')).text).to.equal('undefined')
+  })
+
+  describe('and the transaction', () => {
+    const withRecords = (
+      work: (post: (title: string) => Promise<number>, count: () => Promise<number>) => Promise<void>,
+    ) =>
+      inFolder(async (folder) => {
+        const database = await openBlog(`sqlite:${folder}/blog.sqlite`)
+        const app = application()
+        app.use(transaction(database))
+        app.post('/posts', async (ctx) => {
+          const { title, large, flash } = Object(ctx.request.body)
+          await ctx.tx.save(newPost(title))
+          if (large) ctx.session['large'] = 'x'.repeat(large)
+          for (let number = 0; number < flash; number++) ctx.flash('info', `${number}${'ü'.repeat(3000)}`)
+          ctx.status = 201
+        })
+        site = await Site.open(app)
+        await work(
+          async (json) => (await site.post('/posts', { json: JSON.parse(json) })).status,
+          () => database.manager.count(Post),
+        )
+        await database.close()
+      })
+
+    it('are refused before it is committed when they are too large', () =>
+      withRecords(async (post, count) => {
+        expect(await post('{"title":"one","large":4000}')).to.equal(500)
+        expect(await count()).to.equal(0)
+        expect(await read()).to.deep.equal({})
+      }))
+
+    it('drop the oldest messages that they have no room for, and let it be committed', () =>
+      withRecords(async (post, count) => {
+        expect(await post('{"title":"one","flash":3}')).to.equal(201)
+        expect((await read()).flash.map(({ message }: { message: string }) => message[0])).to.deep.equal([
+          '1',
+          '2',
+        ])
+        expect(await post('{"title":"two","flash":20,"large":2800}')).to.equal(201)
+        expect(await read()).to.deep.equal({ large: 'x'.repeat(2800) })
+        expect(await count()).to.equal(2)
+      }))
   })
 
   describe('and their secrets', () => {

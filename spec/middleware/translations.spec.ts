@@ -30,7 +30,7 @@ async function withSite(
     app.get('/missing', (ctx) => void (ctx.body = ctx.t('no.such.id', { name: 'Anna' })))
     app.get('/page', (ctx) => ctx.render('error', { status: 404, title: 'Not Found' }))
     app.put('/lang/{lang}', (ctx) => {
-      Object.assign(ctx.session ?? {}, { lang: ctx.params['lang'] })
+      Object.assign(ctx.session, { lang: ctx.params['lang'] })
       hello(ctx)
     })
     const site = await Site.open(app)

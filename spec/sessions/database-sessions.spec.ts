@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import {
   App,
+  csrf,
   Database,
   databaseSessions,
   sessionsTable,
@@ -43,15 +44,15 @@ class Gate {
 
 function application(sessionStore: SessionStore, gate = new Gate()): App {
   const app = new App({ sessionName: '_blog_session', sessionStore, logger })
-  app.get('/', (ctx) => void (ctx.body = ctx.session ?? {}))
-  app.put('/', (ctx) => void (ctx.body = Object.assign(ctx.session ?? {}, ctx.request.body)))
+  app.get('/', (ctx) => void (ctx.body = ctx.session))
+  app.put('/', (ctx) => void (ctx.body = Object.assign(ctx.session, ctx.request.body)))
   app.put('/late', async (ctx) => {
-    Object.assign(ctx.session ?? {}, { late: true })
+    Object.assign(ctx.session, { late: true })
     await gate.wait()
     ctx.body = 'late'
   })
   app.post('/sign-in', (ctx) => {
-    Object.assign(ctx.session ?? {}, { user: 'Anna' })
+    Object.assign(ctx.session, { user: 'Anna' })
     ctx.renewSession()
     ctx.body = 'signed in'
   })
@@ -63,6 +64,15 @@ function application(sessionStore: SessionStore, gate = new Gate()): App {
     ctx.session = null
     ctx.session = { fresh: true }
     ctx.body = 'restarted'
+  })
+  app.use(csrf())
+  app.get('/form', (ctx) => {
+    ctx.body = `name="authenticity_token" value="${ctx.csrfToken}"`
+  })
+  app.post('/form', (ctx) => void (ctx.body = 'sent'))
+  app.post('/flash', (ctx) => {
+    ctx.flash('success', 'Saved.')
+    ctx.body = 'saved'
   })
   app.delete('/', (ctx) => {
     ctx.session = null
@@ -220,6 +230,38 @@ describe('databaseSessions(database)', () => {
       expect(await read(site)).to.deep.equal({ basket: [1], user: 'Anna' })
     }))
 
+  it('keeps the secret of forms in the cookie, and uses the table only for what else there is', () =>
+    withSite(async ({ site, rows }) => {
+      expect(idOf(await site.get('/form'))).to.match(/^~/)
+      expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
+      expect((await site.get('/form')).headers.getSetCookie()).to.deep.equal([])
+      expect(await rows()).to.deep.equal([])
+      expect(idOf(await put(site, { user: 'Anna' }))).to.match(/^[\w-]{43}\.[\w-]{43}$/)
+      expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
+      expect(await read(site)).to.have.keys('user', 'csrf')
+      expect(await rows()).to.have.length(1)
+    }))
+
+  it('does not let a late page with a form sign out who has signed in meanwhile', () =>
+    withSite(async ({ site }) => {
+      const id = idOf(await put(site, { basket: [1] })) ?? ''
+      await site.post('/sign-in')
+      const late = await site.get('/form', { headers: { cookie: `_blog_session=${id}` } })
+      expect(late.headers.getSetCookie()).to.deep.equal([])
+      expect(await read(site)).to.deep.equal({ basket: [1], user: 'Anna' })
+    }))
+
+  it('lets forms be sent with an id that the table does not know', () =>
+    withSite(async ({ site, database, rows }) => {
+      await put(site, { a: 1 })
+      await database.query('DELETE FROM sessions')
+      expect((await site.get('/form')).headers.getSetCookie()).to.deep.equal([])
+      expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
+      expect(await rows()).to.deep.equal([])
+      await site.post('/flash', { form: { a: '1' } })
+      expect(await read(site)).to.deep.equal({ flash: [{ type: 'success', message: 'Saved.' }] })
+    }))
+
   it('serves many requests of one session at once', () =>
     withSite(async ({ site, rows }) => {
       await put(site, { number: 0 })
@@ -312,6 +354,12 @@ describe('a session store that is down', () => {
       expect(answer.text).to.contain('We will be right back')
       expect(answer.text).not.to.contain('ECONNREFUSED')
     }
+  })
+
+  it('does not make an error of a request that had nothing to keep but a message', async () => {
+    await site.get('/form')
+    const answer = await site.post('/flash', { form: { a: '1' } })
+    expect([answer.status, answer.headers.getSetCookie()]).to.deep.equal([200, []])
   })
 
   it('does not matter to those who have no session and need none, nor to static files', async () => {

@@ -5,6 +5,9 @@ type Session = Record<string, unknown>
 const key = 'csrf'
 const size = 32
 
+/** Secrets of sessions that are kept nowhere. */
+const lent = new WeakMap<Session, Buffer>()
+
 /**
  * A token for a page: the session's secret, masked anew. Each is another text, so that how well a page can be compressed
  * tells nothing about the secret (the BREACH attack).
@@ -24,10 +27,26 @@ export function isTokenOf(session: Session | null, token: unknown): boolean {
   return timingSafeEqual(xor(bytes.subarray(0, size), bytes.subarray(size)), secret)
 }
 
+/** Gives a session that is kept nowhere a secret, which must be the same for each request of its browser. */
+export function lendSecret(session: Session, secret: Buffer): void {
+  lent.set(session, secret)
+}
+
+/** Makes the tokens of all pages before this invalid. The next page makes another secret. */
+export function dropSecret(session: Session): void {
+  delete session[key]
+  lent.delete(session)
+}
+
+/** Whether there is nothing in a session but its secret, or nothing at all. */
+export function isSecretAlone(session: Session): boolean {
+  return Object.keys(session).every((name) => name === key)
+}
+
 function secretOf(session: Session): Buffer | undefined {
   const kept = session[key]
   const secret = typeof kept === 'string' ? Buffer.from(kept, 'base64url') : undefined
-  return secret?.length === size ? secret : undefined
+  return secret?.length === size ? secret : lent.get(session)
 }
 
 function newSecret(session: Session): Buffer {

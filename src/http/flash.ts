@@ -13,23 +13,36 @@ const key = 'flash'
 
 type Session = Record<string, unknown>
 
-/** The messages of a session as they were before a request wrote or took some. */
-const before = new WeakMap<Session, unknown>()
+/** So many messages wait at most: the newest ones. */
+const mostMessages = 5
 
-/** Keeps a message in the session. */
+/** So long is a message at most. */
+const mostCharacters = 500
+
+/** Keeps a message in the session: the newest five, each cut after 500 characters. */
 export function addFlash(session: Session, type: string, message: string): void {
-  remember(session)
-  session[key] = [...readFlash(session), { type, message }]
+  session[key] = [...readFlash(session), { type, message: shortened(message) }].slice(-mostMessages)
 }
 
 /** Takes the messages out of the session. */
-export function takeFlash(session: Session | null): Flash {
-  const messages = session ? readFlash(session) : []
-  if (session && messages.length > 0) {
-    remember(session)
-    delete session[key]
-  }
+export function takeFlash(session: Session): Flash {
+  const messages = readFlash(session)
+  if (messages.length > 0) delete session[key]
   return messages
+}
+
+/** Takes the oldest message out of a session that has no room for it; undefined when there is none. */
+export function dropOldestFlash(session: Session): FlashMessage | undefined {
+  const [oldest, ...rest] = readFlash(session)
+  if (rest.length > 0) session[key] = rest
+  else if (oldest) delete session[key]
+  return oldest
+}
+
+/** A copy of a session without its messages. */
+export function withoutFlash(session: Session): Session {
+  const { [key]: _, ...rest } = session
+  return rest
 }
 
 /** The messages of the session, which stay there. */
@@ -38,16 +51,10 @@ export function readFlash(session: Session): Flash {
   return Array.isArray(kept) ? kept.filter(isFlashMessage) : []
 }
 
-/** Puts the messages back that a request has taken, and takes those back that it wrote. */
-export function restoreFlash(session: Session): void {
-  if (!before.has(session)) return
-  const messages = before.get(session)
-  if (messages === undefined) delete session[key]
-  else session[key] = messages
-}
-
-function remember(session: Session): void {
-  if (!before.has(session)) before.set(session, session[key])
+function shortened(message: string): string {
+  if (message.length <= mostCharacters) return message
+  // Not between the two halves of a character.
+  return `${message.slice(0, mostCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
 function isFlashMessage(value: unknown): value is FlashMessage {

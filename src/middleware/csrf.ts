@@ -47,7 +47,8 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
       configurable: true,
       get: () => {
         isShown = true
-        return maskedToken(sessionOf(ctx))
+        // Nobody sees the page that HEAD asks for: no session begins with it.
+        return maskedToken(ctx.method === 'HEAD' ? { ...ctx.session } : ctx.session)
       },
     })
     if (!safeMethods.includes(ctx.originalMethod)) refuseForged(ctx, trusted)
@@ -88,13 +89,6 @@ function checkedOrigin(text: string): string {
     )
   }
   return origin
-}
-
-/** A handler may have ended the session; a form that it shows needs a new one. */
-function sessionOf(ctx: Context): Record<string, unknown> {
-  ctx.session ??= {}
-  // Read anew: the session is not the object that was assigned.
-  return ctx.session
 }
 
 /** A page with a token is one visitor's own. The browser may keep it for its back button, but asks before it shows it anew. */

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import type Koa from 'koa'
 import session from 'koa-session'
 import type { Middleware } from '../context.js'
+import { beforeCommit } from '../data/before-commit.js'
 import { SessionContents } from '../sessions/session-content.js'
 import { wholeCookie } from '../sessions/session-cookie.js'
-import { contextStore, idCookie, type SessionStore } from '../sessions/session-store.js'
+import { contextStore, idCookie, randomId, type SessionStore } from '../sessions/session-store.js'
 import { sessionSecrets } from '../sessions/secrets.js'
 import { Signer } from '../sessions/signer.js'
 
@@ -17,7 +17,7 @@ export interface SessionOptions {
   env: string
   /** Keeps the sessions, in place of the cookie. */
   store?: SessionStore | undefined
-  /** Milliseconds without a visit after which a session has expired (14 days). */
+  /** Milliseconds that a session lasts (14 days). A request that uses it in the second half of them makes it last anew. */
   maxAge?: number | undefined
 }
 
@@ -35,29 +35,39 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const signer = new Signer(name, secrets)
   const secure = env === 'production'
   const cookie = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false, maxAge }
+  const whole = wholeCookie(name, signer)
   const place = store
     ? { ContextStore: contextStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
-    : wholeCookie(name, signer)
+    : whole
   koa.keys = secrets
   const keep = session({ key: name, ...cookie, renew: true, ...place }, koa)
-  const contents = new SessionContents(koa.context)
+  const encode = store ? JSON.stringify : whole.encode
+  // As koa-session keeps it.
+  const contents = new SessionContents(koa.context, (content) =>
+    encode({ content, _expire: Date.now() + maxAge, _maxAge: maxAge }),
+  )
 
   return async function session(ctx, next) {
     // Also where a proxy does not say that the browser came by https: the cookie is marked, and never refused.
     if (secure) ctx.cookies.secure = true
-    await keep(ctx, async () => {
-      try {
-        await next()
-      } catch (error) {
-        contents.undoFlash(ctx)
-        throw error
-      } finally {
-        await contents.settle(ctx)
-      }
-    })
+    beforeCommit(ctx, () => contents.fit(ctx))
+    let isHandled = false
+    try {
+      await keep(ctx, async () => {
+        try {
+          await next()
+          if (ctx.status >= 500) contents.undo(ctx)
+          else await contents.settle(ctx)
+          isHandled = true
+        } catch (error) {
+          contents.undo(ctx)
+          throw error
+        }
+      })
+    } catch (error) {
+      // What has been committed is not refused because of a message that tells of it.
+      if (!isHandled || !contents.hasFlashAlone(ctx)) throw error
+      ctx.log.error({ err: error }, 'the flash messages could not be kept')
+    }
   }
-}
-
-function randomId(): string {
-  return randomBytes(32).toString('base64url')
 }

@@ -2,6 +2,7 @@ import type { Next } from 'koa'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
+import { checkBeforeCommit } from '../data/before-commit.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { explainMissingTable, pendingMigrations } from '../data/pending-migrations.js'
 import { LazyTransaction } from '../data/lazy-transaction.js'
@@ -53,6 +54,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     })
     try {
       await next()
+      if (ctx.status < 400) await checkBeforeCommit(ctx)
     } catch (error) {
       await rollback(ctx, lazy)
       throw explainDatabaseError(await explainMissingTable(database, error))

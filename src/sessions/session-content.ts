@@ -1,5 +1,9 @@
 import type Koa from 'koa'
-import { restoreFlash } from '../http/flash.js'
+import type { Logger } from 'pino'
+import { SessionTooLarge } from '../errors.js'
+import { dropSecret, lendSecret } from '../http/csrf-token.js'
+import { dropOldestFlash, withoutFlash } from '../http/flash.js'
+import { secretOfUnknown } from './session-store.js'
 
 /** What an application keeps in a session. */
 export type SessionContent = Record<string, unknown>
@@ -13,11 +17,14 @@ interface KoaSession {
 }
 
 /** A request's context, as far as it is needed here. */
-type KoaContext = Pick<Koa.Context, 'method' | 'vary'>
+interface KoaContext extends Pick<Koa.Context, 'method' | 'vary'> {
+  log: Logger
+}
 
 interface SessionState {
   content: SessionContent
-  of: KoaSession
+  /** null after the session has been ended. */
+  of: KoaSession | null
 }
 
 /**
@@ -26,31 +33,41 @@ interface SessionState {
  */
 export class SessionContents {
   private readonly states = new WeakMap<object, SessionState>()
+  /** What requests have found in their sessions, as JSON; undefined when there was nothing. */
+  private readonly found = new WeakMap<object, string | undefined>()
   private readonly renewed = new WeakSet<object>()
+  private readonly ended = new WeakSet<object>()
   private readonly read: (this: unknown) => KoaSession | null
   private readonly write: (this: unknown, value: object | null) => void
 
-  /** Takes the place of the `session` that koa-session has put on a context. */
-  constructor(context: Koa['context']) {
+  /**
+   * Takes the place of the `session` that koa-session has put on a context.
+   *
+   * @param encode writes a content as it is kept, and throws when it can not be kept
+   */
+  constructor(
+    context: Koa['context'],
+    private readonly encode: (content: SessionContent) => unknown,
+  ) {
     // koa-session defines both, and types neither.
     const { get, set } = Object.getOwnPropertyDescriptor(context, 'session') as Required<PropertyDescriptor>
     this.read = get
     this.write = set
     const read = (ctx: KoaContext) => this.of(ctx)
-    const replace = (ctx: object, value: SessionContent | null) => this.replace(ctx, value)
-    const renew = (ctx: object) => void this.renewed.add(ctx)
+    const replace = (ctx: KoaContext, value: SessionContent | null) => this.replace(ctx, value)
+    const renew = (ctx: KoaContext) => this.renew(ctx)
     Object.defineProperties(context, {
       session: {
         get(this: KoaContext) {
           return read(this)
         },
-        set(this: object, value: SessionContent | null) {
+        set(this: KoaContext, value: SessionContent | null) {
           replace(this, value)
         },
         configurable: true,
       },
       renewSession: {
-        value(this: object) {
+        value(this: KoaContext) {
           renew(this)
         },
         configurable: true,
@@ -58,41 +75,96 @@ export class SessionContents {
     })
   }
 
-  /** The content of a request's session; null when the session has been ended. */
-  of(ctx: KoaContext): SessionContent | null {
+  /** The content of a request's session. What is put into one that has been ended begins another one. */
+  of(ctx: KoaContext): SessionContent {
     const session = this.read.call(ctx)
-    if (!session) return null
     const state = this.states.get(ctx)
-    if (state?.of === session) return state.content
+    if (state && state.of === session) return state.content
     if (ctx.method === 'GET' || ctx.method === 'HEAD') ctx.vary('Cookie')
-    const content = bare(session.content)
-    session.content = content
+    const content = bare(session?.content)
+    if (session) {
+      if (!this.found.has(ctx)) this.begin(ctx, session, content)
+      session.content = content
+    }
     this.states.set(ctx, { content, of: session })
     return content
   }
 
-  /** Puts the messages back that a request has taken, and takes those back that it wrote, because it failed. */
-  undoFlash(ctx: object): void {
-    const state = this.states.get(ctx)
-    if (state) restoreFlash(state.content)
+  /**
+   * Makes the session what it was when the request found it, because the request failed. One that was ended stays so.
+   * `ctx.session` still shows what else the request has put in, for the error page of development.
+   */
+  undo(ctx: KoaContext): void {
+    if (!this.found.has(ctx)) return
+    const found = this.foundBy(ctx)
+    const shown = bare({ ...withoutFlash(this.of(ctx)), ...found })
+    this.renewed.delete(ctx)
+    if (this.ended.has(ctx)) this.write.call(ctx, null)
+    else this.write.call(ctx, found ? { content: found } : {})
+    this.states.set(ctx, { content: shown, of: this.read.call(ctx) })
+  }
+
+  /**
+   * Makes sure that a session can be kept. Messages that there is no room for are dropped: what they tell of has
+   * happened, and is not to fail because of them.
+   */
+  fit(ctx: KoaContext): void {
+    const content = this.states.get(ctx)?.content
+    if (!content) return
+    for (;;) {
+      try {
+        return void this.encode(content)
+      } catch (error) {
+        if (!(error instanceof SessionTooLarge && dropOldestFlash(content))) throw error
+        ctx.log.error({ err: error }, 'a flash message was dropped: the session has no room for it')
+      }
+    }
   }
 
   /** Prepares the session of a request that has been handled for being kept: an empty one is none, a renewed one moves. */
   async settle(ctx: KoaContext): Promise<void> {
-    const isRenewed = this.renewed.has(ctx)
-    if (!isRenewed && !this.states.has(ctx)) return
+    if (!this.states.has(ctx)) return
+    this.fit(ctx)
+    const content = this.of(ctx)
+    const isEmpty = Object.keys(content).length === 0
+    if (this.read.call(ctx) === null && !isEmpty) this.replace(ctx, content)
     const session = this.read.call(ctx)
     if (!session) return
-    const content = this.of(ctx) ?? {}
-    if (Object.keys(content).length === 0) delete session.content
-    if (isRenewed && !(session.isNew && session.content === undefined)) await session.regenerate()
+    if (isEmpty) delete session.content
+    if (this.renewed.has(ctx) && !(session.isNew && isEmpty)) await session.regenerate()
   }
 
-  private replace(ctx: object, value: SessionContent | null): void {
+  /** Whether a request has changed nothing in its session but the messages. */
+  hasFlashAlone(ctx: KoaContext): boolean {
+    if (!this.found.has(ctx) || this.renewed.has(ctx) || this.ended.has(ctx)) return false
+    const found = this.foundBy(ctx) ?? {}
+    return JSON.stringify(withoutFlash(found)) === JSON.stringify(withoutFlash(this.of(ctx)))
+  }
+
+  private foundBy(ctx: object): SessionContent | undefined {
+    const found = this.found.get(ctx)
+    return found === undefined ? undefined : JSON.parse(found)
+  }
+
+  private begin(ctx: KoaContext, session: KoaSession, content: SessionContent): void {
+    this.found.set(ctx, session.content === undefined ? undefined : JSON.stringify(content))
+    const secret = secretOfUnknown(ctx)
+    if (secret) lendSecret(content, secret)
+  }
+
+  private renew(ctx: KoaContext): void {
+    dropSecret(this.of(ctx))
+    this.renewed.add(ctx)
+  }
+
+  private replace(ctx: KoaContext, value: SessionContent | null): void {
     if (typeof value !== 'object')
       throw new TypeError(`ctx.session is an object, or null to end it, and not ${String(value)}.`)
+    // What the session was is kept for `undo`.
+    this.of(ctx)
+    if (value === null) this.ended.add(ctx)
     // What begins after the end is another session, and the id of the ended one is not used again.
-    if (value && this.read.call(ctx) === null) this.renewed.add(ctx)
+    else if (this.read.call(ctx) === null) this.renewed.add(ctx)
     this.write.call(ctx, value && { content: bare(value) })
   }
 }

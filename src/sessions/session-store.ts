@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { QueryFailedError } from 'typeorm'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { PendingMigrations, ServiceUnavailable } from '../errors.js'
+import { isSecretAlone } from '../http/csrf-token.js'
 import { expiring } from './session-cookie.js'
 import type { Signer } from './signer.js'
 
@@ -66,17 +67,38 @@ interface CookieContext {
   }
 }
 
-/** Requests whose session was ended by another one while they ran: they set no cookie, which would be of the old id. */
-const overtaken = new WeakSet<object>()
+/** The values of the cookies that requests set. One whose session was ended by another request while it ran sets none. */
+const values = new WeakMap<object, string>()
+
+/** The well-signed ids of requests that the store does not know. */
+const unknown = new WeakMap<object, string>()
+
+/** Begins a value that is no id but the session itself. No id has it. */
+const whole = '~'
 
 /** What koa-session reads and writes the id of a session with: a signed cookie. */
 export function idCookie(name: string, signer: Signer, options: object) {
   return {
     get: (ctx: CookieContext): string => signer.verify(ctx.cookies.get(name, { signed: false }) ?? '') ?? '',
-    set: (ctx: CookieContext, id: string): void => {
-      if (!overtaken.has(ctx)) ctx.cookies.set(name, signer.sign(id), options)
+    set: (ctx: CookieContext): void => {
+      const value = values.get(ctx)
+      if (value !== undefined) ctx.cookies.set(name, signer.sign(value), options)
     },
   }
+}
+
+/** An id that nobody guesses. */
+export function randomId(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/**
+ * The secret of forms for a request whose id the store does not know. It follows from the id, so that a page with a form
+ * needs no cookie: an answer that comes late would take the cookie of a renewed session away.
+ */
+export function secretOfUnknown(ctx: object): Buffer | undefined {
+  const id = unknown.get(ctx)
+  return id === undefined ? undefined : createHash('sha256').update(`csrf ${id}`).digest()
 }
 
 /** What koa-session makes for each request, to read its session from the store and to keep it there. */
@@ -88,33 +110,56 @@ export function contextStore(store: SessionStore): new (ctx: object) => RequestS
   }
 }
 
-/** The store as one request sees it. */
+/**
+ * The store as one request sees it. A session that holds nothing but the secret of forms is kept in the cookie: visitors
+ * who only look at pages make no rows, and wait for nobody who writes.
+ */
 class RequestStore {
-  /** The id that the store knows this request's session by. */
-  private known: string | undefined
+  /** The id that the store knows this request's session by, and what koa-session calls it. */
+  private known: { key: string; id: string } | undefined
 
   constructor(
     private readonly store: SessionStore,
     private readonly ctx: object,
   ) {}
 
-  async get(id: string): Promise<SessionData | undefined> {
-    const data = await reach(() => this.store.get(hashed(id)))
-    if (data) this.known = id
+  async get(key: string): Promise<SessionData | undefined> {
+    if (key.startsWith(whole)) return unpack(key)
+    const data = await reach(() => this.store.get(hashed(key)))
+    if (data) this.known = { key, id: key }
+    else unknown.set(this.ctx, key)
     return expiring(data)
   }
 
-  async set(id: string, data: SessionData, maxAge: number): Promise<void> {
-    const isNew = id !== this.known
-    if (await reach(() => this.store.set(hashed(id), data, { maxAge, isNew }))) this.known = id
-    else overtaken.add(this.ctx)
+  async set(key: string, data: SessionData, maxAge: number): Promise<void> {
+    const known = this.known?.key === key ? this.known : undefined
+    if (!known && isSecretAlone(Object(data['content']))) {
+      values.set(this.ctx, pack(data))
+      return
+    }
+    const id = known?.id ?? (key.startsWith(whole) ? randomId() : key)
+    if (await reach(() => this.store.set(hashed(id), data, { maxAge, isNew: !known }))) {
+      this.known = { key, id }
+      values.set(this.ctx, id)
+    } else values.delete(this.ctx)
   }
 
-  async destroy(id: string): Promise<void> {
-    if (id !== this.known) return
+  async destroy(key: string): Promise<void> {
+    if (this.known?.key !== key) return
+    const { id } = this.known
     this.known = undefined
     await reach(() => this.store.destroy(hashed(id)))
   }
+}
+
+/** A session as the value of a cookie. */
+function pack(data: SessionData): string {
+  return whole + Buffer.from(JSON.stringify(expiring(data))).toString('base64url')
+}
+
+/** What was packed: the value has been verified, and only we make it. */
+function unpack(value: string): SessionData | undefined {
+  return expiring(JSON.parse(Buffer.from(value.slice(whole.length), 'base64url').toString()))
 }
 
 function hashed(id: string): string {
