@@ -9,8 +9,8 @@ import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
-import { createLogger } from './logger.js'
-import { errorHandler } from './middleware/error-handler.js'
+import { createLogger, discreet } from './logger.js'
+import { bearFailingBodies, errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
@@ -46,6 +46,7 @@ export interface AppOptions {
   host?: string
   /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
   proxy?: boolean
+  /** Takes the lines of the log, by way of a child that shows errors without secrets. */
   logger?: Logger
   /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
   securityHeaders?: SecurityHeadersOptions | false
@@ -85,7 +86,7 @@ export class App extends Scope {
     super(new Declarations(), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
-    this.logger = options.logger ?? createLogger(this.env)
+    this.logger = discreet(options.logger ?? createLogger(this.env))
     this.koa.proxy = options.proxy ?? this.isProduction
   }
 
@@ -183,6 +184,7 @@ export class App extends Scope {
     } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
+    bearFailingBodies(this.koa.response)
     const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
     const dispatcher = new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
 
