@@ -76,7 +76,10 @@ export interface ContextMembers {
   /** Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets. */
   filterParameters: ParameterFilter
 
-  /** The locale of this request, `en-US` unless the `translations()` middleware chose another. */
+  /**
+   * The locale of this request, `en-US` unless the `translations()` middleware chose another. What is assigned counts as
+   * the closest of the locales that there are, else as the fallback: it may come from a user.
+   */
   locale: string
 
   /** The texts that `t` looks in. */

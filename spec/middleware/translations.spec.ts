@@ -28,6 +28,10 @@ async function withSite(
     app.get('/', hello)
     app.get('/plain', (ctx) => void (ctx.body = 'plain'))
     app.get('/missing', (ctx) => void (ctx.body = ctx.t('no.such.id', { name: 'Anna' })))
+    app.get('/in/{lang}', (ctx) => {
+      ctx.locale = ctx.params['lang'] ?? ''
+      ctx.body = `${ctx.locale} ${ctx.t('hello', { name: 'Anna' })} ${ctx.t('day', { day: new Date(0) })}`
+    })
     app.get('/page', (ctx) => ctx.render('error', { status: 404, title: 'Not Found' }))
     app.put('/lang/{lang}', (ctx) => {
       Object.assign(ctx.session ?? {}, { lang: ctx.params['lang'] })
@@ -64,6 +68,33 @@ describe('translations(folder)', () => {
         'Hallo Anna',
       ])
     }))
+
+  it('takes a locale that is assigned for the closest that there is, else for the fallback', () =>
+    withSite({}, async (site) => {
+      const texts = []
+      for (const lang of ['de', 'FR', 'de-u-ca-buddhist', 'de-x-a1', 'it', 'xx_YY', 'a"b', '--', '__proto__'])
+        texts.push((await site.get(`/in/${encodeURIComponent(lang)}`)).text)
+      const english = 'en-US Hello Anna day'
+      const expected = ['de Hallo Anna day', 'fr Bonjour Anna day', 'de Hallo Anna day', 'de Hallo Anna day']
+      expect(texts).to.deep.equal([...expected, english, english, english, english, english])
+    }))
+
+  it('does so without translations(), too', async () => {
+    const app = new App({ logger })
+    app.get('/in/{lang}', (ctx) => {
+      ctx.locale = ctx.params['lang'] ?? ''
+      ctx.body = `${ctx.locale} ${ctx.t('kit.save')}`
+    })
+    app.get('/', (ctx) => void (ctx.body = ctx.locale))
+    const site = await Site.open(app)
+    for (const [path, text] of Object.entries({
+      '/in/de-AT': 'de Speichern',
+      '/in/a%22b': 'en-US Save',
+      '/': 'en-US',
+    }))
+      expect((await site.get(path)).text).to.equal(text)
+    await site.close()
+  })
 
   it('shows an id without a translation as itself', () =>
     withSite({}, async (site) => {
