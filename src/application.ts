@@ -107,7 +107,8 @@ export class App extends Scope {
   /**
    * The function that answers requests, for a server of one's own, which calls `start` and `close` itself.
    *
-   * @throws DeclarationError in production when sessions have no secret
+   * @throws DeclarationError in production when sessions have no secret, and in an API application when a middleware
+   * needs sessions
    */
   callback(): RequestListener {
     return (this.listener ??= this.compose())
@@ -183,6 +184,7 @@ export class App extends Scope {
       filesLimit = 10 * 1024 * 1024,
     } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
+    if (api) this.refuseSessions()
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
     bearFailingBodies(this.koa.response)
     const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
@@ -212,6 +214,15 @@ export class App extends Scope {
     return (req, res) => {
       req.url = originForm(req.url)
       void handle(req, res)
+    }
+  }
+
+  private refuseSessions(): void {
+    for (const { name, needsSession } of this.declarations.middleware) {
+      if (!needsSession) continue
+      throw new DeclarationError(
+        `${name}() needs sessions, and an API application has none. Leave ${name}() out.`,
+      )
     }
   }
 

@@ -183,6 +183,8 @@ export interface Middleware {
   (ctx: Context, next: Next): unknown
   /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
   guardsFiles?: boolean
+  /** Whether it can not do without sessions: an API application, which has none, then does not start. */
+  needsSession?: boolean
   /** Prepares what the middleware needs, when the application starts. */
   start?(): Promise<void>
   /** Gives up what the middleware holds, when the application stops. */

@@ -1,8 +1,14 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { App, translations, type Context, type TranslationsOptions } from '../../src/index.js'
+import {
+  App,
+  BrokenTranslations,
+  translations,
+  type Context,
+  type TranslationsOptions,
+} from '../../src/index.js'
 import { inFolder } from '../support/blog-data.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
@@ -154,6 +160,33 @@ describe('translations(folder)', () => {
         `${folder}/a.de.yaml, line 1: the translation of "a" is a text`,
       )
     }))
+
+  const unreadable: [what: string, write: (file: string) => Promise<unknown>, problem: RegExp][] = [
+    ['is a directory', (file) => mkdir(file), /a\.de\.yaml, line 1: .*EISDIR/],
+    ['is a dangling link', (file) => symlink('/nope', file), /a\.de\.yaml, line 1: .*ENOENT/],
+    [
+      'is not in UTF-8',
+      (file) => writeFile(file, Buffer.from('- id: a\n  translation: "\xfc"\n', 'latin1')),
+      /a\.de\.yaml, line 1: the file is not in UTF-8/,
+    ],
+    [
+      'has a word that is misspelt',
+      (file) => writeFile(file, '- id: a\n  translation: b\n- id: c\n  translation: d\n  traslation: e\n'),
+      /a\.de\.yaml, line 3: "traslation" of "c" is neither "id" nor "translation"/,
+    ],
+    [
+      'has a misspelt word alone',
+      (file) => writeFile(file, '- id: a\n  traslation: b\n'),
+      /a\.de\.yaml, line 1: "traslation" of "a"/,
+    ],
+  ]
+  for (const [what, write, problem] of unreadable) {
+    it(`stops the start when a file ${what}`, () =>
+      inFolder(async (folder) => {
+        await write(join(folder, 'a.de.yaml'))
+        expect(() => translations(folder)).to.throw(BrokenTranslations, problem)
+      }))
+  }
 
   describe('in development', () => {
     it('reads files anew that are changed, added or removed', () =>
