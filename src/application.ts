@@ -9,8 +9,8 @@ import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
-import { createLogger } from './logger.js'
-import { errorHandler } from './middleware/error-handler.js'
+import { createLogger, discreet } from './logger.js'
+import { bearFailingBodies, errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
@@ -47,6 +47,7 @@ export interface AppOptions {
   host?: string
   /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
   proxy?: boolean
+  /** Takes the lines of the log, by way of a child that shows errors without secrets. */
   logger?: Logger
   /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
   securityHeaders?: SecurityHeadersOptions | false
@@ -86,7 +87,7 @@ export class App extends Scope {
     super(new Declarations(), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
-    this.logger = options.logger ?? createLogger(this.env)
+    this.logger = discreet(options.logger ?? createLogger(this.env))
     this.koa.proxy = options.proxy ?? this.isProduction
   }
 
@@ -118,7 +119,8 @@ export class App extends Scope {
   /**
    * The function that answers requests, for a server of one's own, which calls `start` and `close` itself.
    *
-   * @throws DeclarationError in production when sessions have no secret
+   * @throws DeclarationError in production when sessions have no secret, and in an API application when a middleware
+   * needs sessions
    */
   callback(): RequestListener {
     return (this.listener ??= this.compose())
@@ -198,7 +200,9 @@ export class App extends Scope {
       filesLimit = 10 * 1024 * 1024,
     } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
+    if (api) this.refuseSessions()
     extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
+    bearFailingBodies(this.koa.response)
     const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
     const dispatcher = new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
 
@@ -226,6 +230,15 @@ export class App extends Scope {
     return (req, res) => {
       req.url = originForm(req.url)
       void handle(req, res)
+    }
+  }
+
+  private refuseSessions(): void {
+    for (const { name, needsSession } of this.declarations.middleware) {
+      if (!needsSession) continue
+      throw new DeclarationError(
+        `${name}() needs sessions, and an API application has none. Leave ${name}() out.`,
+      )
     }
   }
 

@@ -13,6 +13,7 @@ import type { Format } from './http/negotiation.js'
 import { respond, type Responses } from './http/responder.js'
 import type { RouteTable } from './routing/route-table.js'
 import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
+import { chooseLocale } from './translations/locale-choice.js'
 import { withChoices } from './translations/interpolation.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
@@ -62,7 +63,15 @@ type Members = Pick<
 
 function membersOf({ table, renderer, defaultFormat }: ContextServices): Members & ThisType<Context> {
   return {
-    locale: defaultLocale,
+    get locale() {
+      return locales.get(this) ?? defaultLocale
+    },
+
+    set locale(chosen) {
+      const { locales: known } = this.catalogue
+      locales.set(this, chooseLocale(known, { chosen: [chosen], accept: '' }, defaultLocale))
+    },
+
     catalogue: frameworkCatalogue(),
     defaultFormat,
     filterParameters: parameterFilter(),
@@ -158,6 +167,9 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
 function hasSession(ctx: Context): boolean {
   return 'session' in ctx
 }
+
+/** What was assigned to `ctx.locale`, where no middleware chooses it. */
+const locales = new WeakMap<Context, string>()
 
 /** What is said of the fields of a record that could not be read. */
 function unreadErrors(ctx: Context, record: object): ValidationErrors {

@@ -77,7 +77,10 @@ export interface ContextMembers {
   /** Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets. */
   filterParameters: ParameterFilter
 
-  /** The locale of this request, `en-US` unless the `translations()` middleware chose another. */
+  /**
+   * The locale of this request, `en-US` unless the `translations()` middleware chose another. What is assigned counts as
+   * the closest of the locales that there are, else as the fallback: it may come from a user.
+   */
   locale: string
 
   /** The texts that `t` looks in. */
@@ -183,6 +186,8 @@ export interface Middleware {
   (ctx: Context, next: Next): unknown
   /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
   guardsFiles?: boolean
+  /** Whether it can not do without sessions: an API application, which has none, then does not start. */
+  needsSession?: boolean
   /** Prepares what the middleware needs, when the application starts. */
   start?(): Promise<void>
   /** Gives up what the middleware holds, when the application stops. */

@@ -120,6 +120,14 @@ export class ContentTooLarge extends HttpError {
   }
 }
 
+/** 413: a form has more fields or files than are read. */
+export class TooManyFields extends HttpError {
+  override name = 'TooManyFields'
+  constructor() {
+    super(413, 'the form has too many fields or files')
+  }
+}
+
 /** 415: the body is of a type, or in an encoding, that the application does not read. */
 export class UnsupportedMediaType extends HttpError {
   override name = 'UnsupportedMediaType'

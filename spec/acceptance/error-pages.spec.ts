@@ -4,6 +4,8 @@ import { pino } from 'pino'
 import {
   App,
   HttpError,
+  RecordNotFound,
+  ResourceNotImplemented,
   ServiceUnavailable,
   transaction,
   translations,
@@ -87,6 +89,89 @@ describe('Error pages', () => {
         expect(await h1('/403', 'fr')).to.equal('Ce n’est pas autorisé')
         expect(await h1('/500', 'de')).to.equal('Bei uns ist etwas schiefgegangen')
         expect(await h1('/503', 'es')).to.equal('Volvemos enseguida')
+      }))
+  })
+
+  describe('in production, beside their title,', () => {
+    const everyLanguage = { 'en-us': 'en-US', de: 'de', fr: 'fr', es: 'es' }
+    class OutOfStock extends HttpError {
+      override name = 'OutOfStock'
+    }
+    class PaymentFailed extends HttpError {
+      override name = 'PaymentFailed'
+    }
+
+    async function withPages(work: () => Promise<void>): Promise<void> {
+      await inFolder(async (folder) => {
+        for (const language of Object.keys(everyLanguage))
+          await writeLocales(folder, {
+            [`a.${language}.yaml`]: { 'error.detail.PaymentFailed': `paid ${language}` },
+          })
+        const app = application({ env: 'production' })
+        app.use(translations(folder))
+        app.get('/own/{status}', (ctx) => {
+          throw new HttpError(Number(ctx.params['status']), 'The subscription has ended.')
+        })
+        app.get('/thrown', (ctx) => ctx.throw(409, 'Somebody was faster.'))
+        app.get('/subclass', () => {
+          throw new OutOfStock(409, 'Sold out.')
+        })
+        app.get('/translated', () => {
+          throw new PaymentFailed(402, 'payment failed')
+        })
+        app.get('/record', () => {
+          throw new RecordNotFound('Post')
+        })
+        app.get('/default', () => {
+          throw new ResourceNotImplemented()
+        })
+        app.get('/tx', (ctx) => ctx.tx)
+        app.get('/bare', (ctx) => void (ctx.status = 418))
+        site = await Site.open(app)
+        await work()
+      })
+    }
+
+    const page = (path: string, language: string) =>
+      site.get(path, { headers: { 'accept-language': language } }).then(({ text }) => text)
+    const detail = (text: string) => /<div class="facts">(?:<p>([^<]*)<\/p>)?<p>[^<]*<code>/.exec(text)?.[1]
+
+    it('say what the application has written, or its translation', () =>
+      withPages(async () => {
+        expect(detail(await page('/own/402', 'de'))).to.equal('The subscription has ended.')
+        expect(detail(await page('/thrown', 'de'))).to.equal('Somebody was faster.')
+        expect(detail(await page('/subclass', 'de'))).to.equal('Sold out.')
+        expect(detail(await page('/translated', 'de'))).to.equal('paid de')
+      }))
+
+    it('say nothing that the framework says to developers alone', () =>
+      withPages(async () => {
+        for (const path of ['/record', '/nope', '/500', '/503', '/bare'])
+          expect(detail(await page(path, 'de')), path).to.equal(undefined)
+      }))
+
+    it('keep the texts of the contract', () =>
+      withPages(async () => {
+        expect(detail(await page('/default', 'en'))).to.equal('resource not implemented')
+        expect(detail(await page('/tx', 'en'))).to.equal('no transaction found')
+        for (const language of ['de', 'fr', 'es']) {
+          expect(detail(await page('/default', language))).to.match(/^[A-Z].*\(resource not implemented\)\.$/)
+          expect(detail(await page('/tx', language))).to.match(/^[A-Z].*\(no transaction found\)\.$/)
+        }
+      }))
+
+    it('have words in every language for every status', () =>
+      withPages(async () => {
+        const words = async (status: number, language: string) =>
+          /<h1>([^<]+)<\/h1><p class="lead">([^<]+)<\/p>/
+            .exec(await page(`/own/${status}`, language))
+            ?.slice(1)
+        for (const status of [400, 402, 408, 418, 451, 499, 500, 501, 502, 504, 599]) {
+          const all = []
+          for (const language of Object.values(everyLanguage))
+            all.push(...((await words(status, language)) ?? []))
+          expect(new Set(all).size, String(status)).to.equal(8)
+        }
       }))
   })
 

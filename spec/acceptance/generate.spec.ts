@@ -221,7 +221,7 @@ describe('kit generate and kit destroy', () => {
 
   it('refuses to work where there is no application', async () => {
     rmSync(app.path('src/app.ts'))
-    const sentence = `${app.folder} has no application: there is no src/app.ts with "new App(...)". Change to one, or make one: kit new NAME.`
+    const sentence = `${app.folder} is not in an application: no package.json here or above depends on resource-kit. Go to the folder of one, or make one with \`kit new NAME\`.`
     expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(sentence)
     expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(sentence)
     expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(sentence)

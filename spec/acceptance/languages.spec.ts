@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { pino } from 'pino'
@@ -6,8 +7,10 @@ import { Column, Entity, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import {
   App,
+  BadRequest,
   BaseResource,
   column,
+  csrf,
   Database,
   Model,
   Present,
@@ -229,4 +232,43 @@ describe('An application in several languages', () => {
         expect(text).to.contain(own).and.not.to.contain(other)
       }
     }))
+
+  it('switches by the form that docs/languages.md shows', () =>
+    inFolder(async (folder) => {
+      await writeLocales(join(folder, 'locales'), {
+        'a.en-us.yaml': { a: 'one' },
+        'a.de.yaml': { a: 'eins' },
+      })
+      await writeLocales(join(folder, 'templates'), { 'home.pug': await fenced('pug') })
+      const app = new App({ templates: join(folder, 'templates'), logger: pino({ level: 'silent' }) })
+      app.use(csrf())
+      app.use(translations(join(folder, 'locales')))
+      app.get('/', (ctx) => ctx.render('home'))
+      // The documentation is run as it is written, without its type.
+      const code = (await fenced('ts', 'app.post')).replace(/ as \{.*\}/, '')
+      // oxlint-disable-next-line no-implied-eval
+      new Function('app', 'BadRequest', code)(app, BadRequest)
+      const site = await Site.open(app)
+      expect((await site.get('/')).headers.get('content-language')).to.equal('en-US')
+      expect((await site.post('/language', { form: { lang: 'de' } })).status).to.equal(303)
+      expect((await site.get('/')).headers.get('content-language')).to.equal('de')
+      const odd = [
+        ['lang', 'xx'],
+        ['lang', 'de;\n'],
+        ['lang[a]', 'de'],
+        ['lang', 'ü'],
+        ['other', 'de'],
+      ]
+      for (const [name = '', value = ''] of odd)
+        expect((await site.post('/language', { form: { [name]: value } })).status, name + value).to.equal(400)
+      expect((await site.post('/language', { form: { lang: 'de' }, fromPage: false })).status).to.equal(403)
+      await site.close()
+    }))
 })
+
+/** An example of docs/languages.md: the first of its kind that has the text. */
+async function fenced(kind: string, text = ''): Promise<string> {
+  const page = await readFile(join(import.meta.dirname, '../../../docs/languages.md'), 'utf8')
+  const examples = [...page.matchAll(/^```(\w+)\n(.*?)^```/gms)]
+  return examples.find(([, its, code]) => its === kind && code?.includes(text))?.[2] ?? ''
+}

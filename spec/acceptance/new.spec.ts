@@ -26,7 +26,7 @@ describe('kit new blog', () => {
     expect(run.status).to.equal(0)
     expect(run.output).to.equal(
       [
-        'created blog with 21 files',
+        'created blog with 22 files',
         '',
         'Next:',
         '  cd blog',
@@ -52,6 +52,7 @@ describe('kit new blog', () => {
       'spec/actions/home.spec.ts',
       'spec/support/app.ts',
       'spec/support/environment.ts',
+      'spec/support/records.ts',
       'spec/support/setup.ts',
       'src/actions/home.ts',
       'src/app.ts',

@@ -28,12 +28,12 @@ describe('parameterLogger(options)', () => {
     log = caughtLog()
     const app = new App({ logger: log.logger, env })
     app.use(parameterLogger(options))
-    app.get('/posts', ok)
-    app.post('/posts/{post_id}', ok)
-    app.get('/invitations/{invitation_token}/{page}', ok)
     app.post('/failing', () => {
       throw new Error('broken')
     })
+    app.get('/posts', ok)
+    app.post('/posts/{post_id}', ok)
+    app.get('/invitations/{invitation_token}/{page}', ok)
     app.post('/query', () => {
       const driverError = Object.assign(new Error('no such table'), {
         sql: "INSERT 'hunter2'",

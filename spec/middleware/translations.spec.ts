@@ -1,8 +1,14 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { App, translations, type Context, type TranslationsOptions } from '../../src/index.js'
+import {
+  App,
+  BrokenTranslations,
+  translations,
+  type Context,
+  type TranslationsOptions,
+} from '../../src/index.js'
 import { inFolder } from '../support/blog-data.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
@@ -28,6 +34,10 @@ async function withSite(
     app.get('/', hello)
     app.get('/plain', (ctx) => void (ctx.body = 'plain'))
     app.get('/missing', (ctx) => void (ctx.body = ctx.t('no.such.id', { name: 'Anna' })))
+    app.get('/in/{lang}', (ctx) => {
+      ctx.locale = ctx.params['lang'] ?? ''
+      ctx.body = `${ctx.locale} ${ctx.t('hello', { name: 'Anna' })} ${ctx.t('day', { day: new Date(0) })}`
+    })
     app.get('/page', (ctx) => ctx.render('error', { status: 404, title: 'Not Found' }))
     app.put('/lang/{lang}', (ctx) => {
       Object.assign(ctx.session, { lang: ctx.params['lang'] })
@@ -64,6 +74,33 @@ describe('translations(folder)', () => {
         'Hallo Anna',
       ])
     }))
+
+  it('takes a locale that is assigned for the closest that there is, else for the fallback', () =>
+    withSite({}, async (site) => {
+      const texts = []
+      for (const lang of ['de', 'FR', 'de-u-ca-buddhist', 'de-x-a1', 'it', 'xx_YY', 'a"b', '--', '__proto__'])
+        texts.push((await site.get(`/in/${encodeURIComponent(lang)}`)).text)
+      const english = 'en-US Hello Anna day'
+      const expected = ['de Hallo Anna day', 'fr Bonjour Anna day', 'de Hallo Anna day', 'de Hallo Anna day']
+      expect(texts).to.deep.equal([...expected, english, english, english, english, english])
+    }))
+
+  it('does so without translations(), too', async () => {
+    const app = new App({ logger })
+    app.get('/in/{lang}', (ctx) => {
+      ctx.locale = ctx.params['lang'] ?? ''
+      ctx.body = `${ctx.locale} ${ctx.t('kit.save')}`
+    })
+    app.get('/', (ctx) => void (ctx.body = ctx.locale))
+    const site = await Site.open(app)
+    for (const [path, text] of Object.entries({
+      '/in/de-AT': 'de Speichern',
+      '/in/a%22b': 'en-US Save',
+      '/': 'en-US',
+    }))
+      expect((await site.get(path)).text).to.equal(text)
+    await site.close()
+  })
 
   it('shows an id without a translation as itself', () =>
     withSite({}, async (site) => {
@@ -123,6 +160,33 @@ describe('translations(folder)', () => {
         `${folder}/a.de.yaml, line 1: the translation of "a" is a text`,
       )
     }))
+
+  const unreadable: [what: string, write: (file: string) => Promise<unknown>, problem: RegExp][] = [
+    ['is a directory', (file) => mkdir(file), /a\.de\.yaml, line 1: .*EISDIR/],
+    ['is a dangling link', (file) => symlink('/nope', file), /a\.de\.yaml, line 1: .*ENOENT/],
+    [
+      'is not in UTF-8',
+      (file) => writeFile(file, Buffer.from('- id: a\n  translation: "\xfc"\n', 'latin1')),
+      /a\.de\.yaml, line 1: the file is not in UTF-8/,
+    ],
+    [
+      'has a word that is misspelt',
+      (file) => writeFile(file, '- id: a\n  translation: b\n- id: c\n  translation: d\n  traslation: e\n'),
+      /a\.de\.yaml, line 3: "traslation" of "c" is neither "id" nor "translation"/,
+    ],
+    [
+      'has a misspelt word alone',
+      (file) => writeFile(file, '- id: a\n  traslation: b\n'),
+      /a\.de\.yaml, line 1: "traslation" of "a"/,
+    ],
+  ]
+  for (const [what, write, problem] of unreadable) {
+    it(`stops the start when a file ${what}`, () =>
+      inFolder(async (folder) => {
+        await write(join(folder, 'a.de.yaml'))
+        expect(() => translations(folder)).to.throw(BrokenTranslations, problem)
+      }))
+  }
 
   describe('in development', () => {
     it('reads files anew that are changed, added or removed', () =>

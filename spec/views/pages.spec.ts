@@ -178,10 +178,18 @@ describe('the error page', () => {
       .and.not.to.contain(attack)
   })
 
-  it('has the plain title of a status without words of its own', () => {
-    expect(renderer.render('error', { t, locale, status: 418, title: "I'm a Teapot" })).to.contain(
-      "<h1>I'm a Teapot</h1>",
-    )
+  it('has general words for a status without words of its own', () => {
+    const words = {
+      402: 'That did not work',
+      418: 'That did not work',
+      504: 'Something went wrong on our side',
+    }
+    for (const [status, title] of Object.entries(words)) {
+      const page = renderer.render('error', { t, locale, status: Number(status), title: 'plain' })
+      expect(page)
+        .to.contain(`<h1>${title}</h1>`)
+        .and.to.match(/<p class="lead">[^<]+\.<\/p>/)
+    }
   })
 
   it('needs no helpers', () => {

@@ -1,6 +1,6 @@
 import coBody from 'co-body'
 import type { Context } from '../context.js'
-import { BadRequest, ContentTooLarge, HttpError, UnsupportedMediaType } from '../errors.js'
+import { BadRequest, ContentTooLarge, HttpError, UnsupportedMediaType, TooManyFields } from '../errors.js'
 import { decompressed, encodingOf } from './body-stream.js'
 import { isTooDeep } from './depth.js'
 import { formReader, isMultipart } from './form-body.js'
@@ -92,8 +92,7 @@ function explain(error: unknown, { body, files }: BodyLimits): unknown {
   if (error instanceof HttpError) return error
   const status = memberOf(error, 'status') ?? memberOf(error, 'httpCode')
   const code = memberOf(error, 'code')
-  if (tooManyParts.some((it) => it === code))
-    return new HttpError(413, 'the form has too many fields or files')
+  if (tooManyParts.some((it) => it === code)) return new TooManyFields()
   if (status === 413) return new ContentTooLarge(tooLargeFiles.some((it) => it === code) ? files : body)
   // 501 is formidable's answer to a Content-Transfer-Encoding that it does not know.
   if (status === 415 || status === 501) return new UnsupportedMediaType('the encoding of the body')

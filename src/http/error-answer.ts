@@ -1,8 +1,6 @@
 import type { Context } from '../context.js'
-import { NotAcceptable } from '../errors.js'
+import * as errors from '../errors.js'
 import type { Route } from '../routing/route.js'
-
-import { PendingMigrations } from '../errors.js'
 import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
@@ -38,7 +36,7 @@ export function answerError(ctx: Context, error: unknown, pages: ErrorPages): vo
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
   const chosen = chooseFormat(ctx)
-  const format = error instanceof NotAcceptable || !chosen ? ctx.defaultFormat : chosen
+  const format = error instanceof errors.NotAcceptable || !chosen ? ctx.defaultFormat : chosen
   if (format !== 'html') {
     writeProblem(ctx, format, problem)
     return
@@ -55,13 +53,13 @@ function headersOf(error: unknown): Record<string, string> {
 
 /** A page of the application's templates; where that fails too, the bare facts. */
 function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorPages): string {
-  const { status, title, detail, request_id: requestId } = problem
+  const { status, title, request_id: requestId } = problem
   const view = pages.showsInternals ? 'development_error' : 'error'
   try {
     return pages.render(ctx, view, {
       status,
       title,
-      detail,
+      detail: pages.showsInternals ? problem.detail : detailFor(ctx, error, problem),
       requestId,
       ...(pages.showsInternals && insides(ctx, error, pages)),
     })
@@ -69,6 +67,20 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
     ctx.log.error({ err: failure }, `the template ${view} failed`)
     return `<!doctype html><title>${status} ${title}</title><h1>${title}</h1><p>Request ${requestId}</p>`
   }
+}
+
+/** The framework's errors: their messages are English, for developers. */
+const ownErrors = new Set<unknown>(Object.values(errors).filter((one) => one !== errors.HttpError))
+
+/**
+ * What a page says to people beside the title: the translation `error.detail.<name of the error>`, else the message
+ * where the application has written it.
+ */
+function detailFor(ctx: Context, error: unknown, { detail }: Problem): string | undefined {
+  if (detail === undefined || !(error instanceof Error)) return undefined
+  const id = `error.detail.${error.name}`
+  if (ctx.catalogue.has(ctx.locale, id)) return ctx.t(id)
+  return ownErrors.has(error.constructor) ? undefined : detail
 }
 
 function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
@@ -87,7 +99,7 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
     folder: process.cwd(),
     source: sourceExcerpt(error),
     sessionKeys: sessionKeys(ctx),
-    migrations: error instanceof PendingMigrations ? error.names : [],
+    migrations: error instanceof errors.PendingMigrations ? error.names : [],
   }
 }
 

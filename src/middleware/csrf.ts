@@ -1,3 +1,4 @@
+import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { CrossSiteRequest, DeclarationError, InvalidToken } from '../errors.js'
 import { hasDocument, hasForm } from '../http/body.js'
@@ -30,18 +31,13 @@ const safeMethods = ['GET', 'HEAD', 'OPTIONS']
  * app.post('/callbacks/payment', payment) // declared above it: sent by the payment provider, and checked in its own way
  * app.use(csrf())
  * app.use(csrf({ trustedOrigins: ['https://admin.example.com'] }))
- * @throws DeclarationError when a trusted origin is none, or the application has no sessions
+ * @throws DeclarationError when a trusted origin is none; at the start, when the application has no sessions
  * @throws CrossSiteRequest (403), InvalidToken (403)
  */
 export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
   const trusted = trustedOrigins.map(checkedOrigin)
 
-  return async function csrf(ctx, next) {
-    if (!('session' in ctx)) {
-      throw new DeclarationError(
-        'csrf() keeps its token in the session, and an API application has none. Leave csrf() out.',
-      )
-    }
+  async function csrf(ctx: Context, next: Next): Promise<void> {
     let isShown = false
     Object.defineProperty(ctx, 'csrfToken', {
       configurable: true,
@@ -55,6 +51,8 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
     await next()
     if (isShown) keepPrivate(ctx)
   }
+
+  return Object.assign(csrf, { needsSession: true })
 }
 
 function refuseForged(ctx: Context, trusted: readonly string[]): void {

@@ -1,4 +1,6 @@
-import type { Middleware } from '../context.js'
+import { Readable } from 'node:stream'
+import type Koa from 'koa'
+import type { Context, Middleware } from '../context.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { HttpError } from '../errors.js'
 import { answerError, type ErrorPages } from '../http/error-answer.js'
@@ -9,6 +11,7 @@ export function errorHandler(pages: ErrorPages): Middleware {
   return async function errorHandler(ctx, next) {
     try {
       await next()
+      await opened(ctx)
       if (ctx.status >= 400 && ctx.body == null && !ctx.res.headersSent)
         throw new HttpError(ctx.status, ctx.message)
     } catch (error) {
@@ -19,4 +22,38 @@ export function errorHandler(pages: ErrorPages): Middleware {
     // What is left of a body that was refused is read and forgotten, or the client would never see the answer.
     if (!ctx.req.complete) ctx.req.unpipe().resume()
   }
+}
+
+/**
+ * Waits until a stream has something to give, so that one that fails before becomes an ordinary error answer. Node
+ * sends no headers before the first of a body either; where they are sent already, it is too late for an error answer.
+ *
+ * @throws what the stream fails with
+ */
+async function opened(ctx: Context): Promise<void> {
+  const { body, method, res } = ctx
+  if (!(body instanceof Readable) || method === 'HEAD' || res.headersSent) return
+  if (body.errored) throw body.errored
+  if (body.destroyed || body.readableLength > 0) return
+  await new Promise<void>((resolve, reject) => {
+    const signs = ['readable', 'end', 'close', 'error']
+    const settle = (error?: unknown): void => {
+      for (const sign of signs) body.off(sign, settle)
+      if (error instanceof Error) reject(error)
+      else resolve()
+    }
+    for (const sign of signs) body.once(sign, settle)
+  })
+}
+
+/** Lets a stream that becomes a body fail while its handler goes on: without a listener, that would end the process. */
+export function bearFailingBodies(response: Koa['response']): void {
+  const body = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(response), 'body')
+  Object.defineProperty(response, 'body', {
+    ...body,
+    set(this: unknown, value: unknown) {
+      if (value instanceof Readable) value.on('error', () => {})
+      body?.set?.call(this, value)
+    },
+  })
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 import { filtered } from '../http/filter.js'
-import { loggedError } from '../logger.js'
+import { discreet } from '../logger.js'
 import { isHealthCheck } from './health.js'
 
 const header = 'X-Request-Id'
@@ -17,7 +17,8 @@ export function requestLog(logger: Logger): Middleware {
     const started = performance.now()
     const given = ctx.get(header)
     const requestId = /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
-    const log = logger.child({ request_id: requestId }, { serializers: { err: loggedError } })
+    // Read when it is needed: `parameterLogger` gives the context a filter of more words.
+    const log = discreet(logger, { request_id: requestId }, (values) => ctx.filterParameters(values))
     Object.assign(ctx, { requestId, log, originalMethod: ctx.method })
     ctx.set(header, requestId)
     ctx.res.once('close', () => {

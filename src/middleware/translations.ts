@@ -39,7 +39,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
       locale: {
         get: () => (locale ??= localeOf(ctx, catalogue, { fallback, name })),
         set: (chosen: string) => {
-          locale = chosen
+          locale = chooseLocale(catalogue.locales, { chosen: [chosen], accept: '' }, fallback)
         },
         configurable: true,
       },

@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BrokenTranslations, DeclarationError } from '../errors.js'
+import { defaultLocale, pluralRules } from './formatters.js'
 import { interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
-/** The locale that is asked last. */
-export const defaultLocale = 'en-US'
+export { defaultLocale }
 
 /** The folder of the framework's own texts. */
 export const frameworkLocales = join(import.meta.dirname, '../../../locales')
@@ -130,13 +130,10 @@ function addOnce(entries: Map<string, Entry>, entry: Entry): void {
   entries.set(entry.id, entry)
 }
 
-const pluralRules = new Map<string, Intl.PluralRules>()
-
 function choose(translation: Translation, locale: string, { count }: Values): string {
   if (typeof translation === 'string') return translation
-  const rules = pluralRules.get(locale) ?? new Intl.PluralRules(locale)
-  pluralRules.set(locale, rules)
-  const category = Number(count) === 0 && 'zero' in translation ? 'zero' : rules.select(Number(count))
+  const isNone = Number(count) === 0 && 'zero' in translation
+  const category = isNone ? 'zero' : pluralRules(locale).select(Number(count))
   return translation[category] ?? translation['other'] ?? ''
 }
 

@@ -1,3 +1,5 @@
+import { dayFormat, listFormats, momentFormat } from './formatters.js'
+
 /** What is put into texts: `{ attribute: 'Title', max: 80 }`. */
 export type Values = Record<string, unknown>
 
@@ -29,13 +31,12 @@ function written(value: unknown, locale: string): string {
   return value === null ? '' : String(value)
 }
 
-function joined(values: unknown[], locale: string, type: Intl.ListFormatType): string {
-  return new Intl.ListFormat(locale, { type }).format(values.map((value) => written(value, locale)))
+function joined(values: unknown[], locale: string, type: keyof typeof listFormats): string {
+  return listFormats[type](locale).format(values.map((value) => written(value, locale)))
 }
 
 /** A day, or a moment where the date has a time. Both are in UTC. */
 function dated(date: Date, locale: string): string {
   const isDay = date.getTime() % 86_400_000 === 0
-  if (isDay) return date.toLocaleDateString(locale, { dateStyle: 'medium', timeZone: 'UTC' })
-  return `${date.toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })} UTC`
+  return isDay ? dayFormat(locale).format(date) : `${momentFormat(locale).format(date)} UTC`
 }

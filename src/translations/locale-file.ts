@@ -23,7 +23,7 @@ const categories = new Set(['zero', 'one', 'two', 'few', 'many', 'other'])
  */
 export function readLocaleFile(file: string): Entry[] {
   const lines = new LineCounter()
-  const document = parseDocument(readFileSync(file, 'utf8'), { lineCounter: lines, prettyErrors: false })
+  const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false })
   const [error] = document.errors
   if (error) throw new BrokenTranslations(file, lines.linePos(error.pos[0]).line, error.message)
   return listOf(file, document).map((entry, index) => {
@@ -34,6 +34,17 @@ export function readLocaleFile(file: string): Entry[] {
     // What has no problem is an entry.
     return { ...(entry as Pick<Entry, 'id' | 'translation'>), file, line }
   })
+}
+
+/** A directory, a dangling link and bytes that are no UTF-8 are files that can not be read, too. */
+function textOf(file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+  } catch (error) {
+    const isOfFile = error instanceof Error && 'syscall' in error
+    const problem = isOfFile ? error.message : 'the file is not in UTF-8'
+    throw new BrokenTranslations(file, 1, problem)
+  }
 }
 
 function listOf(file: string, document: { toJS(): unknown }): unknown[] {
@@ -55,7 +66,9 @@ function problemOf(entry: unknown): string | undefined {
   if (!isObject(entry) || typeof entry['id'] !== 'string' || entry['id'] === '') {
     return 'each entry has an "id" and a "translation"'
   }
-  const { id, translation } = entry
+  const { id, translation, ...others } = entry
+  const [extra] = Object.keys(others)
+  if (extra !== undefined) return `"${extra}" of "${id}" is neither "id" nor "translation"`
   if (typeof translation === 'string') return undefined
   if (!isObject(translation))
     return `the translation of "${id}" is a text, in quotes where YAML reads something else`

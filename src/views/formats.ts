@@ -1,3 +1,4 @@
+import { dayFormat, momentFormat } from '../translations/formatters.js'
 import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
@@ -10,9 +11,8 @@ export function time(context: ViewContext, value: Date | string | null | undefin
   if (value === null || value === undefined || value === '') return html``
   const date = new Date(value)
   if (Number.isNaN(date.getTime())) return html`${value}`
-  if (isDay(value))
-    return html`<time datetime="${value}">${formatter(context.locale, 'day').format(date)}</time>`
-  const text = formatter(context.locale, 'moment').format(date)
+  if (isDay(value)) return html`<time datetime="${value}">${dayFormat(context.locale).format(date)}</time>`
+  const text = momentFormat(context.locale).format(date)
   return html`<time datetime="${date.toISOString()}">${text} UTC</time>`
 }
 
@@ -24,21 +24,6 @@ export function display(context: ViewContext, value: unknown): Html {
     return html`<code>${JSON.stringify(value, null, 2)}</code>`
   }
   return html`${value}`
-}
-
-const styles: Record<'day' | 'moment', Intl.DateTimeFormatOptions> = {
-  day: { dateStyle: 'medium', timeZone: 'UTC' },
-  moment: { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' },
-}
-
-const formatters = new Map<string, Intl.DateTimeFormat>()
-
-/** A formatter is slow to make, and there are few of them: two for each language. */
-function formatter(locale: string, style: 'day' | 'moment'): Intl.DateTimeFormat {
-  const key = `${locale} ${style}`
-  const kept = formatters.get(key) ?? new Intl.DateTimeFormat(locale, styles[style])
-  formatters.set(key, kept)
-  return kept
 }
 
 function isDay(value: Date | string): boolean {

@@ -1,0 +1,120 @@
+import { Readable } from 'node:stream'
+import { expect } from 'chai'
+import { QueryFailedError } from 'typeorm'
+import { App, parameterLogger, type Handler } from '../src/index.js'
+import { loggedError } from '../src/logger.js'
+import { caughtLog } from './support/caught-log.js'
+import { Site } from './support/site.js'
+
+function queryError(): QueryFailedError {
+  const driverError = Object.assign(new Error('duplicate key'), { code: '23505', detail: '(hunter2)' })
+  return new QueryFailedError('INSERT INTO users VALUES ($1)', ['hunter2'], driverError)
+}
+
+const shown = (error: unknown) => JSON.stringify(loggedError(error))
+
+describe('loggedError', () => {
+  it('shows type, message, stack and fields, with the causes', () => {
+    const error = Object.assign(new TypeError('outer', { cause: new Error('inner') }), { code: 'E_OUTER' })
+    expect(loggedError(error)).to.deep.equal({
+      type: 'TypeError',
+      message: 'outer: inner',
+      stack: `${error.stack}\ncaused by: ${(error.cause as Error).stack}`,
+      code: 'E_OUTER',
+    })
+  })
+
+  it('filters the fields as parameters are, and cookies', () => {
+    const config = { headers: { Authorization: 'Bearer hunter2', Cookie: 'id=hunter2' }, url: '/posts' }
+    expect(loggedError(Object.assign(new Error('failed'), { config, password: 'hunter2' }))).to.deep.include({
+      config: { headers: { Authorization: '[FILTERED]', Cookie: '[FILTERED]' }, url: '/posts' },
+      password: '[FILTERED]',
+    })
+  })
+
+  const wrapped: Record<string, () => unknown> = {
+    'thrown itself': queryError,
+    'in an AggregateError': () => new AggregateError([queryError()], 'all failed'),
+    'in a field': () => Object.assign(new Error('outer'), { inner: queryError() }),
+    'deep in a field': () => Object.assign(new Error('outer'), { details: [{ inner: queryError() }] }),
+    'as a cause': () => new Error('outer', { cause: queryError() }),
+    'thrown in a list': () => [queryError()],
+    'as its driver has made it': () => Object.assign(queryError().driverError, { severity: 'ERROR' }),
+  }
+  for (const [where, make] of Object.entries(wrapped)) {
+    it(`leaves out the values of a query whose error is ${where}`, () => {
+      expect(shown(make())).to.contain('duplicate key').and.not.to.contain('hunter2')
+    })
+  }
+
+  it('bears whatever was thrown', () => {
+    const circular: Error & { self?: unknown } = new Error('circular')
+    circular.self = circular
+    let chain = new Error('0')
+    for (let length = 1; length < 10_000; length++) chain = new Error(String(length), { cause: chain })
+    const unreadable = new Proxy(new Error('x'), {
+      get() {
+        throw new Error('no')
+      },
+    })
+    const bare = Object.assign(Object.create(null), { a: 1 })
+    const wide = Object.assign(new Error('wide'), { list: Array.from({ length: 1e6 }, () => ({})) })
+    const frozen = Object.freeze(new Error('frozen'))
+    for (const value of [null, undefined, 0, 'text', Symbol('s'), 1n, () => 1, {}, [], bare])
+      expect(() => shown(value)).not.to.throw()
+    for (const error of [circular, chain, unreadable, wide, frozen])
+      expect(shown(error).length).to.be.within(20, 50_000)
+    expect(loggedError(null)).to.equal(null)
+    expect(loggedError('text')).to.equal('text')
+  })
+})
+
+describe('The log of an application', () => {
+  async function logOf(path: string, handler: Handler): Promise<{ status: number; log: string }> {
+    const log = caughtLog()
+    const app = new App({ logger: log.logger, env: 'production', secret: 'x'.repeat(40) })
+    const check = async () => {
+      throw queryError()
+    }
+    app.use(Object.assign(async (_: unknown, next: () => Promise<unknown>) => next(), { check }))
+    app.use(parameterLogger({ words: ['iban'] }))
+    app.get('/', handler)
+    const site = await Site.open(app)
+    const status = await site.get(path).then(
+      (answer) => answer.status,
+      () => 0,
+    )
+    await site.close()
+    return { status, log: log.text() }
+  }
+
+  it('has no values of a query that fails in a body, or in the check of health', async () => {
+    const answer = await logOf('/', (ctx) => {
+      ctx.body = new Readable({
+        read() {
+          this.push('a')
+          setTimeout(() => this.destroy(queryError()), 20)
+        },
+      })
+    })
+    expect(answer.log).to.contain('duplicate key').and.not.to.contain('hunter2')
+    const health = await logOf('/up', () => {})
+    expect(health.status).to.equal(503)
+    expect(health.log).to.contain('not up').and.not.to.contain('hunter2')
+  })
+
+  it("filters the application's own words in errors, too", async () => {
+    const { log } = await logOf('/', () => {
+      throw Object.assign(new Error('failed'), { iban: 'hunter2' })
+    })
+    expect(log).to.contain('failed').and.not.to.contain('hunter2')
+  })
+
+  it('bears `throw null`', async () => {
+    const { status, log } = await logOf('/', () => {
+      throw null
+    })
+    expect(status).to.equal(500)
+    expect(log).to.contain('the request failed')
+  })
+})

@@ -1,0 +1,104 @@
+import { createReadStream } from 'node:fs'
+import { PassThrough, Readable, Transform } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { App, type Handler } from '../../src/index.js'
+import { caughtLog } from '../support/caught-log.js'
+import { Site, type SpecResponse } from '../support/site.js'
+
+const json = { accept: 'application/json' }
+
+async function answerOf(handler: Handler): Promise<{ answer: SpecResponse; errors: unknown[] }> {
+  const { logger, lines } = caughtLog()
+  const app = new App({ logger })
+  app.get('/', handler)
+  const site = await Site.open(app)
+  try {
+    const answer = await site.get('/', json)
+    return { answer, errors: lines.filter(({ level }) => level === 50).map(({ msg }) => msg) }
+  } finally {
+    await site.close()
+  }
+}
+
+describe('A body that is a stream', () => {
+  const failing: Record<string, () => Readable> = {
+    'a file that can not be opened': () => createReadStream('/nope'),
+    'a stream that fails when it is read': () =>
+      new Readable({
+        read() {
+          this.destroy(new Error('failed'))
+        },
+      }),
+    // oxlint-disable-next-line require-yield
+    'a generator that throws': () =>
+      Readable.from(
+        (async function* () {
+          await delay(5)
+          if (failing) throw new Error('failed')
+          yield ''
+        })(),
+      ),
+    'a stream that has failed already': () => new PassThrough().on('error', () => {}).destroy(new Error('x')),
+  }
+  for (const [what, make] of Object.entries(failing)) {
+    it(`becomes an ordinary error answer where it is ${what}`, async () => {
+      const { answer, errors } = await answerOf((ctx) => {
+        ctx.set('Content-Length', '5')
+        ctx.type = 'text/plain'
+        ctx.body = make()
+      })
+      expect(answer.status).to.equal(500)
+      expect(answer.json).to.include({ status: 500, title: 'Internal Server Error' })
+      expect(errors).to.deep.equal(['the request failed'])
+    })
+  }
+
+  it('becomes an error answer, too, where it fails while the handler goes on', async () => {
+    const { answer, errors } = await answerOf(async (ctx) => {
+      ctx.body = createReadStream('/nope')
+      await delay(30)
+    })
+    expect([answer.status, errors]).to.deep.equal([500, ['the request failed']])
+  })
+
+  const whole: Record<string, () => Readable> = {
+    'a file': () => createReadStream(import.meta.filename),
+    'what is empty': () => Readable.from([]),
+    'many pieces': () => Readable.from(Array.from({ length: 5000 }, (_, index) => `piece ${index} `)),
+    'what comes late': () =>
+      Readable.from(
+        (async function* () {
+          await delay(150)
+          yield 'late'
+        })(),
+      ),
+    'what has been written already': () => new PassThrough().end('written'),
+    'what passes through another': () =>
+      createReadStream(import.meta.filename).pipe(
+        new Transform({ transform: (chunk, _, done) => done(null, chunk) }),
+      ),
+  }
+  for (const [what, make] of Object.entries(whole)) {
+    it(`is sent as a whole where it is ${what}`, async () => {
+      const { answer } = await answerOf((ctx) => void (ctx.body = make()))
+      let text = ''
+      for await (const chunk of make()) text += String(chunk)
+      expect([answer.status, answer.text]).to.deep.equal([200, text])
+    })
+  }
+
+  it('is not waited for where its headers are to be sent at once', async () => {
+    const app = new App({ logger: caughtLog().logger })
+    app.get('/', (ctx) => {
+      ctx.type = 'text/event-stream'
+      ctx.body = new PassThrough()
+      ctx.flushHeaders()
+    })
+    const site = await Site.open(app)
+    const { headers } = await fetch(site.url, { signal: AbortSignal.timeout(2000) })
+    expect(headers.get('content-type')).to.contain('text/event-stream')
+    expect((await site.request('HEAD', '/')).status).to.equal(200)
+    await site.close()
+  })
+})

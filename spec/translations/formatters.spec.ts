@@ -1,0 +1,22 @@
+import { expect } from 'chai'
+import { dayFormat, keptByLocale } from '../../src/translations/formatters.js'
+
+describe('keptByLocale(make)', () => {
+  it('makes what it is asked for once', () => {
+    expect(dayFormat('de')).to.equal(dayFormat('de')).and.not.to.equal(dayFormat('fr'))
+  })
+
+  it('makes the default one for what is no locale', () => {
+    for (const locale of ['xx_YY', 'a"b', '']) expect(dayFormat(locale).format(0)).to.equal('Jan 1, 1970')
+  })
+
+  it('keeps a hundred at most', () => {
+    let made = 0
+    const count = keptByLocale(() => ++made)
+    const first = count('de-x-0')
+    for (let index = 1; index < 100; index++) count(`de-x-${index}`)
+    expect(count('de-x-0')).to.equal(first)
+    count('de-x-100')
+    expect(count('de-x-0')).not.to.equal(first)
+  })
+})
