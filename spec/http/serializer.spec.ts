@@ -54,6 +54,14 @@ describe('toPlain(value)', () => {
     expect(toPlain(new Loud())).to.deep.equal({ name: 'ANN' })
   })
 
+  it('shows the id first, also in a list, whatever was set before it', () => {
+    const record = { active: false, id: '1', created_at: 'a', updated_at: 'b', name: 'x' }
+    const expected = ['id', 'created_at', 'updated_at', 'active', 'name']
+    for (const shown of [toPlain(record), [toPlain([record])].flat(2)[0]]) {
+      expect(Object.keys(Object(shown))).to.deep.equal(expected)
+    }
+  })
+
   it('heeds the rules of an ancestor', () => {
     class Admin extends Account {
       level = 1

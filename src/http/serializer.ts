@@ -8,12 +8,18 @@ export function toPlain(value: unknown): unknown {
   return idFirst(needsTransform(value) ? instanceToPlain(value) : value)
 }
 
-/** A record that was just made has its id last; it is shown in the order of one that was read. */
+/** A record whose columns were set before its id is shown in the order of one that was read. */
 function idFirst(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('id' in value) || Object.keys(value)[0] === 'id')
-    return value
+  if (Array.isArray(value)) return value.map(idFirst)
+  if (typeof value !== 'object' || value === null || !('id' in value && 'created_at' in value)) return value
+  if (firstKey(value) === 'id') return value
   const { id, created_at, updated_at, ...rest }: Record<string, unknown> = { ...value }
   return { id, created_at, updated_at, ...rest }
+}
+
+function firstKey(value: object): string | undefined {
+  for (const key in value) return key
+  return undefined
 }
 
 /** A record of a class without such rules, whose values are plain, is shown as it is. */
