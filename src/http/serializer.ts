@@ -10,16 +10,16 @@ export function toPlain(value: unknown): unknown {
 
 /** A record whose columns were set before its id is shown in the order of one that was read. */
 function idFirst(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(idFirst)
-  if (typeof value !== 'object' || value === null || !('id' in value && 'created_at' in value)) return value
-  if (firstKey(value) === 'id') return value
+  if (Array.isArray(value)) return value.some(isOutOfOrder) ? value.map(idFirst) : value
+  if (!isOutOfOrder(value)) return value
   const { id, created_at, updated_at, ...rest }: Record<string, unknown> = { ...value }
   return { id, created_at, updated_at, ...rest }
 }
 
-function firstKey(value: object): string | undefined {
-  for (const key in value) return key
-  return undefined
+function isOutOfOrder(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || !('id' in value && 'created_at' in value)) return false
+  for (const first in value) return first !== 'id'
+  return false
 }
 
 /** A record of a class without such rules, whose values are plain, is shown as it is. */
