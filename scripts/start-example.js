@@ -1,5 +1,7 @@
 // Starts examples/blog, as built, with a few posts to look at when it has none.
-process.chdir(new URL('../examples/blog', import.meta.url).pathname)
+import { fileURLToPath } from 'node:url'
+
+process.chdir(fileURLToPath(new URL('../examples/blog', import.meta.url)))
 
 const { database } = await import('../examples/blog/dist/src/database.js')
 const { Post } = await import('../examples/blog/dist/src/models/post.js')

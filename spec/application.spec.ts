@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
@@ -642,7 +643,7 @@ describe('App', () => {
     it('serves files to GET and HEAD beneath its path, and is no route', async () => {
       const app = new App()
       app.get('/home', text('home'))
-      app.static('/assets', new URL('../../public', import.meta.url).pathname)
+      app.static('/assets', fileURLToPath(new URL('../../public', import.meta.url)))
       await visit(app)
       expect((await site?.get('/assets/kit.css'))?.headers.get('content-type')).to.contain('text/css')
       expect((await site?.request('HEAD', '/assets/kit.css'))?.status).to.equal(200)
@@ -652,7 +653,7 @@ describe('App', () => {
 
     it('serves the files of a virtual host there alone', async () => {
       const app = new App()
-      const folder = new URL('../../public', import.meta.url).pathname
+      const folder = fileURLToPath(new URL('../../public', import.meta.url))
       app.host('a.example.com', (host) => host.static('/files', folder))
       await visit(app)
       const get = (host: string) =>
@@ -663,7 +664,7 @@ describe('App', () => {
 
     it('takes every path of GET from what is declared after it', async () => {
       const app = new App()
-      app.static('/', new URL('../../public', import.meta.url).pathname)
+      app.static('/', fileURLToPath(new URL('../../public', import.meta.url)))
       app.get('/late', text('late'))
       app.post('/late', text('posted'))
       await visit(app)

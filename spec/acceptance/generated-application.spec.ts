@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { generate } from '../../src/generator/files.js'
@@ -5,7 +6,7 @@ import { migrationActions } from '../../src/generator/migration-generator.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
 import { Application } from '../support/generated.js'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 const types = 'string text int bigint float decimal bool date time datetime uuid json'.split(' ')
 

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import {
   mkdirSync,
@@ -12,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** The code blocks of the README's section "An application by hand", by their language. */
 function codeOf(language: string): string {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +30,7 @@ function load(): Promise<Blog> {
   return (blog ??= (async () => {
     const before = process.env['DATABASE_URL']
     process.env['DATABASE_URL'] ??= `sqlite:${join(mkdtempSync(join(tmpdir(), 'kit-blog-')), 'blog.sqlite')}`
-    process.chdir(new URL(folder).pathname)
+    process.chdir(fileURLToPath(folder))
     const { app }: { app: App } = await import(new URL('dist/src/app.js', folder).href)
     const { database }: { database: Database } = await import(new URL('dist/src/database.js', folder).href)
     app.callback()

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { spawnSync } from 'node:child_process'
 import {
   symlinkSync,
@@ -12,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-const root = new URL('../../../', import.meta.url).pathname
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const blog = join(root, 'examples/blog/')
 
 /** What two runs of the generator have written into examples/blog, and what it had before. */

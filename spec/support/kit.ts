@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 /** The checkout. */
-export const root = new URL('../../../', import.meta.url).pathname
+export const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** The command line, as the package installs it. */
 export const kitFile = join(root, 'dist/src/cli/main.js')

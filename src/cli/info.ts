@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Command } from 'commander'
 import { placeOf } from '../data/whole-database.js'
 import { currentEnvironment } from '../environment.js'
@@ -32,7 +33,7 @@ async function collect(): Promise<Record<string, string | number>> {
     application: name,
     version,
     folder: root,
-    resource_kit: manifestOf(new URL('../../..', import.meta.url).pathname)?.version ?? 'unknown',
+    resource_kit: manifestOf(join(import.meta.dirname, '../../..'))?.version ?? 'unknown',
     node: process.version,
     environment: currentEnvironment(),
     address: app.address,
