@@ -3,6 +3,7 @@ import compose from 'koa-compose'
 import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
+import { discreetPath } from './http/discreet-path.js'
 import { removeUploads } from './http/form-body.js'
 import { sendFile } from './http/static-files.js'
 import { canonicalPath } from './routing/path.js'
@@ -105,7 +106,7 @@ function find(matches: Match[], method: string): Match | undefined {
 /** A known path, but not with this method: OPTIONS is told the methods, any other one refused with them. */
 function refuse(ctx: Context, matches: Match[]): void {
   const allowed = [...new Set([...matches.flatMap(({ route }) => methodsOf(route)), 'OPTIONS'])]
-  if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, ctx.path, allowed)
+  if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, discreetPath(ctx), allowed)
   ctx.status = 204
   ctx.set('Allow', allowed.join(', '))
 }

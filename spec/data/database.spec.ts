@@ -21,14 +21,14 @@ describe('Database', () => {
 
   const config: DatabaseConfig = {
     development: { url: 'sqlite:db/development.sqlite' },
-    test: { url: 'sqlite:///tmp/test.sqlite' },
+    test: { url: 'sqlite:///data/test.sqlite' },
     staging: { url: 'sqlite::memory:' },
   }
 
   it('is that of GO_ENV, else of NODE_ENV, else of development', () => {
     expect(file(config)).to.equal(resolve('db/development.sqlite'))
     process.env['NODE_ENV'] = 'test'
-    expect(file(config)).to.equal('/tmp/test.sqlite')
+    expect(file(config)).to.equal('/data/test.sqlite')
     process.env['GO_ENV'] = 'staging'
     expect(file(config)).to.equal(':memory:')
     expect(file(config, 'development')).to.equal(resolve('db/development.sqlite'))

@@ -155,6 +155,15 @@ describe('parameterLogger(options)', () => {
     expect(text).to.contain('shown').and.to.contain('[FILTERED]').and.not.to.contain('hunter2')
   })
 
+  it('shows no secret of the path on the error page of development, whatever it is refused for', async () => {
+    await open({}, 'development')
+    for (const method of ['DELETE', 'POST']) {
+      const answer = await site.request(method, '/invitations/hunter2/details', { json: {} })
+      expect(answer.status, method).to.equal(405)
+      expect(answer.text).to.contain('/invitations/[FILTERED]/details').and.not.to.contain('hunter2')
+    }
+  })
+
   it('leaves the values of a query that fails out of the log', async () => {
     await open()
     expect((await site.post('/query', { form: { password: 'hunter2' } })).status).to.equal(500)

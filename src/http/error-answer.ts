@@ -1,6 +1,7 @@
 import type { Context } from '../context.js'
 import * as errors from '../errors.js'
 import type { Route } from '../routing/route.js'
+import { discreetPath } from './discreet-path.js'
 import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
@@ -85,11 +86,11 @@ function detailFor(ctx: Context, error: unknown, { detail }: Problem): string | 
 
 function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
-  const { method, path } = ctx
+  const { method } = ctx
   const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
   return {
     error: { name, message, stack },
-    request: { method, path, params, query, body },
+    request: { method, path: discreetPath(ctx), params, query, body },
     routes: routes.map((route) => ({
       method: route.method,
       path: route.path,

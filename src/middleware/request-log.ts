@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Context, Middleware } from '../context.js'
-import { filtered } from '../http/filter.js'
+import type { Middleware } from '../context.js'
+import { discreetPath } from '../http/discreet-path.js'
 import { discreet } from '../logger.js'
 import { isHealthCheck } from './health.js'
 
@@ -9,8 +9,8 @@ const header = 'X-Request-Id'
 
 /**
  * Gives each request its id (the one that it brings, when that is 1 to 128 letters, digits, `-`, `_` and `.`), a logger
- * that carries it, and a line in the log when it has been answered; that of a health check is a debug line. The query is left out: it may hold secrets,
- * as may a parameter of the path.
+ * that carries it, and a line in the log when it has been answered; that of a health check is a debug line. The
+ * query is left out: it may hold secrets, as may a parameter of the path.
  */
 export function requestLog(logger: Logger): Middleware {
   return async function requestLog(ctx, next) {
@@ -23,7 +23,7 @@ export function requestLog(logger: Logger): Middleware {
     ctx.set(header, requestId)
     ctx.res.once('close', () => {
       const { method } = ctx
-      const path = pathOf(ctx)
+      const path = discreetPath(ctx)
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished
@@ -34,21 +34,4 @@ export function requestLog(logger: Logger): Middleware {
     })
     await next()
   }
-}
-
-/** The path, without the values of secret parameters: `/invitations/[FILTERED]`. */
-function pathOf(ctx: Context): string {
-  const params = Object.entries(ctx.params ?? {})
-  const shown = Object(ctx.filterParameters(ctx.params))
-  const secrets = params
-    .filter(([name]) => shown[name] === filtered)
-    .flatMap(([, value]) => value.split('/'))
-    .filter(Boolean)
-  if (secrets.length === 0) return ctx.path
-  // A route was found, so the path can be decoded.
-  const isSecret = (part: string) => secrets.some((secret) => decodeURIComponent(part).includes(secret))
-  return ctx.path
-    .split('/')
-    .map((part) => (isSecret(part) ? filtered : part))
-    .join('/')
 }
