@@ -1,8 +1,7 @@
 import { RouteTable } from '../src/routing/route-table.js'
 import { pathNames } from '../src/names.js'
 import { actions } from '../src/resources/actions.js'
-
-/** What it costs to find the route of a request, with one resource and with a thousand. */
+import { median } from './statistics.js'
 
 const rounds = 21
 const requests = 20_000
@@ -36,24 +35,29 @@ function time(table: RouteTable, resources: number): number {
   return Number(process.hrtime.bigint() - started) / requests
 }
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+/** What it costs to find a route among some. */
+export interface MatchCost {
+  resources: number
+  routes: number
+  'ns a match': number
+  ratio: number
 }
 
-const tables = sizes.map(tableOf)
-const times = sizes.map((): number[] => [])
-for (let round = 0; round < rounds; round++) {
-  for (const [index, table] of tables.entries()) times[index]?.push(time(table, sizes[index] ?? 1))
-}
-const base = median(times[0] ?? [])
-console.table(
-  sizes.map((size, index) => {
+/** Measures tables of different sizes, in turns. */
+export function matchCosts(): MatchCost[] {
+  const tables = sizes.map(tableOf)
+  const times = sizes.map((): number[] => [])
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, table] of tables.entries()) times[index]?.push(time(table, sizes[index] ?? 1))
+  }
+  const base = median(times[0] ?? [])
+  return sizes.map((size, index) => {
     const nanoseconds = median(times[index] ?? [])
     return {
       resources: size,
       routes: size * 7,
       'ns a match': Math.round(nanoseconds),
-      ratio: +(nanoseconds / base).toFixed(2),
+      ratio: Number((nanoseconds / base).toFixed(2)),
     }
-  }),
-)
+  })
+}

@@ -1,6 +1,6 @@
 // Writes examples/blog anew: what `kit new blog` and two runs of `kit generate` write, and nothing else. Build first.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,16 +12,11 @@ const folder = mkdtempSync(join(tmpdir(), 'kit-example-'))
 const blog = join(folder, 'blog')
 
 run(folder, 'new', 'blog', '--skip-install', '--kit', '^0.1.0')
-if (existsSync(join(root, 'dist/src/cli/generate.js'))) {
-  run(blog, 'generate', 'resource', 'post', 'title', 'description:nulls.Text')
-  stamp('create_posts', '1795132800000')
-  run(blog, 'generate', 'resource', 'comment', 'body:text', '--parent', 'post')
-  stamp('create_comments', '1795132801000')
-  rmSync(example, { recursive: true })
-} else {
-  // Without generate, what it has written stays as it is.
-  rmSync(join(blog, 'src/app.ts'))
-}
+run(blog, 'generate', 'resource', 'post', 'title', 'description:nulls.Text')
+stamp('create_posts', '1795132800000')
+run(blog, 'generate', 'resource', 'comment', 'body:text', '--parent', 'post')
+stamp('create_comments', '1795132801000')
+rmSync(example, { recursive: true, force: true })
 cpSync(blog, example, { recursive: true })
 rmSync(folder, { recursive: true })
 

@@ -631,8 +631,9 @@ describe('App', () => {
       const answer = fetch(`${address}/slow`)
       await isUnderWay
       const closed = app.close()
-      const refused = await fetch(address).catch((error: unknown) => error)
-      expect(refused).to.be.an('error')
+      const meanwhile = await fetch(address)
+      expect([meanwhile.status, meanwhile.headers.get('connection')]).to.deep.equal([404, 'close'])
+      expect(await fetch(address).catch((error: unknown) => error)).to.be.an('error')
       finish()
       expect(await (await answer).text()).to.equal('finished')
       await closed

@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
 import { App, parameterLogger, type Handler } from '../src/index.js'
 import { loggedError } from '../src/logger.js'
-import { caughtLog } from './support/caught-log.js'
+import { caughtLog } from '../src/testing/index.js'
 import { Site } from './support/site.js'
 
 function queryError(): QueryFailedError {
@@ -12,6 +14,32 @@ function queryError(): QueryFailedError {
 }
 
 const shown = (error: unknown) => JSON.stringify(loggedError(error))
+
+/** Logs many lines in each of many turns. */
+const talkative = `
+  const { createLogger } = await import('${new URL('../src/logger.js', import.meta.url).href}')
+  const log = createLogger('production')
+  for (let turn = 0; turn < 50; turn++) {
+    for (let line = 0; line < 200; line++) log.info('${'x'.repeat(150)}')
+    await new Promise(setImmediate)
+  }`
+
+describe('createLogger(environment)', () => {
+  it('writes whole lines, also where several processes write to one pipe that is read slowly', async () => {
+    const command = `"$0" --input-type=module -e "$1" & "$0" --input-type=module -e "$1" & wait`
+    const both = spawn('sh', ['-c', command, process.execPath, talkative], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let written = ''
+    for await (const chunk of both.stdout) {
+      written += chunk
+      await delay(1)
+    }
+    const lines = written.trimEnd().split('\n')
+    expect(lines).to.have.length(20_000)
+    for (const line of lines) expect(JSON.parse(line)).to.have.property('level', 30)
+  })
+})
 
 describe('loggedError', () => {
   it('shows type, message, stack and fields, with the causes', () => {

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
@@ -9,23 +9,34 @@ import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
+import { isOfClient } from './http/client-errors.js'
 import { createLogger, discreet } from './logger.js'
 import { bearFailingBodies, errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './middleware/session.js'
+import { chain } from './routing/chain.js'
 import { canonicalPath, type PathArgument } from './routing/path.js'
 import type { Match } from './routing/route-table.js'
 import type { Route } from './routing/route.js'
 import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { shadowedRoutes } from './routing/shadowed.js'
-import { GracefulServer, httpAddress } from './server.js'
+import { currentPort, httpAddress } from './server/port.js'
+import { GracefulServer } from './server/graceful-server.js'
 import type { SessionStore } from './sessions/session-store.js'
+import { endWithin, onStopSignal } from './server/stop-signals.js'
+import type { TimeOuts } from './server/time-outs.js'
 import { Renderer } from './views/renderer.js'
+import { HandedConnections } from './workers/handed-connections.js'
+import { tellPrimary } from './workers/messages.js'
+import { workerNumber } from './workers/worker.js'
+
+/** Milliseconds that what the middleware holds may take to close, and what else keeps the process to end. */
+const afterwards = 3000
 
 /** What an application may be told when it is made. Everything has a default. */
-export interface AppOptions {
+export interface AppOptions extends TimeOuts {
   /** `GO_ENV`, else `NODE_ENV`, else `development`. */
   env?: string
   /** An API application answers in json unless asked otherwise, and has no sessions. */
@@ -82,18 +93,25 @@ export class App extends Scope {
   private listener: RequestListener | undefined
   private server: GracefulServer | undefined
   private closing: Promise<void> | undefined
+  private deafen = (): void => {}
 
   constructor(options: AppOptions = {}) {
     super(new Declarations(), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
-    this.logger = discreet(options.logger ?? createLogger(this.env))
+    const worker = workerNumber()
+    this.logger = discreet(options.logger ?? createLogger(this.env), worker ? { worker } : {})
     this.koa.proxy = options.proxy ?? this.isProduction
   }
 
   /** The routing table, in the order of declaration. */
   get routes(): readonly Route[] {
     return this.declarations.table.routes
+  }
+
+  /** The format that it answers in unless asked otherwise: json in an API application. */
+  get defaultFormat(): 'html' | 'json' {
+    return this.settings.api ? 'json' : 'html'
   }
 
   /**
@@ -127,19 +145,37 @@ export class App extends Scope {
   }
 
   /**
-   * Opens what the middleware needs (the database), and listens. SIGTERM and SIGINT close the application.
+   * Opens what the middleware needs (the database), and listens. SIGTERM and SIGINT close the application, and end the
+   * process; a second one ends it at once.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortTaken when another process listens there; what the middleware throws when the database does not open
+   * @throws PortTaken when another process listens there, AddressRefused when the system does not let us; what the
+   * middleware throws when the database does not open
    */
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
     if (this.server) throw new DeclarationError('The application listens already.')
-    const address = await this.open(port, host)
-    process.once('SIGTERM', this.closeOnSignal).once('SIGINT', this.closeOnSignal)
+    const opening = this.open(port, host)
+    if (workerNumber()) this.heedPrimary(opening)
+    const address = await opening
+    if (workerNumber()) return address
+    this.deafen = onStopSignal(this.closeOnSignal)
     // `kit dev` listens for visitors, and is told where we are.
     if (process.send && process.env['KIT_DEV']) process.send({ address })
     else this.logger.info(`listening on ${address}`)
     return address
+  }
+
+  /** The process that has started us hands us connections, perhaps before we know that we listen. It kills us, too. */
+  private heedPrimary(opening: Promise<string>): void {
+    tellPrimary({ kit: 'patience', milliseconds: this.patience + afterwards * 2 })
+    this.deafen = onStopSignal(
+      (signal) =>
+        opening.then(
+          () => this.closeOnSignal(signal),
+          () => undefined,
+        ),
+      () => undefined,
+    )
   }
 
   /** Where the application is configured to listen: `http://127.0.0.1:3000`. */
@@ -148,7 +184,8 @@ export class App extends Scope {
   }
 
   private async open(port: number, host: string | undefined): Promise<string> {
-    this.server = new GracefulServer(this.callback())
+    const entrance = workerNumber() ? (server: Server) => new HandedConnections(server) : undefined
+    this.server = new GracefulServer(this.callback(), this.settings, entrance)
     try {
       await this.start()
       return await this.server.listen(port, host)
@@ -161,8 +198,10 @@ export class App extends Scope {
   /** Opens what the middleware needs, without listening, and warns of routes that can not be reached. */
   async start(): Promise<void> {
     const { table, mounts } = this.declarations
-    for (const sentence of shadowedRoutes(table, mounts)) this.logger.warn(sentence)
-    for (const middleware of this.lifecycles) await middleware.start?.()
+    // What the first worker has warned of is the same for the others.
+    const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
+    for (const sentence of shadowedRoutes(table, mounts)) logger.warn(sentence)
+    for (const middleware of this.lifecycles) await middleware.start?.(logger)
   }
 
   /**
@@ -174,63 +213,87 @@ export class App extends Scope {
   }
 
   private async drain(): Promise<void> {
-    process.off('SIGTERM', this.closeOnSignal).off('SIGINT', this.closeOnSignal)
-    const { drainDelay, drainTimeout = 30_000 } = this.settings
+    const { drainDelay, drainTimeout } = this
     if (this.server && drainDelay) await setTimeout(drainDelay)
     await this.server?.close(drainTimeout)
     this.server = undefined
     for (const middleware of this.lifecycles) await middleware.stop?.()
+    this.deafen()
   }
 
-  private readonly closeOnSignal = (signal: NodeJS.Signals): void => {
+  private readonly closeOnSignal = async (signal: NodeJS.Signals): Promise<void> => {
     this.logger.info(`${signal}: finishing the requests that are under way`)
-    this.close().catch((error: unknown) => {
+    endWithin(this.patience + afterwards, this.logger, 1)
+    try {
+      await this.close()
+    } catch (error) {
       this.logger.error({ err: error }, 'closing failed')
       process.exitCode = 1
-    })
+    }
+    endWithin(afterwards, this.logger)
   }
 
-  /** The steps of every request, from the outermost to the route. */
+  /** Milliseconds until everything is closed but what the middleware holds. */
+  private get patience(): number {
+    return this.drainDelay + this.drainTimeout
+  }
+
+  private get drainDelay(): number {
+    return this.settings.drainDelay ?? 0
+  }
+
+  private get drainTimeout(): number {
+    return this.settings.drainTimeout ?? 30_000
+  }
+
+  /** Puts together what answers requests. */
   private compose(): RequestListener {
-    const { table, mounts } = this.declarations
-    const {
-      api = false,
-      templates = 'templates',
-      bodyLimit = 1024 * 1024,
-      filesLimit = 10 * 1024 * 1024,
-    } = this.settings
+    const { api = false, templates = 'templates' } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     if (api) this.refuseSessions()
-    extendContext(this.koa.context, { table, renderer, defaultFormat: api ? 'json' : 'html' })
+    const { table } = this.declarations
+    extendContext(this.koa.context, { table, renderer, defaultFormat: this.defaultFormat })
     bearFailingBodies(this.koa.response)
-    const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
-    const dispatcher = new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
-
-    const { securityHeaders: headers = {} } = this.settings
-    if (headers) this.add(securityHeaders({ env: this.env, ...headers }))
-    this.add(requestLog(this.logger))
-    this.add(health(() => this.check(), this.logger))
-    this.add(
-      errorHandler({
-        showsInternals: this.env === 'development',
-        routes: table.routes,
-        render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
-      }),
-    )
-    const beginning = this.lifecycles.filter((middleware) => middleware.begin)
-    this.add((ctx, next) => {
-      for (const middleware of beginning) middleware.begin?.(ctx)
-      return next()
-    })
-    this.add((ctx) => dispatcher.dispatch(ctx))
+    const run = chain(this.steps(renderer))
+    // Koa's context has our members since `extendContext`, which its type does not know.
+    this.koa.use((ctx) => run(ctx as unknown as Context))
     this.koa.on('error', (error: unknown) =>
-      this.logger.error({ err: error }, 'the answer could not be written'),
+      this.logger[isOfClient(error) ? 'debug' : 'error']({ err: error }, 'the answer could not be written'),
     )
     const handle = this.koa.callback()
     return (req, res) => {
       req.url = originForm(req.url)
       void handle(req, res)
     }
+  }
+
+  /** The steps of every request, from the outermost to the route. */
+  private steps(renderer: Renderer): Middleware[] {
+    const { table } = this.declarations
+    const { securityHeaders: headers = {} } = this.settings
+    const beginning = this.lifecycles.filter((middleware) => middleware.begin)
+    const dispatcher = this.dispatcher()
+    return [
+      ...(headers ? [securityHeaders({ env: this.env, ...headers })] : []),
+      requestLog(this.logger),
+      health(() => this.check(), this.logger),
+      errorHandler({
+        showsInternals: this.env === 'development',
+        routes: table.routes,
+        render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
+      }),
+      (ctx) => {
+        for (const middleware of beginning) middleware.begin?.(ctx)
+        return dispatcher.dispatch(ctx)
+      },
+    ]
+  }
+
+  private dispatcher(): Dispatcher {
+    const { api = false, bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024 } = this.settings
+    const { table, mounts } = this.declarations
+    const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
+    return new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
   }
 
   private refuseSessions(): void {
@@ -240,11 +303,6 @@ export class App extends Scope {
         `${name}() needs sessions, and an API application has none. Leave ${name}() out.`,
       )
     }
-  }
-
-  /** Koa's context has our members since `extendContext`, which its type does not know. */
-  private add(middleware: Middleware): void {
-    this.koa.use((ctx, next) => middleware(ctx as unknown as Context, next))
   }
 
   private sessions(): Middleware {
@@ -268,7 +326,7 @@ export class App extends Scope {
   }
 
   private get configuredPort(): number {
-    return this.settings.port ?? portOf(process.env['PORT'])
+    return this.settings.port ?? currentPort()
   }
 
   private get configuredHost(): string | undefined {
@@ -280,15 +338,9 @@ export class App extends Scope {
   }
 }
 
-function portOf(text = ''): number {
-  if (text === '') return 3000
-  const port = Number(text)
-  if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw new DeclarationError(`PORT is "${text}", which is no port. Set it to a number from 0 to 65535.`)
-}
-
 /** A request's target as path and query: a proxy's absolute form (RFC 9112, section 3.2.2) loses its origin. */
 function originForm(target = '/'): string {
+  if (target.startsWith('/')) return target
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path.startsWith('/') ? path : `/${path}`
 }

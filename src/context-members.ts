@@ -1,23 +1,30 @@
 import type Koa from 'koa'
 import type { Context, ContextMembers } from './context.js'
 import { attributesOf } from './data/attributes.js'
+import { loadRelations } from './data/loading.js'
+import type { Model } from './data/model.js'
 import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, saveRecord } from './data/records.js'
+import { transactionOf } from './data/request-transaction.js'
 import { track } from './data/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
 import { BadRequest, NoTransaction, ValidationErrors } from './errors.js'
-import { bind, submittedValue, unreadableOf } from './http/binder.js'
+import { bind, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
 import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
+import { tokenOfPage } from './http/request-token.js'
 import { respond, type Responses } from './http/responder.js'
+import { loggerOf } from './middleware/request-logger.js'
+import { PageContext } from './page-context.js'
 import type { RouteTable } from './routing/route-table.js'
-import { defaultLocale, frameworkCatalogue } from './translations/catalogue.js'
+import { frameworkCatalogue } from './translations/catalogue.js'
+import { defaultLocale } from './translations/formatters.js'
 import { chooseLocale } from './translations/locale-choice.js'
 import { withChoices } from './translations/interpolation.js'
+import { assignLocale, catalogueOf, requestLocale, setCatalogue } from './translations/request-locale.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
-import type { CollectionLink, ViewContext } from './views/view-context.js'
 
 /** What the context's members work with. */
 export interface ContextServices {
@@ -34,12 +41,14 @@ export function extendContext(context: Koa['context'], services: ContextServices
 /** The functions that every template can call, for one request. */
 export function helpersOf(ctx: Context, table: RouteTable): object {
   ctx.set('Content-Language', ctx.locale)
-  return viewHelpers(viewContext(ctx, table))
+  return viewHelpers(new PageContext(ctx, table))
 }
 
 type Members = Pick<
   ContextMembers,
   | 'locale'
+  | 'csrfToken'
+  | 'log'
   | 'catalogue'
   | 'defaultFormat'
   | 'filterParameters'
@@ -51,6 +60,7 @@ type Members = Pick<
   | 'renewSession'
   | 'bind'
   | 'find'
+  | 'load'
   | 'paginate'
   | 'validate'
   | 'save'
@@ -64,24 +74,47 @@ type Members = Pick<
 function membersOf({ table, renderer, defaultFormat }: ContextServices): Members & ThisType<Context> {
   return {
     get locale() {
-      return locales.get(this) ?? defaultLocale
+      return requestLocale(this) ?? defaultLocale
     },
 
     set locale(chosen) {
-      const { locales: known } = this.catalogue
-      locales.set(this, chooseLocale(known, { chosen: [chosen], accept: '' }, defaultLocale))
+      const { locales } = this.catalogue
+      assignLocale(this, chosen, (wanted) =>
+        chooseLocale(locales, { chosen: [wanted], accept: '' }, defaultLocale),
+      )
     },
 
-    catalogue: frameworkCatalogue(),
+    get log() {
+      const log = loggerOf(this)
+      if (!log) throw new Error('A request has a log as soon as it has begun.')
+      return log
+    },
+
+    get csrfToken() {
+      return tokenOfPage(this)
+    },
+
+    get catalogue() {
+      return catalogueOf(this) ?? frameworkCatalogue()
+    },
+
+    set catalogue(catalogue) {
+      setCatalogue(this, catalogue)
+    },
+
     defaultFormat,
     filterParameters: parameterFilter(),
 
-    get tx(): never {
-      throw new NoTransaction()
+    get tx() {
+      const transaction = transactionOf(this)
+      if (!transaction) throw new NoTransaction()
+      return transaction.manager
     },
 
-    afterCommit() {
-      throw new NoTransaction()
+    afterCommit(work) {
+      const transaction = transactionOf(this)
+      if (!transaction) throw new NoTransaction()
+      transaction.hooks.push(work)
     },
 
     t(id, values) {
@@ -98,6 +131,7 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       return this.method === 'HEAD' ? readFlash(this.session) : takeFlash(this.session)
     },
 
+    /** Where there are sessions, `SessionContents` puts its own in the place of this one. */
     renewSession() {},
 
     bind(record) {
@@ -112,17 +146,24 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
     },
 
     find(model, where) {
-      return track(this.tx, () => findRecord(this.tx, model, where))
+      const { tx } = this
+      return track(tx, () => findRecord(tx, model, where))
     },
 
     async paginate(model, options) {
       const page = await track(this.tx, () => paginate(this.tx, model, this.query, options))
-      this.set('X-Total-Count', String(page.pagination.total))
+      if (page.pagination.isTotalKnown) this.set('X-Total-Count', String(page.pagination.total))
       this.set(
         'Link',
         linkHeader(page.pagination, (number) => pageUrl(this, number, page.pagination.perPage)),
       )
       return page
+    },
+
+    async load<T extends Model | Model[]>(records: T, ...relations: string[]): Promise<T> {
+      const list: Model[] = Array.isArray(records) ? records : [records]
+      await track(this.tx, () => loadRelations(this.tx, list, relations))
+      return records
     },
 
     async validate(record) {
@@ -168,17 +209,17 @@ function hasSession(ctx: Context): boolean {
   return 'session' in ctx
 }
 
-/** What was assigned to `ctx.locale`, where no middleware chooses it. */
-const locales = new WeakMap<Context, string>()
-
 /** What is said of the fields of a record that could not be read. */
-function unreadErrors(ctx: Context, record: object): ValidationErrors {
+function unreadErrors(ctx: Context, record: object): ValidationErrors | undefined {
+  const fields = unreadableOf(record)
+  if (fields.length === 0) return undefined
   const errors = new ValidationErrors()
-  for (const { attribute } of unreadableOf(record)) {
-    const rule = `type.${attribute.kind}`
+  for (const { attribute, value } of fields) {
+    const isBlank = value === null || (typeof value === 'string' && value.trim() === '')
+    const rule = isBlank ? 'present' : `type.${attribute.kind}`
     const name = attributeName(record.constructor, attribute.name, translator(ctx))
     const values = { attribute: name, values: attribute.values }
-    const own = `${name} is not a ${attribute.kind}.`
+    const own = isBlank ? `${name} can not be blank.` : `${name} is not a ${attribute.kind}.`
     errors.add(
       attribute.name,
       rule,
@@ -212,33 +253,4 @@ function pageUrl(ctx: Context, page: number, perPage: number): string {
   )
   query.set('page', String(page))
   return `${ctx.path}?${query}`
-}
-
-/** What a template's helpers ask of the request. The session is read only by a page that shows messages. */
-function viewContext(ctx: Context, table: RouteTable): ViewContext {
-  return {
-    t: (id, values) => ctx.t(id, values),
-    has: (id) => ctx.catalogue.has(ctx.locale, id),
-    get locale() {
-      return ctx.locale
-    },
-    get csrfToken() {
-      return ctx.csrfToken
-    },
-    paths: table.helpers,
-    get flash() {
-      return ctx.takeFlash()
-    },
-    currentUrl: ctx.url,
-    collections: (record) => collectionLinks(ctx, table, record),
-    submittedValue,
-  }
-}
-
-function collectionLinks(ctx: Context, table: RouteTable, record?: object): CollectionLink[] {
-  const item = record ? ctx.route.resource?.itemPath : ''
-  return table.collections(item).map((route) => ({
-    name: route.resource?.plural ?? '',
-    path: record ? route.url(record) : route.url(),
-  }))
 }

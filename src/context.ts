@@ -19,7 +19,7 @@ import type { Catalogue } from './translations/catalogue.js'
  * @example
  * declare module 'resource-kit' {
  *   interface Context {
- *     user: User
+ *     user: { name: string }
  *   }
  * }
  */
@@ -71,10 +71,14 @@ export interface ContextMembers {
    */
   renewSession(): void
 
-  /** The token that forms carry, where the `csrf()` middleware is used. Each time it is read it is another text. */
+  /** The token that forms carry, where the `csrf()` middleware is used. Each page has another one. */
   readonly csrfToken: string | undefined
 
-  /** Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets. */
+  /**
+   * Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets.
+   *
+   * @internal
+   */
   filterParameters: ParameterFilter
 
   /**
@@ -83,7 +87,11 @@ export interface ContextMembers {
    */
   locale: string
 
-  /** The texts that `t` looks in. */
+  /**
+   * The texts that `t` looks in.
+   *
+   * @internal
+   */
   catalogue: Catalogue
 
   /** The text of a translation id in this request's locale; an id without a translation shows as itself. */
@@ -121,6 +129,16 @@ export interface ContextMembers {
    * `X-Total-Count`.
    */
   paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
+
+  /**
+   * Loads what records refer to, with one query for each relation: `posts: await ctx.load(posts, 'author')`. JSON and XML
+   * show what is loaded, so it belongs where a page is rendered.
+   *
+   * @returns the records
+   * @throws UnknownRelation when the model has no such relation
+   */
+  load<T extends Model>(records: T[], ...relations: (keyof T & string)[]): Promise<T[]>
+  load<T extends Model>(record: T, ...relations: (keyof T & string)[]): Promise<T>
 
   /** Validates a record without saving it. */
   validate(record: object): Promise<ValidationErrors | undefined>
@@ -188,8 +206,14 @@ export interface Middleware {
   guardsFiles?: boolean
   /** Whether it can not do without sessions: an API application, which has none, then does not start. */
   needsSession?: boolean
-  /** Prepares what the middleware needs, when the application starts. */
-  start?(): Promise<void>
+  /** Whether it may call what is beneath it again, once that has failed. Any other middleware calls `next` once. */
+  callsAgain?: boolean
+  /**
+   * Prepares what the middleware needs, when the application starts.
+   *
+   * @param logger for what should be known, and does not stop the start
+   */
+  start?(logger: Logger): Promise<void>
   /** Gives up what the middleware holds, when the application stops. */
   stop?(): Promise<void>
   /** Rejects when the middleware could not do its work now: `GET /up` then answers 503. */

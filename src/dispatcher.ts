@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import compose from 'koa-compose'
 import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
 import { discreetPath } from './http/discreet-path.js'
 import { removeUploads } from './http/form-body.js'
 import { sendFile } from './http/static-files.js'
+import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
 import type { Route } from './routing/route.js'
 import type { Match, RouteTable } from './routing/route-table.js'
@@ -43,14 +43,15 @@ export class Dispatcher {
 
   private async answer(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
-    const matches = this.table.match(ctx.hostname, path)
+    const matches = this.table.match(this.table.hasHosts ? ctx.hostname : '', path)
     // No session for an image: the store is asked for pages alone.
-    if (await this.servesFile(ctx, path, matches)) return
+    if (this.mayBeFile(ctx, path, matches) && (await this.servesFile(ctx, path, matches))) return
+    // Nor for a path that leads nowhere.
+    if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
     await this.withSession(ctx, () => this.runMatch(ctx, matches))
   }
 
   private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
-    if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
     // The log needs to know which parts of the path are parameters, also of a request that is refused from here on.
     Object.assign(ctx, { params: matches[0]?.params })
 
@@ -75,6 +76,12 @@ export class Dispatcher {
     if (overrides.includes(wanted)) ctx.method = wanted
   }
 
+  /** Whether there is a folder to look into. */
+  private mayBeFile(ctx: Context, path: string, matches: Match[]): boolean {
+    const route = find(matches, ctx.method)?.route
+    return !route || this.mounts.some((mount) => mount.order <= route.order && isServedBy(mount, path))
+  }
+
   /** Whether a folder of static files answers: one that is declared before the route, or where there is no route. */
   private async servesFile(ctx: Context, path: string, matches: Match[]): Promise<boolean> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false
@@ -95,7 +102,7 @@ async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
   const send: Middleware = async () => {
     isAbsent = !(await sendFile(ctx, mount))
   }
-  await compose([...(mount.middleware ?? []), send])(ctx, async () => {})
+  await chain([...(mount.middleware ?? []), send])(ctx)
   return !isAbsent
 }
 

@@ -176,6 +176,42 @@ export class ServiceUnavailable extends HttpError {
   }
 }
 
+/** 503: another transaction has changed, or waits for, the same data; this one has been rolled back. */
+export class TransactionConflict extends ServiceUnavailable {
+  override name = 'TransactionConflict'
+  constructor(options?: ErrorOptions) {
+    super('another request changes the same data; try again', 1, options)
+  }
+}
+
+/** 500: the connection was lost during the commit, so nobody knows whether the request has been carried out. */
+export class OutcomeUnknown extends HttpError {
+  override name = 'OutcomeUnknown'
+  constructor(options?: ErrorOptions) {
+    super(
+      500,
+      'the connection to the database was lost during the commit, so it is not known whether the request has been ' +
+        'carried out; look before you send it again',
+      {},
+      options,
+    )
+  }
+}
+
+/** 500: a handler has gone on after an error of the database, and PostgreSQL does not: it keeps nothing of it. */
+export class TransactionAborted extends HttpError {
+  override name = 'TransactionAborted'
+  constructor(options?: ErrorOptions) {
+    super(
+      500,
+      'the handler has gone on after an error of the database, with which PostgreSQL ends a transaction, so nothing ' +
+        'has been saved; do what may fail in ctx.tx.transaction(...)',
+      {},
+      options,
+    )
+  }
+}
+
 /** One broken rule of one field. */
 export interface Violation {
   /** The rule's name: `present`, `isEmail`, `unique`, ... */
@@ -196,7 +232,11 @@ export class ValidationErrors extends HttpError {
   readonly fields = new Map<string, Violation[]>()
 
   constructor(status: 422 | 409 = 422, options?: ErrorOptions) {
+    // Nobody asks where these were collected, each time that a record is saved, and the stack is what costs most.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(status, 'the record is not valid', {}, options)
+    Error.stackTraceLimit = stackTraceLimit
   }
 
   /** Adds a broken rule to a field. */
@@ -219,6 +259,20 @@ export class ValidationErrors extends HttpError {
   /** The messages by field: `{ title: ['Title can not be blank.'] }`. */
   get messages(): Record<string, string[]> {
     return Object.fromEntries([...this.fields.keys()].map((field) => [field, this.on(field)]))
+  }
+}
+
+/** A record that a test asked for, which its model or the database refuses. */
+export class FactoryError extends Error {
+  override name = 'FactoryError'
+
+  /** @param model the name of the class */
+  constructor(model: string, { messages }: ValidationErrors) {
+    const sentences = Object.entries(messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
+    super(
+      `The factory can not make a ${model}: ${sentences.join(' ')} ` +
+        `Give the values, or what they are in general: factory.define(${model}, (n) => ({ ... })).`,
+    )
   }
 }
 
@@ -255,6 +309,16 @@ export class UnknownRoute extends Error {
   override name = 'UnknownRoute'
   constructor(name: string, near: string | undefined) {
     super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
+  }
+}
+
+/** A model has no relation of this name that leads to one record. */
+export class UnknownRelation extends Error {
+  override name = 'UnknownRelation'
+  constructor(model: string, relation: string) {
+    super(
+      `${model} has no relation "${relation}" with a key of its own. Declare it: @ManyToOne and @JoinColumn.`,
+    )
   }
 }
 
@@ -298,7 +362,7 @@ export class PendingMigrations extends Error {
   ) {
     const what = names.length === 1 ? 'A migration has' : `${names.length} migrations have`
     super(
-      `${what} not been run yet: ${names.join(', ')}. \`npm start\` runs them, except in production.`,
+      `${what} not been run yet: ${names.join(', ')}. Run \`kit db migrate\`; outside of production, \`npm start\` does.`,
       options,
     )
   }
@@ -317,11 +381,83 @@ export class DatabaseNotOpened extends Error {
   }
 }
 
+/** A server does not let the user create or delete a database. */
+export class DatabaseRefused extends Error {
+  override name = 'DatabaseRefused'
+
+  /** @param place the host, the port and the name of the database; never a password */
+  constructor(done: 'created' | 'deleted', place: string) {
+    super(
+      `The database ${place} can not be ${done}: its server does not let this user do so. ` +
+        'Give the user the right to, or have an administrator do it.',
+    )
+  }
+}
+
+/** A migration has failed. The message says what is left of it. */
+export class MigrationFailed extends Error {
+  override name = 'MigrationFailed'
+
+  /**
+   * @param name the migration
+   * @param done what was being done with it
+   * @param left what it has left behind, and what to do about that, in whole sentences
+   */
+  constructor(name: string, done: 'run' | 'undone', left: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    super(`The migration ${name} can not be ${done}: ${reason.replace(/[^.!?]$/, '$&.')} ${left}`, { cause })
+  }
+}
+
+/** Another process has been migrating for longer than one waits. */
+export class MigrationsLocked extends Error {
+  override name = 'MigrationsLocked'
+
+  constructor(minutes: number) {
+    super(
+      `Another process has been migrating this database for ${minutes} minutes. ` +
+        'Look what it does, end it if it hangs, and run `kit db migrate` again.',
+    )
+  }
+}
+
+/** The place where sessions are kept can not be reached. It stops the start. */
+export class SessionStoreNotReached extends Error {
+  override name = 'SessionStoreNotReached'
+  constructor(cause: unknown) {
+    const problem = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
+    super(`The sessions can not be kept: Redis does not answer (${problem}). Start it, or correct its url.`, {
+      cause,
+    })
+  }
+}
+
 /** Another process listens on the port already. */
 export class PortTaken extends Error {
   override name = 'PortTaken'
   constructor(port: number, cause: Error) {
     super(`Port ${port} is in use by another process. Stop it, or set PORT to another number.`, { cause })
+  }
+}
+
+/** The system does not let us listen where we are told to. */
+export class AddressRefused extends Error {
+  override name = 'AddressRefused'
+  private static readonly problems: Record<string, string> = {
+    EACCES:
+      'this process has no right to. Set PORT to a number from 1024, and let a proxy take the lower ones.',
+    EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',
+    ENOTFOUND: 'there is no such host. Correct HOST.',
+    EAI_AGAIN: 'the name of the host can not be looked up now. Set HOST to an address.',
+  }
+
+  /** Whether the system's code is one that has a sentence here. */
+  static knows(code: string): boolean {
+    return code in this.problems
+  }
+
+  constructor(address: string, code: string, cause: Error) {
+    super(`The application can not listen on ${address}: ${AddressRefused.problems[code] ?? code}`, { cause })
   }
 }
 
@@ -395,12 +531,24 @@ export class ApplicationEnded extends CommandError {
   }
 }
 
+/** The first worker of `kit start --workers` has ended before it served. */
+export class WorkerNotStarted extends CommandError {
+  override name = 'WorkerNotStarted'
+
+  /** The message is empty where the worker has said itself what is wrong. */
+  constructor(status: number | null, signal: string | null) {
+    const silent =
+      'The application has ended without an error and serves nothing. Does src/main.ts call app.listen()?'
+    super(signal ? `The first worker was ended by ${signal} before it served.` : status === 0 ? silent : '')
+  }
+}
+
 /** A word that is no name of a resource or a migration. */
 export class BadName extends CommandError {
   override name = 'BadName'
   constructor(word: string) {
     super(
-      `"${word}" is no name. Write words of letters and digits: post, blog_post, BlogPost or admin/widget.`,
+      `"${word}" is no name. Write words of letters and digits, 50 at most: post, blog_post, BlogPost or admin/widget.`,
     )
   }
 }
@@ -410,6 +558,42 @@ export class ReservedName extends CommandError {
   override name = 'ReservedName'
   constructor(word: string) {
     super(`A resource can not be named "${word}": the word is reserved. Choose another one.`)
+  }
+}
+
+/** A name whose parameter is that of a resource which it is nested in. */
+export class RepeatedParameter extends CommandError {
+  override name = 'RepeatedParameter'
+  constructor(word: string, param: string) {
+    super(`"${word}" can not be nested there: the path would have {${param}} twice. Choose another name.`)
+  }
+}
+
+/** A resource is to be nested in one that src/app.ts does not register. */
+export class ParentNotRegistered extends CommandError {
+  override name = 'ParentNotRegistered'
+  constructor(resource: string, word: string) {
+    super(
+      `The parent ${resource} is not registered in src/app.ts. Generate it first: kit generate resource ${word}.`,
+    )
+  }
+}
+
+/** A model that a resource needs is not there. */
+export class MissingModel extends CommandError {
+  override name = 'MissingModel'
+  constructor(model: string, word: string) {
+    super(
+      `There is no model ${model} in src/models/${word}.ts. Generate it first: kit generate resource ${word}.`,
+    )
+  }
+}
+
+/** A model that is there already has not what a resource shows of it. */
+export class MissingProperty extends CommandError {
+  override name = 'MissingProperty'
+  constructor(model: string, file: string, property: string) {
+    super(`The model ${model} has no ${property}. Add it in ${file}, with a migration, or leave it out.`)
   }
 }
 

@@ -1,11 +1,17 @@
-/** The public API of resource-kit. */
+/**
+ * What applications import.
+ *
+ * @module resource-kit
+ */
 
 // The application
 export { App, type AppOptions } from './application.js'
 export { Scope, type DeclareOptions } from './routing/scope.js'
-export type { Route } from './routing/route.js'
+export type { Route, RouteResource } from './routing/route.js'
 export type { Match } from './routing/route-table.js'
-export type { PathArgument } from './routing/path.js'
+export type { PathArgument, PathPattern } from './routing/path.js'
+export type { HostPattern } from './routing/host.js'
+export type { Responses } from './http/responder.js'
 export type { Context, Handler, Middleware, UploadedFile, Where } from './context.js'
 
 // Resources
@@ -13,9 +19,11 @@ export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from
 export { Parent } from './resources/parent.js'
 
 // Data
-export { Database, type DatabaseConfig } from './data/database.js'
+export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
-export { column, primaryKey, timestamps } from './data/columns.js'
+export { column, primaryKey, timestamps, type ColumnDetails } from './data/columns.js'
+export type { AttributeKind } from './data/attributes.js'
+export type { MigrationReport, MigrationState } from './data/migrations.js'
 export { Present } from './data/validation.js'
 export { Pagination, type Page, type PageOptions } from './data/pagination.js'
 
@@ -28,7 +36,7 @@ export {
   type ContentSecurityPolicy,
   type SecurityHeadersOptions,
 } from './middleware/security-headers.js'
-export { transaction } from './middleware/transaction.js'
+export { transaction, type TransactionOptions } from './middleware/transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Sessions
@@ -37,8 +45,14 @@ export {
   sessionsTable,
   type DatabaseSessionsOptions,
 } from './sessions/database-sessions.js'
+export {
+  redisSessions,
+  type IoRedisClient,
+  type NodeRedisClient,
+  type RedisSessionsOptions,
+} from './sessions/redis-sessions.js'
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
-export type { FlashType } from './http/flash.js'
+export type { Flash, FlashMessage, FlashType } from './http/flash.js'
 
 // Errors
 export * from './errors.js'

@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino'
+import { destination, pino, type DestinationStream, type Logger } from 'pino'
 import { parameterFilter, type ParameterFilter } from './http/filter.js'
 
 /**
@@ -13,7 +13,41 @@ export function createLogger(environment: string): Logger {
       transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } },
     })
   }
-  return pino({ level })
+  return pino({ level }, (standardOutput ??= inTurns()))
+}
+
+/** What all loggers of this process write to. */
+let standardOutput: DestinationStream | undefined
+
+/**
+ * So many bytes are written at once, unless one line has more. Workers share a pipe, and Linux never puts what
+ * another process writes in the midst of so few (PIPE_BUF).
+ */
+const mostBytes = 4096
+
+/**
+ * Standard output, to which the lines of one turn of the event loop are written at once: under load that is one call of
+ * the operating system for the lines of many requests. What is left is written when the process ends.
+ */
+function inTurns(): DestinationStream {
+  const output = destination({ dest: 1, sync: true })
+  let waiting = ''
+  let bytes = 0
+  const flush = (): void => {
+    if (waiting !== '') output.write(waiting)
+    waiting = ''
+    bytes = 0
+  }
+  process.on('exit', flush)
+  return {
+    write(line: string) {
+      const size = Buffer.byteLength(line)
+      if (bytes + size > mostBytes) flush()
+      if (waiting === '') setImmediate(flush)
+      waiting += line
+      bytes += size
+    },
+  }
 }
 
 /** A child of a logger, whose lines show errors without secrets. */

@@ -50,8 +50,15 @@ export function defaultPathName(path: string): string {
 
 /** A class's name as its record is called in XML and in locale ids: `BlogPost` -> `blog_post`. */
 export function recordName(className: string): string {
-  return underscore(className)
+  const known = recordNames.get(className)
+  if (known !== undefined) return known
+  const name = underscore(className)
+  if (recordNames.size < 1000) recordNames.set(className, name)
+  return name
 }
+
+/** The classes of an application are few. */
+const recordNames = new Map<string, string>()
 
 /** `blog_post` -> `blog_posts` */
 export function collectionName(name: string): string {
@@ -80,8 +87,15 @@ const singulars = new Map<string, string>([
 
 /** A field as people read it: `published_at` -> `Published at`, `author_id` -> `Author`. */
 export function humanize(field: string): string {
-  return humanizeWord(field)
+  const known = humanized.get(field)
+  if (known !== undefined) return known
+  const words = humanizeWord(field)
+  // The names of fields are few; what else somebody asks for is not kept forever.
+  if (humanized.size < 1000) humanized.set(field, words)
+  return words
 }
+
+const humanized = new Map<string, string>()
 
 /** The nearest of some known words, for "did you mean"; undefined when none is near. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {

@@ -49,8 +49,8 @@ describeInBrowser('examples/blog in a browser', () => {
     describe(javaScriptEnabled ? 'with JavaScript' : 'without JavaScript', () => {
       withVisitor({ javaScriptEnabled })
 
-      beforeEach(() => {
-        blog.database.exec('DELETE FROM posts')
+      beforeEach(async () => {
+        await blog.database.query('DELETE FROM posts')
       })
 
       it('leads from the first page to an empty list, and to the form for a new post', async () => {
@@ -193,8 +193,8 @@ describeInBrowser('examples/blog in a browser', () => {
   describe('with the keyboard alone', () => {
     withVisitor()
 
-    beforeEach(() => {
-      blog.database.exec('DELETE FROM posts')
+    beforeEach(async () => {
+      await blog.database.query('DELETE FROM posts')
     })
 
     it('shows the skip link first, which leads past the header', async () => {
@@ -262,8 +262,11 @@ describeInBrowser('examples/blog in a browser', () => {
 
     before(async () => {
       ;[broken, development] = await Promise.all([startBlog('test'), startBlog('development')])
-      for (const { database } of [broken, development]) database.exec('DROP TABLE posts')
-      blog.database.exec('DELETE FROM posts')
+      for (const { database } of [broken, development]) {
+        await database.query('DROP TABLE comments')
+        await database.query('DROP TABLE posts')
+      }
+      await blog.database.query('DELETE FROM posts')
       const description = `${'Some words. '.repeat(40)}\n\n${longWord.repeat(3)}`
       for (let number = 1; number <= 45; number++) await blog.createPost({ title: `Post ${number}` })
       post = await blog.createPost({ title: longTitle, description })

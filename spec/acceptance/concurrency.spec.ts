@@ -1,9 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { App, Database, Resource, transaction, type Context } from '../../src/index.js'
+import { engine, newDatabase } from '../support/engine.js'
 import { config, Post, PostsResource } from '../support/failing-posts.js'
 import { Site } from '../support/site.js'
 
@@ -14,13 +12,13 @@ async function createHalf(request: (number: number) => Promise<number>, count: n
   return Promise.all(Array.from({ length: count }, (_, number) => request(number)))
 }
 
-describe('Concurrent requests on SQLite', () => {
-  let folder: string
+describe(`Concurrent requests on ${engine}`, () => {
+  let url: string
   let database: Database
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'kit-concurrency-'))
-    database = new Database(config(join(folder, 'posts.sqlite')), 'test')
+    url = await newDatabase()
+    database = new Database(config(url), 'test')
     await database.open()
     await database.migrate()
   })
@@ -59,8 +57,8 @@ describe('Concurrent requests on SQLite', () => {
     await site.close()
   })
 
-  it('the same holds for two processes on one file', async () => {
-    const processes = await Promise.all([startServer(folder), startServer(folder)])
+  it('the same holds for two processes on one database', async () => {
+    const processes = await Promise.all([startServer(), startServer()])
     const statuses = await createHalf(async (number) => {
       const { url } = processes[number % 2] ?? { url: '' }
       const title = number % 4 < 2 ? `kept ${number}` : `fails ${number}`
@@ -109,11 +107,11 @@ describe('Concurrent requests on SQLite', () => {
     await site.close()
   })
 
-  async function startServer(folder: string): Promise<{ url: string; child: ChildProcess }> {
-    const child = fork(new URL('../support/posts-server.js', import.meta.url), [join(folder, 'posts.sqlite')])
-    const url = await new Promise<string>((listening) =>
+  async function startServer(): Promise<{ url: string; child: ChildProcess }> {
+    const child = fork(new URL('../support/posts-server.js', import.meta.url), [url])
+    const address = await new Promise<string>((listening) =>
       child.once('message', (message) => listening(String(message))),
     )
-    return { url, child }
+    return { url: address, child }
   }
 })

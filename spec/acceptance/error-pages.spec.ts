@@ -12,6 +12,7 @@ import {
   type AppOptions,
 } from '../../src/index.js'
 import { blogDatabase, inFolder, newPost, Post } from '../support/blog-data.js'
+import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 
@@ -216,20 +217,18 @@ describe('Error pages', () => {
       options: { env: string; checksMigrations?: boolean },
       work: (database: ReturnType<typeof blogDatabase>) => Promise<void>,
     ): Promise<void> {
-      await inFolder(async (folder) => {
-        const database = blogDatabase(`sqlite:${folder}/blog.sqlite`)
-        const app = new App({ env: options.env, logger, secret })
-        app.use(transaction(database, { checksMigrations: options.checksMigrations ?? false }))
-        app.get('/', (ctx) => void (ctx.body = 'home'))
-        app.get('/posts', async (ctx) => void (ctx.body = String(await ctx.tx.count(Post))))
-        app.post('/posts', async (ctx) => {
-          const errors = await ctx.save(newPost('one'))
-          ctx.body = String(errors)
-        })
-        site = await Site.open(app)
-        await work(database)
-        await database.close()
+      const database = blogDatabase(await newDatabase())
+      const app = new App({ env: options.env, logger, secret })
+      app.use(transaction(database, { checksMigrations: options.checksMigrations ?? false }))
+      app.get('/', (ctx) => void (ctx.body = 'home'))
+      app.get('/posts', async (ctx) => void (ctx.body = String(await ctx.tx.count(Post))))
+      app.post('/posts', async (ctx) => {
+        const errors = await ctx.save(newPost('one'))
+        ctx.body = String(errors)
       })
+      site = await Site.open(app)
+      await work(database)
+      await database.close()
     }
 
     it('name them and the command that runs them, in development', () =>

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/destroy.js'
 import { generateCommand } from '../../src/cli/generate.js'
 import { Application, blogFiles, generated } from '../support/generated.js'
+import { kit } from '../support/kit.js'
 
 describe('kit generate and kit destroy', () => {
   let app: Application
@@ -156,6 +157,33 @@ describe('kit generate and kit destroy', () => {
     ])
   })
 
+  it('refuses a model that has not what the resource shows', async () => {
+    await kitGenerate('resource', 'author', 'name')
+    await kitGenerate('resource', 'post', 'title', 'author:references')
+    const uses = (...args: string[]) => failure(() => kitGenerate('resource', ...args))
+    expect(await uses('writer', 'name', 'email', '--use-model', 'author')).to.equal(
+      'The model Author has no email. Add it in src/models/author.ts, with a migration, or leave it out.',
+    )
+    expect(await uses('writer', 'name', '--use-model', 'author', '--parent', 'post')).to.contain(
+      'has no post_id.',
+    )
+    await kitGenerate('resource', 'essay', 'title', 'author:references', '--use-model', 'post')
+  })
+
+  it('nests a resource twice, and no deeper', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
+    const before = app.tree()
+    await kitGenerate('resource', 'reply', 'body:text', '--parent', 'comment')
+    expect(await failure(() => kitGenerate('resource', 'vote', '--parent', 'reply'))).to.equal(
+      '/posts/{post_id}/comments/{comment_id}/replies is nested twice already, and resources are generated no deeper. ' +
+        'Generate it without --parent, and nest it by hand.',
+    )
+    const said = await kitDestroy(['resource', 'reply', '-y'])
+    expect(said).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(before)
+  })
+
   it('keeps a model that another resource uses, too', async () => {
     await kitGenerate('resource', 'widget', 'title')
     const before = app.tree()
@@ -167,7 +195,7 @@ describe('kit generate and kit destroy', () => {
   const refusals: Record<string, [args: string[], sentence: string]> = {
     'a bad name': [
       ['resource', '1post'],
-      '"1post" is no name. Write words of letters and digits: post, blog_post, BlogPost or admin/widget.',
+      '"1post" is no name. Write words of letters and digits, 50 at most: post, blog_post, BlogPost or admin/widget.',
     ],
     'a reserved name': [
       ['resource', 'class'],
@@ -198,6 +226,14 @@ describe('kit generate and kit destroy', () => {
       ['resource', 'post', 'author:references'],
       'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author.',
     ],
+    'a reference to itself that the first one could not have': [
+      ['resource', 'post', 'post:references'],
+      '"post:references" is no attribute: the first post would need another one before it; write post:nulls.References.',
+    ],
+    'a migration that takes from what it should add to': [
+      ['migration', 'add_state_from_posts', 'state'],
+      '"add_state_from_posts" says nothing of its attributes. Name it create_posts, add_state_to_posts or remove_state_from_posts.',
+    ],
     'a migration of attributes whose name says nothing': [
       ['migration', 'tidy_up', 'state'],
       '"tidy_up" says nothing of its attributes. Name it create_posts, add_state_to_posts or remove_state_from_posts.',
@@ -219,12 +255,83 @@ describe('kit generate and kit destroy', () => {
     })
   }
 
-  it('refuses to work where there is no application', async () => {
+  it('refuses to work without src/app.ts, or where it makes no application', async () => {
     rmSync(app.path('src/app.ts'))
-    const sentence = `${app.folder} is not in an application: no package.json here or above depends on resource-kit. Go to the folder of one, or make one with \`kit new NAME\`.`
-    expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(sentence)
-    expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(sentence)
-    expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(sentence)
+    const missing = `There is no src/app.ts in ${app.folder}, and resources are registered there.`
+    expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(missing)
+    expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(missing)
+    expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(missing)
+    app.write('src/app.ts', '// const app = new App()\n')
+    expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(
+      'src/app.ts makes no application. Write in it: export const app = new App()',
+    )
+  })
+
+  it('works from a folder within the application', async () => {
+    const generated = await kit(app.path('src'), ['g', 'r', 'post', 'title'])
+    expect(generated.errors).to.equal('')
+    expect(app.read('src/models/post.ts')).to.contain('class Post')
+    const destroyed = await kit(app.path('spec/actions'), ['d', 'r', 'post', '-y'])
+    expect(destroyed.output).to.contain('delete  src/models/post.ts')
+    expect(app.tree()).to.not.include.keys('src/models/post.ts')
+  })
+
+  it('says that it is in no application, or that package.json is broken', async () => {
+    app.write('package.json', '{')
+    expect((await kit(app.folder, ['g', 'r', 'post'])).errors).to.equal(
+      `${app.path('package.json')} can not be read: it is no JSON object. Correct it.`,
+    )
+    rmSync(app.path('package.json'))
+    expect((await kit(app.folder, ['d', 'r', 'post'])).errors).to.match(/^\S+ is not in an application: /)
+  })
+
+  it('leaves a registration of your own, and says so', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const text = app.read('src/app.ts').replace('app.resource(Posts', 'const posts = app.resource(Posts')
+    app.write('src/app.ts', text)
+    const said = await kitDestroy(['resource', 'post', '-y'])
+    expect(said).to.contain(
+      'src/app.ts still speaks of PostsResource, in words of your own: take it out by hand.',
+    )
+    expect(app.read('src/app.ts')).to.equal(text)
+  })
+
+  it('says which other files can not do without one', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
+    const said = await kitDestroy(['resource', 'post', '-y'])
+    expect(said).to.contain('src/actions/comments.ts can not do without src/actions/posts.ts.\n')
+    expect(said).to.contain(
+      'src/actions/comments.ts, src/models/comment.ts can not do without src/models/post.ts.\n',
+    )
+    expect(said, 'src/app.ts stays').not.to.contain('can not do without src/app.ts')
+  })
+
+  it('says that it can not find out whether a migration has been run', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const hasRun = () => Promise.reject(new Error('The application does not compile:\nsrc/app.ts'))
+    const settings = { folder: () => app.folder, hasRun }
+    const said = await run((out) => destroyCommand(out, settings), ['resource', 'post', '-y'])
+    expect(timelessText(said)).to.contain(
+      'Whether migrations/0000000000000_create_posts.ts has been run can not be found out: The application does not compile:\n',
+    )
+  })
+
+  it('writes a migration that fails until it does something', async () => {
+    await kitGenerate('migration', 'tidy_up')
+    const [, content = ''] = Object.entries(app.tree()).find(([path]) => path.endsWith('_tidy_up.ts')) ?? []
+    expect(timelessText(content).split('\n')).to.deep.equal([
+      "import type { MigrationInterface, QueryRunner } from 'typeorm'",
+      '',
+      'export class TidyUp0000000000000 implements MigrationInterface {',
+      '  async up(_runner: QueryRunner) {',
+      "    throw new Error('Not Implemented!')",
+      '  }',
+      '',
+      '  async down(_runner: QueryRunner) {}',
+      '}',
+      '',
+    ])
   })
 
   it('writes a migration that adds columns', async () => {

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { generate } from '../../src/generator/files.js'
 import { migrationActions } from '../../src/generator/migration-generator.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
+import { engine, newDatabase } from '../support/engine.js'
 import { Application } from '../support/generated.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -22,17 +23,49 @@ const everything = [
   'rank:int:index',
 ]
 
+/** Names that mean something else to the framework, to JavaScript, or to mocha. */
+const ODD = [
+  'app',
+  'database',
+  'session',
+  'request',
+  'transaction',
+  'record',
+  'client',
+  'test',
+  'map',
+  'type',
+  'equipment',
+]
+
 for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {
   describe(`An application that is generated (${kind})`, function () {
     this.timeout(120_000)
+    // Their pages are the ones that could go wrong.
+    const odd = kind === 'web' ? ODD : []
     let app: Application
+    let undone: string
 
-    before(() => {
+    before(async () => {
       app = make()
+      undone = await newDatabase()
+      // On SQLite an application finds its databases itself.
+      if (engine !== 'sqlite') {
+        const [DATABASE_URL, TEST_DATABASE_URL] = [await newDatabase(), await newDatabase()]
+        Object.assign(app.environment, { DATABASE_URL, TEST_DATABASE_URL })
+      }
       const resource = (name: string, attributes: string[], options: ResourceOptions = {}) =>
         generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
       const migration = (name: string, ...attributes: string[]) =>
         generate(app.folder, migrationActions(app.folder, name, attributes))
+      /** Writes what a migration does that has been generated without saying so. */
+      const implement = (ending: string) => {
+        const path = Object.keys(app.tree()).find((name) => name.endsWith(ending)) ?? ''
+        app.write(
+          path,
+          app.read(path).replace("throw new Error('Not Implemented!')", 'return Promise.resolve()'),
+        )
+      }
       resource('author', ['name'])
       resource('editor', ['nickname:nulls.String'])
       resource('thing', everything)
@@ -40,6 +73,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('part', everything, { parent: 'admin/blog_widget' })
       resource('news', ['title'])
       resource('admin/comment', ['body:text', 'author:references'], { parent: 'news' })
+      resource('reply', ['text', 'author:references'], { parent: 'admin/comment' })
       resource('reader', [], { parent: 'author' })
       resource('category', ['name', 'category:nulls.References'])
       resource('person', ['active:bool'])
@@ -60,7 +94,10 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
         'rank:int:index',
       )
       migration('remove_rank_from_tags', 'rank:int:index')
+      for (const name of odd) resource(name, ['title', 'order:int', 'select:nulls.Text'])
       migration('tidy_up')
+      implement('_tidy_up.ts')
+      if (kind === 'web') app.write('spec/pages.spec.ts', PAGES.trimStart())
     })
     after(() => app.remove())
 
@@ -75,7 +112,10 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
 
     it('migrates, and takes every migration back', () => {
       app.write('undo.mjs', UNDO)
-      expect(app.run('node', 'undo.mjs')).to.deep.equal({ status: 0, output: '21 run, 21 undone\n' })
+      expect(app.run('node', 'undo.mjs', undone)).to.deep.equal({
+        status: 0,
+        output: `${22 + odd.length} run, ${22 + odd.length} undone\n`,
+      })
     })
 
     it('tells kit destroy which migrations have been run', () => {
@@ -96,21 +136,74 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       expect(output).to.not.contain('failing')
       expect(status).to.equal(0)
     })
+
+    it('never lets its specs near the database of DATABASE_URL', () => {
+      const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/production'
+      Object.assign(app.environment, { DATABASE_URL })
+      expect(app.run('mocha', '--grep', 'answers').output)
+        .to.match(/\d passing/)
+        .and.not.contain('failing')
+    })
   })
 }
+
+/** What pages show of other records, and what is found beneath a parent of a parent. */
+const PAGES = `
+import { expect } from 'chai'
+import { Author } from '../src/models/author.js'
+import { Comment } from '../src/models/comment.js'
+import { News } from '../src/models/news.js'
+import { Reply } from '../src/models/reply.js'
+import { client, factory, isolate } from './support/app.js'
+
+describe('Replies to comments of news', () => {
+  isolate()
+  let path: string
+  let comment: Comment
+
+  beforeEach(async () => {
+    const author = await factory.make(Author, { name: 'Ada' })
+    comment = await factory.make(Comment)
+    const { id } = await factory.make(Reply, { author_id: author.id, comment_id: comment.id })
+    path = \`/news/\${comment.news_id}/admin/comments/\${comment.id}/replies/\${id}\`
+  })
+
+  it('name their author on pages, and by the id alone in JSON', async () => {
+    for (const page of [path, path.slice(0, path.lastIndexOf('/'))]) {
+      expect((await client.get(page)).text).to.match(/<(td|dd)[^>]*>Ada</)
+      expect((await client.get(page, { accept: 'json' })).text).to.not.include('Ada')
+    }
+  })
+
+  it('are linked from their comment', async () => {
+    const page = await client.get(path.slice(0, path.lastIndexOf('/replies')))
+    expect(page.text).to.include(\`href="\${path.slice(0, path.lastIndexOf('/'))}"\`)
+  })
+
+  it('are not found beneath another comment, or other news', async () => {
+    const other = await factory.make(Comment)
+    const news = await factory.make(News)
+    const accept = { accept: 'json' } as const
+    expect((await client.get(path.replace(comment.id, other.id), accept)).status).to.equal(404)
+    expect((await client.get(path.replace(comment.news_id, news.id), accept)).status).to.equal(404)
+    expect((await client.delete(path.replace(comment.news_id, news.id), accept)).status).to.equal(404)
+    expect((await client.get(path, accept)).status).to.equal(200)
+  })
+})
+`
 
 /** Attributes that make lines too long. */
 const LONG = [
   'title',
   'state:enum:waiting_for_payment,waiting_for_approval,cancelled_by_customer,cancelled_by_us',
-  'cancellation_confirmation_address:nulls.Text:index',
+  'cancellation_confirmation_address:nulls.String:index',
   'organization_membership:references',
 ]
 
 /** Migrates an empty database and undoes it all. */
 const UNDO = `
 import 'reflect-metadata'
-process.env.DATABASE_URL = 'sqlite::memory:'
+process.env.DATABASE_URL = process.argv[2]
 const { database } = await import('./dist/src/database.js')
 await database.open()
 const run = await database.migrate()
@@ -125,13 +218,13 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 const { hasRun } = await import(process.argv[2])
 const [file] = readdirSync('migrations').filter((name) => name.endsWith('create_authors.ts'))
 const name = 'CreateAuthors' + parseInt(file)
-console.log('not there:', await hasRun(process.cwd(), name))
+console.log('not there:', await hasRun(name))
 console.log('file made:', existsSync('db/development.sqlite'))
 const { database } = await import('./dist/src/database.js')
 mkdirSync('db', { recursive: true })
 await database.open()
 await database.migrate()
 await database.close()
-console.log('run:', await hasRun(process.cwd(), name))
-console.log('other:', await hasRun(process.cwd(), 'CreateOthers1'))
+console.log('run:', await hasRun(name))
+console.log('other:', await hasRun('CreateOthers1'))
 `

@@ -111,10 +111,17 @@ describe('kit routes', () => {
     expect((await run('--match', 'DELETE /posts')).errors).to.equal(
       'No route answers DELETE /posts. Its path is known with GET, POST.',
     )
-    expect((await run('--match', 'posts')).errors).to.equal(
-      '"posts" is no request. Write method and path: --match "PUT /posts/1".',
-    )
   })
+
+  for (const request of ['posts', 'GET', '', 'GET /a b', '/%zz']) {
+    it(`refuses "${request}", which is no request`, async () => {
+      expect(await run('--match', request)).to.deep.equal({
+        status: 1,
+        output: '',
+        errors: `"${request}" is no request. Write method and path: --match "PUT /posts/1".`,
+      })
+    })
+  }
 
   it('does not open the database', async () => {
     const { status } = await kit(blog, ['routes'], { env: { DATABASE_URL: 'sqlite:db/untouched.sqlite' } })

@@ -22,6 +22,7 @@ import {
   type Context,
 } from '../../src/index.js'
 import { inFolder } from '../support/blog-data.js'
+import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 
@@ -117,7 +118,7 @@ describe('An application in several languages', () => {
       })
       const database = new Database(
         {
-          test: { url: `sqlite:${folder}/posts.sqlite` },
+          test: { url: await newDatabase() },
           models: [Post],
           migrations: [CreatePosts1700000000000],
         },

@@ -27,7 +27,7 @@ function codeOf(language: string): string {
 
 /** The code of the guide's section "Middleware of your own". */
 function middlewareOfGuide(): string {
-  const guide = readFileSync(join(root, 'docs/resources.md'), 'utf8')
+  const guide = readFileSync(join(root, 'docs/middleware.md'), 'utf8')
   const section = guide.slice(guide.indexOf('## Middleware of your own'))
   return /```ts\n([^]*?)```/.exec(section)?.[1] ?? ''
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { parseXml } from '../../src/http/xml.js'
-import { openEverything, thing } from '../support/everything.js'
+import { engine } from '../support/engine.js'
+import { openEverything, Thing, thing } from '../support/everything.js'
 import type { SpecResponse } from '../support/site.js'
 
 const json = { accept: 'application/json' }
@@ -82,6 +83,10 @@ const trips: Record<string, Trip> = {
       maybe_bool: false,
     },
   },
+  'JSON that is a text, which looks like JSON': {
+    form: { ...plain.form, json: JSON.stringify('{"a":[1]}'), maybe_json: JSON.stringify('12') },
+    out: { ...plain.out, ...maybe(() => null), json: '{"a":[1]}', maybe_json: '12' },
+  },
   zeros: {
     form: { ...plain.form, int: '0', bigint: '0', float: '0', decimal: '-0', bool: 'false', json: '0' },
     out: {
@@ -152,6 +157,18 @@ describe('A form of every kind of attribute', () => {
     })
   }
 
+  it('is told of blank fields that they can not be blank, in the order of the form', async () => {
+    const form = { datetime: ' ', int: '', enum: '', bigint: 'x' }
+    const answer = await everything.site.post('/things', { form: { ...thing, ...form }, ...json })
+    expect(answer.status).to.equal(422)
+    expect(Object.entries(answer.json.errors)).to.deep.equal([
+      ['int', ['Int can not be blank.']],
+      ['bigint', ['Bigint must be a whole number that is not too large.']],
+      ['datetime', ['Datetime can not be blank.']],
+      ['enum', ['Enum can not be blank.']],
+    ])
+  })
+
   it('is ordered and compared by its numbers', async () => {
     const { database } = everything
     await database.query('DELETE FROM things')
@@ -159,23 +176,33 @@ describe('A form of every kind of attribute', () => {
       const form = { ...thing, decimal: `${number}.50`, bigint: `90071992547${number}`.replace('-', '') }
       expect((await everything.site.post('/things', { form, ...json })).status).to.equal(201)
     }
-    const rows: { decimal: string }[] = await database.query(
-      'SELECT decimal FROM things WHERE decimal > ? ORDER BY decimal',
-      ['0'],
-    )
+    const rows = await database
+      .getRepository(Thing)
+      .createQueryBuilder('thing')
+      .where('thing.decimal > :least', { least: '0' })
+      .orderBy('thing.decimal')
+      .getMany()
     expect(rows.map(({ decimal }) => decimal)).to.deep.equal(['9.50', '10.50', '1000000.50'])
   })
 
-  it('is refused where SQLite could not keep every digit', async () => {
-    const answer = await everything.site.post('/things', {
-      form: { ...thing, maybe_decimal: '1234567890123456.7' },
-      ...json,
+  const digits = '1234567890123456.7000'
+  const sendDigits = () =>
+    everything.site.post('/things', { form: { ...thing, maybe_decimal: digits }, ...json })
+
+  if (engine === 'sqlite') {
+    it('is refused where SQLite could not keep every digit', async () => {
+      const answer = await sendDigits()
+      expect(answer.status).to.equal(422)
+      expect(answer.json.errors).to.deep.equal({
+        maybe_decimal: ['Maybe decimal has more than 15 digits, which SQLite can not keep.'],
+      })
     })
-    expect(answer.status).to.equal(422)
-    expect(answer.json.errors).to.deep.equal({
-      maybe_decimal: ['Maybe decimal has more than 15 digits, which SQLite can not keep.'],
+  } else {
+    it('keeps every digit', async () => {
+      const { id } = (await sendDigits()).json
+      expect((await everything.site.get(`/things/${id}`, json)).json.maybe_decimal).to.equal(digits)
     })
-  })
+  }
 })
 
 function fieldsOf(answer: SpecResponse): Fields {

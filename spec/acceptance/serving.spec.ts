@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { expect } from 'chai'
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { environment, kit, kitFile, newApplication } from '../support/kit.js'
 
@@ -10,6 +11,8 @@ describe('The commands that run an application', function () {
   this.timeout(90_000)
   let application: Awaited<ReturnType<typeof newApplication>>
   const children: ChildProcess[] = []
+  /** What the last command has written. */
+  let said = ''
 
   before(async () => {
     application = await newApplication()
@@ -26,22 +29,22 @@ describe('The commands that run an application', function () {
   after(() => application.remove())
 
   /** Starts a command that goes on, and returns its address once it listens. */
-  function serve(command: string, env: NodeJS.ProcessEnv): Promise<string> {
-    const child = spawn(process.execPath, [kitFile, command], {
+  function serve(command: string, env: NodeJS.ProcessEnv, ...options: string[]): Promise<string> {
+    said = ''
+    const child = spawn(process.execPath, [kitFile, command, ...options], {
       cwd: application.folder,
       env: environment(env),
     })
     children.push(child)
     return new Promise((listening, fail) => {
-      let output = ''
       for (const stream of [child.stdout, child.stderr]) {
         stream.on('data', (chunk: Buffer) => {
-          output += chunk.toString()
-          const [, address] = /(?:listening on|kit dev:) (http:\/\/[\w.]+:\d+)/.exec(output) ?? []
+          said += chunk.toString()
+          const [, address] = /(?:listening on|kit dev:) (http:\/\/[\w.]+:\d+)/.exec(said) ?? []
           if (address) listening(address)
         })
       }
-      child.once('close', () => fail(new Error(output)))
+      child.once('close', () => fail(new Error(said)))
     })
   }
 
@@ -59,6 +62,33 @@ describe('The commands that run an application', function () {
       })
     })
 
+    it('runs in the environment of --fallback-env where neither GO_ENV nor NODE_ENV names one', async () => {
+      await serve('start', { PORT: '0' }, '--fallback-env', 'development')
+      const env = { PORT: '0', NODE_ENV: 'production' }
+      const { errors } = await kit(application.folder, ['start', '--fallback-env', 'development'], { env })
+      expect(errors).to.include('Sessions need a secret in production.')
+    })
+
+    it('warns in production of migrations that have not been run, once, and runs them with --migrate', async () => {
+      mkdirSync(join(application.folder, 'migrations'), { recursive: true })
+      const file = join(application.folder, 'migrations/1795132800000_nothing.ts')
+      writeFileSync(file, 'export class Nothing1795132800000 {\n  async up() {}\n  async down() {}\n}\n')
+      const env = {
+        GO_ENV: 'production',
+        PORT: '0',
+        HOST: '127.0.0.1',
+        SESSION_SECRET: 'x'.repeat(32),
+        DATABASE_URL: 'sqlite:db/migrating.sqlite',
+      }
+      const warning = /A migration has not been run yet: Nothing1795132800000\. Run `kit db migrate`/g
+      const address = await serve('start', env, '--workers', '2')
+      while ((await fetch(`${address}/up`)).status !== 200);
+      expect(said.match(warning)).to.have.length(1)
+      await serve('start', env, '--workers', '2', '--migrate')
+      expect(said).to.include('migrated Nothing1795132800000').and.not.to.match(warning)
+      rmSync(file)
+    })
+
     it('says in one sentence that the port is in use', async () => {
       const other = createServer()
       await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
@@ -70,6 +100,11 @@ describe('The commands that run an application', function () {
         const { status, errors } = await kit(application.folder, [command], { env })
         expect({ status, errors }).to.deep.equal({ status: 1, errors: sentence })
       }
+      const npm = spawn('npm', ['start', '--silent'], {
+        cwd: application.folder,
+        env: environment({ PORT: String(port) }),
+      })
+      expect(await text(npm.stderr), 'npm start').to.equal(`${sentence}\n`)
       other.close()
     })
   })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { App, transaction, type Context } from '../../src/index.js'
 import { newPost, openBlog, Post } from '../support/blog-data.js'
-import { caughtLog } from '../support/caught-log.js'
+import { caughtLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
 describe('A handler that forgets an await', () => {
@@ -20,7 +20,7 @@ describe('A handler that forgets an await', () => {
 
   for (const [what, handler] of Object.entries(handlers)) {
     it(`is answered 500 with a sentence that says so: ${what}`, async () => {
-      const database = await openBlog('sqlite::memory:')
+      const database = await openBlog()
       await database.manager.save(newPost('kept'))
       const app = new App({ api: true, logger: caughtLog().logger, env: 'development' })
       app.use(transaction(database))

@@ -1,6 +1,9 @@
 import { expect } from 'chai'
-import { rmSync } from 'node:fs'
-import { kit, temporaryFolder } from '../support/kit.js'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { kit, root, temporaryFolder } from '../support/kit.js'
+
+const COMMANDS = 'new generate destroy routes db dev build start console info'.split(' ')
 
 describe('kit', () => {
   let folder: string
@@ -14,7 +17,7 @@ describe('kit', () => {
   it('lists its commands', async () => {
     const { status, output } = await kit(folder, ['--help'])
     expect(status).to.equal(0)
-    for (const name of ['new', 'routes', 'db', 'dev', 'start', 'console', 'info']) {
+    for (const name of COMMANDS) {
       expect(output).to.match(new RegExp(`^  ${name}\\b`, 'm'))
     }
   })
@@ -23,11 +26,18 @@ describe('kit', () => {
     expect((await kit(folder, ['--version'])).output).to.match(/^\d+\.\d+\.\d+$/)
   })
 
-  for (const name of ['new', 'routes', 'db', 'dev', 'start', 'console', 'info']) {
+  for (const name of COMMANDS) {
     it(`shows the page of ${name}, with an example`, async () => {
       const { status, output } = await kit(folder, [name, '--help'])
       expect(status).to.equal(0)
       expect(output).to.include(`Usage: kit ${name}`).and.to.include(`Example:\n  $ kit ${name}`)
+    })
+  }
+
+  for (const page of ['generate resource', 'generate migration', 'destroy resource']) {
+    it(`shows the page of ${page}, with an example`, async () => {
+      const { output } = await kit(folder, [...page.split(' '), '--help'])
+      expect(output).to.include(`Usage: kit ${page}`).and.to.include(`Example:\n  $ kit ${page}`)
     })
   }
 
@@ -58,7 +68,33 @@ describe('kit', () => {
     })
   }
 
-  for (const args of [['routes'], ['db', 'migrate'], ['start'], ['dev'], ['console'], ['info']]) {
+  it('says why a new application can not be written, and leaves nothing of it behind', async () => {
+    writeFileSync(join(folder, 'file'), '')
+    const beneath = await kit(folder, ['new', 'file/blog', '--skip-install', '--kit', '^0.1.0'])
+    expect(beneath.status).to.equal(1)
+    expect(beneath.errors).to.match(
+      /^\S+file\/blog can not be written, and nothing else has been: ENOTDIR.*\.$/,
+    )
+    expect(readdirSync(folder)).to.deep.equal(['file'])
+  })
+
+  it('says that a port is none', async () => {
+    const example = join(root, 'examples/blog')
+    const { status, errors } = await kit(example, ['dev'], { env: { PORT: '99999' } })
+    expect(status).to.equal(1)
+    expect(errors).to.equal('PORT is "99999", which is no port. Set it to a number from 0 to 65535.')
+  })
+
+  for (const args of [
+    ['routes'],
+    ['g', 'r', 'post'],
+    ['d', 'r', 'post'],
+    ['db', 'migrate'],
+    ['start'],
+    ['dev'],
+    ['console'],
+    ['info'],
+  ]) {
     it(`says that "kit ${args.join(' ')}" needs an application`, async () => {
       const { status, errors } = await kit(folder, args)
       expect(status).to.equal(1)

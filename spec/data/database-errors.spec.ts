@@ -7,6 +7,7 @@ import { Post } from '../support/blog-data.js'
 interface Case {
   engine: string
   code: string
+  errno?: number
   message: string
   query?: string
   detail?: string
@@ -154,6 +155,42 @@ const CASES: Case[] = [
     messages: { stars: ['Stars can not be read.'] },
   },
   { engine: 'MariaDB', code: 'ER_LOCK_DEADLOCK', message: 'Deadlock found', status: 503 },
+  { engine: 'MariaDB', code: 'ER_CHECKREAD', message: 'Record has changed since last read', status: 503 },
+  { engine: 'MariaDB', code: 'ER_LOCK_WAIT_TIMEOUT', message: 'Lock wait timeout exceeded', status: 503 },
+  { engine: 'MariaDB', code: '', errno: 1969, message: 'max_statement_time exceeded', status: 503 },
+  { engine: 'MariaDB', code: '', errno: 1927, message: 'Connection was killed', status: 503 },
+  { engine: 'MariaDB', code: 'PROTOCOL_CONNECTION_LOST', message: 'Connection lost', status: 503 },
+  {
+    engine: 'MariaDB',
+    code: '',
+    message: "Can't add new command when connection is in closed state",
+    status: 503,
+  },
+  {
+    engine: 'MariaDB',
+    // What mysql2 calls the number of MariaDB's checks.
+    code: 'ER_INNODB_AUTOEXTEND_SIZE_OUT_OF_RANGE',
+    errno: 4025,
+    message: 'CONSTRAINT `posts_check` failed for `blog`.`posts`',
+    status: 422,
+    messages: { base: ['The record is not allowed.'] },
+  },
+  {
+    engine: 'MariaDB',
+    code: 'ER_INNODB_AUTOEXTEND_SIZE_OUT_OF_RANGE',
+    errno: 4025,
+    message: 'CONSTRAINT `posts.data` failed for `blog`.`posts`',
+    status: 422,
+    messages: { data: ['Data can not be read.'] },
+  },
+  {
+    engine: 'PostgreSQL',
+    code: '57014',
+    message: 'canceling statement due to statement timeout',
+    status: 503,
+  },
+  { engine: 'PostgreSQL', code: '55P03', message: 'canceling statement due to lock timeout', status: 503 },
+  { engine: 'PostgreSQL', code: '', message: 'Connection terminated unexpectedly', status: 503 },
 ]
 
 describe('explainDatabaseError(error)', () => {

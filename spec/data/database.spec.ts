@@ -173,9 +173,8 @@ describe('Database', () => {
         ['postgres://me:secret@db.example/blog', 'postgres://db.example:5432/blog'],
         ['mysql://me:secret@127.0.0.1:3333/blog', 'mysql://127.0.0.1:3333/blog'],
       ] as const) {
-        const type = url.startsWith('mysql') ? 'mysql' : 'postgres'
         for (const error of [refused, new AggregateError([refused, refused])]) {
-          const explained = explainOpening(error, { type, url })
+          const explained = explainOpening(error, url)
           expect(explained).to.be.instanceOf(DatabaseNotOpened)
           expect(String(explained)).to.equal(
             `DatabaseNotOpened: The database ${place} can not be opened: nothing listens there. ` +
@@ -187,7 +186,7 @@ describe('Database', () => {
 
     it('leaves an error of another kind as it is', () => {
       const error = new Error('something else')
-      expect(explainOpening(error, { type: 'postgres', url: 'postgres://localhost/blog' })).to.equal(error)
+      expect(explainOpening(error, 'postgres://localhost/blog')).to.equal(error)
     })
   })
 

@@ -1,12 +1,14 @@
 import { expect } from 'chai'
+import { once } from 'node:events'
 import { Table, TableColumn } from 'typeorm'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import { Database } from '../../src/data/database.js'
 import { migrate, migrationStatus, rollback } from '../../src/data/migrations.js'
-import { DeclarationError } from '../../src/errors.js'
-import { Comment, CreateBlog1700000000000, inFolder, newPost, Post } from '../support/blog-data.js'
+import { DeclarationError, MigrationFailed } from '../../src/errors.js'
+import { Comment, CreateBlog1700000000000, newPost, Post } from '../support/blog-data.js'
+import { engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
-import { runProcess } from '../support/second-process.js'
+import { runProcess, startProcess } from '../support/second-process.js'
 
 /** Its `down` drops a column, for which TypeORM rebuilds the table on SQLite. */
 class AddMood1700000000001 implements MigrationInterface {
@@ -29,6 +31,31 @@ class Fail1700000000002 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+/** What no transaction may be around, on PostgreSQL. */
+class IndexMood1700000000002 implements MigrationInterface {
+  readonly transaction = false
+
+  async up(runner: QueryRunner): Promise<void> {
+    const how = engine === 'postgres' ? 'CONCURRENTLY' : ''
+    await runner.query(`CREATE INDEX ${how} posts_mood ON posts (mood)`)
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.dropIndex('posts', 'posts_mood')
+  }
+}
+
+class FailLate1700000000002 implements MigrationInterface {
+  readonly transaction = false
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query("UPDATE posts SET description = 'changed'")
+    throw new Error('this migration fails')
+  }
+
+  async down(): Promise<void> {}
+}
+
 class BreakReferences1700000000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('DELETE FROM posts')
@@ -39,6 +66,8 @@ class BreakReferences1700000000002 implements MigrationInterface {
 
 const BLOG = 'CreateBlog1700000000000'
 const MOOD = 'AddMood1700000000001'
+const FAIL = 'Fail1700000000002'
+const SLOW = 'Slow1700000000003'
 
 describe('migrations', () => {
   it('run oldest first, and only once', () =>
@@ -53,7 +82,7 @@ describe('migrations', () => {
       expect(await rollback(database)).to.deep.equal([MOOD])
       expect(await rollback(database, 5)).to.deep.equal([BLOG])
       expect(await database.rollback()).to.deep.equal([])
-      expect(await tables(database)).to.not.include('posts')
+      expect(await hasTable(database, 'posts')).to.equal(false)
     }))
 
   it('tell which of them have been run', () =>
@@ -64,7 +93,7 @@ describe('migrations', () => {
         [BLOG, false],
         [MOOD, false],
       ])
-      expect(await tables(database)).to.deep.equal([])
+      expect(await hasTable(database, 'migrations')).to.equal(false)
       await database.migrate()
       await database.rollback()
       expect(await states()).to.deep.equal([
@@ -73,44 +102,101 @@ describe('migrations', () => {
       ])
     }))
 
-  it('keep the child rows when a parent table is rebuilt, in both directions', () =>
-    withDatabase([CreateBlog1700000000000, AddMood1700000000001], async (database) => {
-      await database.migrate()
-      await makeCascading(database)
-      await addComment(database)
-      await database.rollback()
-      expect(await database.query('SELECT body FROM comments')).to.deep.equal([{ body: 'kept' }])
-      await database.migrate()
-      expect(await database.query('SELECT body FROM comments')).to.deep.equal([{ body: 'kept' }])
-      expect(String(await failure(database.query('UPDATE comments SET post_id = 1')))).to.contain(
-        'FOREIGN KEY',
-      )
-    }))
+  if (engine === 'sqlite') {
+    it('keep the child rows when a parent table is rebuilt, in both directions', () =>
+      withDatabase([CreateBlog1700000000000, AddMood1700000000001], async (database) => {
+        await database.migrate()
+        await makeCascading(database)
+        await addComment(database)
+        await database.rollback()
+        expect(await database.query('SELECT body FROM comments')).to.deep.equal([{ body: 'kept' }])
+        await database.migrate()
+        expect(await database.query('SELECT body FROM comments')).to.deep.equal([{ body: 'kept' }])
+        expect(String(await failure(database.query('UPDATE comments SET post_id = 1')))).to.contain(
+          'FOREIGN KEY',
+        )
+      }))
+  }
 
-  it('leave schema and rows as they were when one fails, and keep those before it', () =>
-    withDatabase([CreateBlog1700000000000], async (database, reopen) => {
-      await database.migrate()
-      await addComment(database)
-      const broken = await reopen([CreateBlog1700000000000, AddMood1700000000001, Fail1700000000002])
-      expect(String(await failure(broken.migrate()))).to.contain('this migration fails')
-      expect(await tables(broken)).to.not.include('leftovers')
-      expect(await broken.manager.count(Comment)).to.equal(1)
-      expect((await broken.migrationStatus()).map(({ executed }) => executed)).to.deep.equal([
-        true,
-        true,
-        false,
-      ])
-      expect(await broken.query('PRAGMA foreign_keys')).to.deep.equal([{ foreign_keys: 1 }])
-    }))
+  describe('of which one fails', () => {
+    const afterFailure = (work: (database: Database, error: Error) => Promise<void>): Promise<void> =>
+      withDatabase([CreateBlog1700000000000], async (database, reopen) => {
+        await database.migrate()
+        await addComment(database)
+        const broken = await reopen([CreateBlog1700000000000, AddMood1700000000001, Fail1700000000002])
+        const reported: string[] = []
+        const error = await failure(broken.migrate((name) => reported.push(name)))
+        expect(error).to.be.instanceOf(MigrationFailed)
+        expect(reported).to.deep.equal([MOOD])
+        await work(broken, error as MigrationFailed)
+      })
 
-  it('refuse to leave references to rows that do not exist', () =>
-    withDatabase([CreateBlog1700000000000], async (database, reopen) => {
-      await database.migrate()
-      await addComment(database)
-      const breaking = await reopen([CreateBlog1700000000000, BreakReferences1700000000002])
-      expect(String(await failure(breaking.migrate()))).to.contain('comments to posts')
-      expect(await breaking.manager.count(Post)).to.equal(1)
-    }))
+    it('keep those before it, and stay pending from it on', () =>
+      afterFailure(async (database, { message }) => {
+        expect(message).to.contain(`The migration ${FAIL} can not be run: this migration fails. `)
+        const states = await database.migrationStatus()
+        expect(states.map(({ executed }) => executed)).to.deep.equal([true, true, false])
+      }))
+
+    if (engine === 'mariadb') {
+      it('say what is left of it, because MariaDB can not take it back', () =>
+        afterFailure(async (database, { message }) => {
+          expect(message)
+            .to.contain('MariaDB and MySQL can not take back a change of the schema')
+            .and.to.contain('\n  CREATE TABLE `leftovers`')
+            .and.to.contain('\n  DELETE FROM comments\n')
+            .and.to.contain('Take that back by hand')
+            .and.not.to.contain('SELECT')
+          expect(await hasTable(database, 'leftovers')).to.equal(true)
+          expect(await database.manager.count(Comment)).to.equal(0)
+        }))
+    } else {
+      it('leave schema and rows as they were', () =>
+        afterFailure(async (database, { message }) => {
+          expect(message).to.contain('Nothing of it is kept.')
+          expect(await hasTable(database, 'leftovers')).to.equal(false)
+          expect(await database.manager.count(Comment)).to.equal(1)
+          if (engine === 'sqlite')
+            expect(await database.query('PRAGMA foreign_keys')).to.deep.equal([{ foreign_keys: 1 }])
+        }))
+    }
+  })
+
+  describe('with `transaction = false`', () => {
+    it('are run without one, and undone', () =>
+      withDatabase(
+        [CreateBlog1700000000000, AddMood1700000000001, IndexMood1700000000002],
+        async (database) => {
+          const { name } = IndexMood1700000000002
+          expect(await database.migrate()).to.deep.equal([BLOG, MOOD, name])
+          expect(await database.migrate()).to.deep.equal([])
+          expect(await database.rollback(2)).to.deep.equal([name, MOOD])
+        },
+      ))
+
+    it('say what is left of one that fails', () =>
+      withDatabase([CreateBlog1700000000000], async (database, reopen) => {
+        await database.migrate()
+        await addComment(database)
+        const broken = await reopen([CreateBlog1700000000000, FailLate1700000000002])
+        expect(String(await failure(broken.migrate())))
+          .to.contain('This migration is run without a transaction')
+          .and.to.contain("\n  UPDATE posts SET description = 'changed'\n")
+        expect((await broken.manager.find(Post))[0]?.description).to.equal('changed')
+        expect((await broken.migrationStatus())[1]?.executed).to.equal(false)
+      }))
+  })
+
+  if (engine === 'sqlite') {
+    it('refuse to leave references to rows that do not exist', () =>
+      withDatabase([CreateBlog1700000000000], async (database, reopen) => {
+        await database.migrate()
+        await addComment(database)
+        const breaking = await reopen([CreateBlog1700000000000, BreakReferences1700000000002])
+        expect(String(await failure(breaking.migrate()))).to.contain('comments to posts')
+        expect(await breaking.manager.count(Post)).to.equal(1)
+      }))
+  }
 
   it('refuse to undo one whose file is gone, and show it', () =>
     withDatabase([CreateBlog1700000000000], async (database, reopen) => {
@@ -124,12 +210,32 @@ describe('migrations', () => {
       ])
     }))
 
-  it('are run by one of several processes that migrate at once', () =>
-    inFolder(async (folder) => {
-      const url = `sqlite:${folder}/blog.sqlite`
-      const outputs = await Promise.all([1, 2, 3].map(() => runProcess('migrate', url)))
-      expect(outputs.flatMap((output) => JSON.parse(output) as string[])).to.deep.equal([BLOG])
-    }))
+  describe('in several processes', () => {
+    let url: string
+    beforeEach(async () => {
+      url = await newDatabase()
+    })
+
+    it('are run by one of them alone', async () => {
+      const outputs = await Promise.all([1, 2, 3, 4].map(() => runProcess('migrate', url, '200')))
+      const names = outputs.flatMap((output) => JSON.parse(output.split('\n').at(-2) ?? '') as string[])
+      expect(names.toSorted()).to.deep.equal([BLOG, SLOW])
+    })
+
+    it('can be listed while they are run, and are run by the next one when a process is killed', async () => {
+      const first = startProcess('migrate', url, '60000')
+      await once(first.stdout, 'data')
+      const database = new Database({ test: { url }, migrations: [CreateBlog1700000000000] }, 'test')
+      await database.open()
+      const states = await database.migrationStatus()
+      expect(states).to.deep.equal([{ name: BLOG, timestamp: 1700000000000, executed: true, missing: false }])
+      await database.close()
+
+      const second = runProcess('migrate', url, '0')
+      first.kill('SIGKILL')
+      expect((await second).split('\n')).to.deep.equal(['migrating', JSON.stringify([SLOW]), ''])
+    })
+  })
 })
 
 type Migrations = (new () => MigrationInterface)[]
@@ -138,21 +244,19 @@ async function withDatabase(
   migrations: Migrations,
   work: (database: Database, reopen: (migrations: Migrations) => Promise<Database>) => Promise<void>,
 ): Promise<void> {
-  await inFolder(async (folder) => {
-    const opened: Database[] = []
-    const open = async (migrations: Migrations): Promise<Database> => {
-      await Promise.all(opened.map((database) => database.close()))
-      const settings = { url: `sqlite:${folder}/blog.sqlite`, logging: false }
-      const database = new Database({ test: settings, models: [Post, Comment], migrations }, 'test')
-      opened.push(database)
-      return database.open()
-    }
-    try {
-      await work(await open(migrations), open)
-    } finally {
-      await Promise.all(opened.map((database) => database.close()))
-    }
-  })
+  const url = await newDatabase()
+  const opened: Database[] = []
+  const open = async (migrations: Migrations): Promise<Database> => {
+    await Promise.all(opened.map((database) => database.close()))
+    const database = new Database({ test: { url }, models: [Post, Comment], migrations }, 'test')
+    opened.push(database)
+    return database.open()
+  }
+  try {
+    await work(await open(migrations), open)
+  } finally {
+    await Promise.all(opened.map((database) => database.close()))
+  }
 }
 
 async function addComment(database: Database): Promise<void> {
@@ -169,9 +273,7 @@ async function makeCascading(database: Database): Promise<void> {
   )
 }
 
-async function tables(database: Database): Promise<string[]> {
-  const rows = (await database.query(`SELECT name FROM sqlite_master WHERE type = 'table'`)) as {
-    name: string
-  }[]
-  return rows.map(({ name }) => name).filter((name) => !name.startsWith('sqlite_'))
+async function hasTable(database: Database, name: string): Promise<boolean> {
+  const runner = database.createQueryRunner()
+  return runner.hasTable(name).finally(() => runner.release())
 }

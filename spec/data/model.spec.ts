@@ -6,7 +6,7 @@ import { newPost, openBlog, Post } from '../support/blog-data.js'
 describe('Model', () => {
   let database: Database
 
-  beforeEach(async () => (database = await openBlog('sqlite::memory:')))
+  beforeEach(async () => (database = await openBlog()))
   afterEach(() => database.close())
 
   it('has an id of UUID version 7 and dates with milliseconds, before and after it is read again', async () => {

@@ -8,7 +8,7 @@ import { newPost, openBlog, Post } from '../support/blog-data.js'
 describe('paginate(tx, model, query, options)', () => {
   let database: Database
   before(async () => {
-    database = await openBlog('sqlite::memory:')
+    database = await openBlog()
     for (let number = 1; number <= 45; number += 1) {
       await database.manager.save(Object.assign(newPost(`post ${number}`), { description: `${number % 2}` }))
     }
@@ -83,6 +83,18 @@ describe('paginate(tx, model, query, options)', () => {
     expect(new Set(pages.flatMap(({ records }) => records.map(({ id }) => id))).size).to.equal(45)
   })
 
+  it('counts nothing where it is told so, and knows whether there is a next page', async () => {
+    const first = await page({}, { total: false })
+    expect(first.records).to.have.length(20)
+    expect(first.pagination).to.include({ page: 1, next: 2, previous: undefined, isTotalKnown: false })
+    const last = await page({ page: '3' }, { total: false })
+    expect(last.records).to.have.length(5)
+    expect(last.pagination).to.include({ page: 3, next: undefined, previous: 2 })
+    const beyond = await page({ page: '9'.repeat(400) }, { total: false })
+    expect(beyond.records).to.deep.equal([])
+    expect(beyond.pagination.next).to.equal(undefined)
+  })
+
   it('has one page when there is nothing', async () => {
     const { records, pagination } = await page({}, { where: { title: 'none' } })
     expect(records).to.deep.equal([])
@@ -94,6 +106,12 @@ describe('linkHeader(pagination, urlForPage)', () => {
   it('names the first, the previous, the next and the last page', () => {
     expect(linkHeader(new Pagination(2, 20, 45), url)).to.equal(
       '</posts?page=1>; rel="first", </posts?page=1>; rel="prev", </posts?page=3>; rel="next", </posts?page=3>; rel="last"',
+    )
+  })
+
+  it('leaves away the last page where nobody has counted', () => {
+    expect(linkHeader(new Pagination(2, 20, 41, false), url)).to.equal(
+      '</posts?page=1>; rel="first", </posts?page=1>; rel="prev", </posts?page=3>; rel="next"',
     )
   })
 

@@ -130,14 +130,14 @@ describe('parseAttributes(words)', () => {
       'author_id!: string',
       "column(runner, 'author_id', 'uuid')",
       "form.select('author_id', authors, { required: true })",
-      '= post.author_id',
+      '!= display(post.author)',
     ],
     'author:nulls.References': [
       "@Column('uuid', { nullable: true })",
       'author_id!: string | null',
       "column(runner, 'author_id', 'uuid', { isNullable: true })",
       "form.select('author_id', authors)",
-      '= post.author_id',
+      '!= display(post.author)',
     ],
   }
 
@@ -203,6 +203,16 @@ describe('parseAttributes(words)', () => {
     ],
     'an enum with a repeated value': [['state:enum:a,a'], 'an enum names its values, each once'],
     'an enum with quotes': [["state:enum:a',b"], 'an enum names its values, each once'],
+    'an index of text': [
+      ['body:text:index'],
+      '"body:text:index" is no attribute: it ends with "index", and what a text holds may be too long for that; make it a string.',
+    ],
+    'unique values of json': [['data:nulls.json:unique'], 'it ends with "unique", and what a json holds'],
+    'a name that is too long for a database': [['x'.repeat(51)], 'its name is no word'],
+    'a reference that is named for its key': [
+      ['author_id:references:unique'],
+      'is no attribute: it is named for what it refers to, and the column gets the "_id": author:references:unique.',
+    ],
     'an unknown modifier': [
       ['title:string:uniq'],
       'it ends with "uniq", and known there are: unique, index.',

@@ -95,6 +95,23 @@ describe('namesOf(word)', () => {
     })
   })
 
+  it('names a resource that is nested twice as routing does', () => {
+    const names = namesOf('reply', namesOf('comment', namesOf('post')))
+    expect(names).to.include({
+      path: '/replies',
+      fullPath: '/posts/{post_id}/comments/{comment_id}/replies',
+      param: 'reply_id',
+    })
+    expect(names.paths.item).to.equal('postCommentReplyPath')
+  })
+
+  it('refuses a path that would have a parameter twice', () => {
+    expect(() => namesOf('admin/post', namesOf('post'))).to.throw(
+      '"admin/post" can not be nested there: the path would have {post_id} twice. Choose another name.',
+    )
+    expect(() => namesOf('admin/post', namesOf('comment', namesOf('post')))).to.throw('{post_id} twice')
+  })
+
   it('has another variable for many where plural and singular are one word', () => {
     expect(namesOf('news')).to.include({ one: 'news', many: 'newsList' })
     expect(namesOf('blog_post')).to.include({ one: 'blogPost', many: 'blogPosts' })
@@ -112,7 +129,19 @@ describe('namesOf(word)', () => {
     expect(namesOf('user').words.aOne).to.equal('a user')
   })
 
-  for (const word of ['', '1post', 'po st', '../post', 'post/', '/post', 'post.ts', 'a//b', 'pöst', "x'y"]) {
+  for (const word of [
+    '',
+    '1post',
+    'po st',
+    '../post',
+    'post/',
+    '/post',
+    'post.ts',
+    'a//b',
+    'pöst',
+    "x'y",
+    'x'.repeat(51),
+  ]) {
     it(`refuses "${word}"`, () => {
       expect(() => namesOf(word)).to.throw(`"${word}" is no name. Write words of letters and digits`)
     })
@@ -128,6 +157,11 @@ describe('namesOf(word)', () => {
     'date',
     'admin/class',
     'function',
+    'new',
+    'flash_message',
+    'deleteButton',
+    'of',
+    'xml',
   ]) {
     it(`refuses the reserved word ${word}`, () => {
       expect(() => namesOf(word)).to.throw(`A resource can not be named "${word}": the word is reserved.`)

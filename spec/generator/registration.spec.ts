@@ -6,7 +6,7 @@ const top = ["import { App } from 'resource-kit'", "import { home } from './acti
 const imported = [top[0], top[1], "import { PostsResource } from './actions/posts.js'", '']
 
 describe('registration(names)', () => {
-  const { insert, remove } = registration(namesOf('post'))
+  const { insert, remove, leftover } = registration(namesOf('post'))
 
   const rows: Record<string, [before: string[], after: string[]]> = {
     'above the static files and their comment': [
@@ -80,6 +80,54 @@ describe('registration(names)', () => {
       expect(remove([...imported, ...after].join('\n')).split('\n')).to.deep.equal([...top, ...before])
     })
   }
+
+  const own: Record<string, [before: string, route: string]> = {
+    'with the line ends of Windows': [
+      [...top, 'const app = new App()', '', "app.static('/', 'public')", ''].join('\r\n'),
+      '\r\napp.resource(PostsResource)\r\n',
+    ],
+    'in the quotes and with the semicolons of the file': [
+      `import { App } from "resource-kit";\nconst app = new App();\n\napp.static("/", "public");\n`,
+      `import { PostsResource } from "./actions/posts.js";\nconst app = new App();\n\napp.resource(PostsResource);\n\napp.static(`,
+    ],
+    'within the function that makes the application': [
+      `import { App } from 'resource-kit'\nexport function make() {\n  const app = new App()\n  app.get('/', home)\n  return app\n}\n`,
+      `  app.get('/', home)\n  app.resource(PostsResource)\n  return app\n`,
+    ],
+    'in an application whose type is written': [
+      `import { App } from 'resource-kit'\nexport const app: App = new App(options)\n`,
+      `\n\napp.resource(PostsResource)\n`,
+    ],
+    'where a comment speaks of it': [
+      `import { App } from 'resource-kit'\nconst app = new App()\n// app.resource(PostsResource)\n/* app.resource(PostsResource) */\n`,
+      `const app = new App()\napp.resource(PostsResource)\n// `,
+    ],
+    'in a file without a line end at its end': [
+      `import { App } from 'resource-kit'\nconst app = new App()`,
+      `const app = new App()\n\napp.resource(PostsResource)`,
+    ],
+  }
+  for (const [where, [before, route]] of Object.entries(own)) {
+    it(`inserts a route ${where}, and removes it again`, () => {
+      const after = insert(before)
+      expect(after)
+        .to.include(route)
+        .and.to.match(/^import \{ PostsResource \} from /m)
+      expect(insert(after)).to.equal(after)
+      expect(remove(after)).to.equal(before)
+    })
+  }
+
+  it('leaves what uses the resource otherwise, and says so', () => {
+    const text = [...imported, 'const app = new App()', 'const posts = app.resource(PostsResource)', ''].join(
+      '\n',
+    )
+    expect(remove(text)).to.equal(text)
+    expect(leftover(text)).to.equal(
+      'src/app.ts still speaks of PostsResource, in words of your own: take it out by hand.',
+    )
+    expect(leftover([...top, '// PostsResource is gone'].join('\n'))).to.equal(undefined)
+  })
 
   it('never registers twice, whoever has written it', () => {
     for (const own of ['app.resource(PostsResource)', "app.resource('/posts', PostsResource)"]) {

@@ -29,7 +29,7 @@ const nothing = (): SpecRequest => ({})
 const multipart = (fields: Record<string, string>): SpecRequest => {
   const body = new FormData()
   for (const [name, value] of Object.entries({ title: 'a', ...fields })) body.set(name, value)
-  return { body }
+  return { form: body }
 }
 
 const requests: Record<string, Sent> = {

@@ -3,7 +3,7 @@ import { PassThrough, Readable, Transform } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { App, type Handler } from '../../src/index.js'
-import { caughtLog } from '../support/caught-log.js'
+import { caughtLog } from '../../src/testing/index.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 const json = { accept: 'application/json' }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App, forceSSL, type Context, type ForceSSLOptions } from '../../src/index.js'
@@ -14,11 +14,15 @@ const year = 'max-age=31536000; includeSubDomains'
 
 describe('forceSSL(options)', () => {
   let site: Site
+  let folder: string
 
-  afterEach(() => site.close())
+  afterEach(async () => {
+    await site.close()
+    rmSync(folder, { recursive: true })
+  })
 
   async function open(options: ForceSSLOptions = { env: 'production' }, proxy = true): Promise<void> {
-    const folder = mkdtempSync(join(tmpdir(), 'kit-ssl-'))
+    folder = mkdtempSync(join(tmpdir(), 'kit-ssl-'))
     writeFileSync(join(folder, 'hello.txt'), 'hello')
     const app = new App({ env: 'production', secret: 'a secret of the specs, long enough', proxy })
     app.get('/.well-known/challenge', ok)

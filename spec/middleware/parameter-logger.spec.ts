@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
 import { App, parameterLogger, type Context, type ParameterLoggerOptions } from '../../src/index.js'
-import { caughtLog } from '../support/caught-log.js'
+import { caughtLog } from '../../src/testing/index.js'
 import { Site, type SpecRequest } from '../support/site.js'
 
 const ok = (ctx: Context) => {
@@ -85,7 +85,7 @@ describe('parameterLogger(options)', () => {
     const body = new FormData()
     body.set('title', 'Hello')
     body.set('photo', new Blob(['12345']), 'me.png')
-    await site.post('/posts/1', { body })
+    await site.post('/posts/1', { form: body })
     expect(logged()).to.deep.include({
       body: { title: 'Hello' },
       files: { photo: { name: 'me.png', size: 5 } },
@@ -111,7 +111,7 @@ describe('parameterLogger(options)', () => {
     'a form nested deeper than it is read': {
       form: { title: 'shown', 'a[b][c][d][e][f][g][password]': 'hunter2' },
     },
-    'a multipart form': { body: multipart() },
+    'a multipart form': { form: multipart() },
     JSON: { json: deep },
     'a list in JSON': { json: [deep, [{ secret: 'hunter2', title: 'shown' }]] },
     XML: {

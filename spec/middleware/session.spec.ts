@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { pino } from 'pino'
 import { App, HttpError, transaction, type AppOptions, type Context } from '../../src/index.js'
 import { Signer } from '../../src/sessions/signer.js'
-import { inFolder, newPost, openBlog, Post } from '../support/blog-data.js'
+import { newPost, openBlog, Post } from '../support/blog-data.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 const secret = 'a secret of the specs, thirty-two characters and more'
@@ -142,11 +142,11 @@ describe('sessions in a cookie', () => {
   })
 
   it('are empty once they have expired, and live on when they are visited', async () => {
-    site = await Site.open(application({ sessionMaxAge: 400 }))
+    site = await Site.open(application({ sessionMaxAge: 1500 }))
     const old = valueOf(await put({ a: 1 }))
-    await new Promise((resolve) => setTimeout(resolve, 250))
+    await new Promise((resolve) => setTimeout(resolve, 900))
     const renewed = valueOf(await site.get('/'))
-    await new Promise((resolve) => setTimeout(resolve, 250))
+    await new Promise((resolve) => setTimeout(resolve, 900))
     expect(await read(old)).to.deep.equal({})
     expect(await read(renewed)).to.deep.equal({ a: 1 })
   })
@@ -274,27 +274,26 @@ describe('sessions in a cookie', () => {
   })
 
   describe('and the transaction', () => {
-    const withRecords = (
+    async function withRecords(
       work: (post: (title: string) => Promise<number>, count: () => Promise<number>) => Promise<void>,
-    ) =>
-      inFolder(async (folder) => {
-        const database = await openBlog(`sqlite:${folder}/blog.sqlite`)
-        const app = application()
-        app.use(transaction(database))
-        app.post('/posts', async (ctx) => {
-          const { title, large, flash } = Object(ctx.request.body)
-          await ctx.tx.save(newPost(title))
-          if (large) ctx.session['large'] = 'x'.repeat(large)
-          for (let number = 0; number < flash; number++) ctx.flash('info', `${number}${'ü'.repeat(3000)}`)
-          ctx.status = 201
-        })
-        site = await Site.open(app)
-        await work(
-          async (json) => (await site.post('/posts', { json: JSON.parse(json) })).status,
-          () => database.manager.count(Post),
-        )
-        await database.close()
+    ): Promise<void> {
+      const database = await openBlog()
+      const app = application()
+      app.use(transaction(database))
+      app.post('/posts', async (ctx) => {
+        const { title, large, flash } = Object(ctx.request.body)
+        await ctx.tx.save(newPost(title))
+        if (large) ctx.session['large'] = 'x'.repeat(large)
+        for (let number = 0; number < flash; number++) ctx.flash('info', `${number}${'ü'.repeat(3000)}`)
+        ctx.status = 201
       })
+      site = await Site.open(app)
+      await work(
+        async (json) => (await site.post('/posts', { json: JSON.parse(json) })).status,
+        () => database.manager.count(Post),
+      )
+      await database.close()
+    }
 
     it('are refused before it is committed when they are too large', () =>
       withRecords(async (post, count) => {

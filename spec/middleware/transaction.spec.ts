@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import Koa from 'koa'
+import { pino } from 'pino'
 import type { EntityManager } from 'typeorm'
 import type { Context } from '../../src/context.js'
 import type { Database } from '../../src/data/database.js'
@@ -10,7 +11,9 @@ import { saveRecord } from '../../src/data/records.js'
 import { track } from '../../src/data/transaction-manager.js'
 import { HttpError, NotAwaited, ServiceUnavailable, ValidationErrors } from '../../src/errors.js'
 import { transaction } from '../../src/middleware/transaction.js'
-import { blogDatabase, Comment, inFolder, newPost, openBlog, Post } from '../support/blog-data.js'
+import { chain } from '../../src/routing/chain.js'
+import { blogDatabase, Comment, newPost, openBlog, Post } from '../support/blog-data.js'
+import { engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 
 describe('transaction(database)', () => {
@@ -122,22 +125,25 @@ describe('transaction(database)', () => {
       expect(await database.manager.count(Post)).to.equal(1)
     }))
 
-  it('is an error when the commit fails', () =>
-    withApp({}, async ({ handle, request, database, errors }) => {
-      await database.query('CREATE TABLE parents (id INTEGER PRIMARY KEY)')
-      await database.query(
-        'CREATE TABLE children (parent_id INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)',
-      )
-      handle(async (ctx) => {
-        await ctx.tx.query('INSERT INTO children VALUES (1)')
-        ctx.body = 'saved'
-      })
-      expect(await request('POST')).to.equal(422)
-      expect(errors[0]).to.be.instanceOf(ValidationErrors)
-      expect(await database.query('SELECT * FROM children')).to.deep.equal([])
-      handle((ctx) => ok(ctx, ctx.tx.save(newPost('afterwards'))))
-      expect(await request('POST')).to.equal(200)
-    }))
+  // MariaDB checks nothing as late as that.
+  if (engine !== 'mariadb') {
+    it('is an error when the commit fails', () =>
+      withApp({}, async ({ handle, request, database, errors }) => {
+        await database.query('CREATE TABLE parents (id INTEGER PRIMARY KEY)')
+        await database.query(
+          'CREATE TABLE children (parent_id INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)',
+        )
+        handle(async (ctx) => {
+          await ctx.tx.query('INSERT INTO children VALUES (1)')
+          ctx.body = 'saved'
+        })
+        expect(await request('POST')).to.equal(422)
+        expect(errors[0]).to.be.instanceOf(ValidationErrors)
+        expect(await database.query('SELECT * FROM children')).to.deep.equal([])
+        handle((ctx) => ok(ctx, ctx.tx.save(newPost('afterwards'))))
+        expect(await request('POST')).to.equal(200)
+      }))
+  }
 
   it('explains what the database throws', () =>
     withApp({}, async ({ handle, request, database, errors }) => {
@@ -156,7 +162,8 @@ describe('transaction(database)', () => {
         await tx.save(newPost('not committed'))
         expect(await request('GET')).to.equal(200)
         expect(await request('HEAD')).to.equal(200)
-        expect(await request('POST')).to.equal(503)
+        // On SQLite a writer waits for the other one; a server has locks for single rows.
+        expect(await request('POST')).to.equal(engine === 'sqlite' ? 503 : 200)
       })
       expect(await request('POST')).to.equal(200)
     }))
@@ -254,7 +261,7 @@ describe('transaction(database)', () => {
           })
           expect(await request('POST')).to.equal(500)
           expect(errors[0]).to.be.instanceOf(NotAwaited)
-          expect(String(logged[0])).to.contain('UNIQUE constraint failed')
+          expect(String(logged[0])).to.match(/UNIQUE constraint failed|duplicate/i)
           expect(unhandled).to.deep.equal([])
         }),
       ))
@@ -447,9 +454,9 @@ describe('transaction(database)', () => {
   })
 
   it('opens the database at the start, closes it at the end, and says whether it answers', async () => {
-    const database = blogDatabase('sqlite::memory:')
+    const database = blogDatabase(await newDatabase())
     const middleware = transaction(database)
-    await middleware.start?.()
+    await middleware.start?.(pino({ level: 'silent' }))
     expect(database.isInitialized).to.equal(true)
     await middleware.check?.()
     await middleware.stop?.()
@@ -481,44 +488,42 @@ async function withApp(
   settings: { pool?: number; patience?: number },
   work: (setup: Setup) => Promise<void>,
 ): Promise<void> {
-  await inFolder(async (folder) => {
-    const database = await openBlog(`sqlite:${folder}/blog.sqlite`, settings)
-    const errors: unknown[] = []
-    const logged: unknown[] = []
-    let handler: ((ctx: Context) => unknown) | undefined
+  const database = await openBlog(undefined, settings)
+  const errors: unknown[] = []
+  const logged: unknown[] = []
+  let handler: ((ctx: Context) => unknown) | undefined
 
-    const app = new Koa<object, Context>()
-    app.use(async (ctx, next) => {
-      Object.assign(ctx, { log: { error: (error: unknown) => logged.push(error) } })
-      try {
-        await next()
-      } catch (error) {
-        errors.push(error)
-        ctx.status = error instanceof HttpError ? error.status : 500
-      }
-    })
-    const middleware = transaction(database)
-    await middleware.start?.()
-    app.use(middleware)
-    app.use((ctx) => handler?.(ctx))
-    const server = app.listen(0)
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+  const app = new Koa<object, Context>()
+  app.use(async (ctx, next) => {
+    Object.assign(ctx, { log: { error: (error: unknown) => logged.push(error), warn: () => {} } })
     try {
-      await work({
-        database,
-        errors,
-        logged,
-        handle: (next) => (handler = next),
-        request: async (method, path = '/') =>
-          (await fetch(`http://127.0.0.1:${port}${path}`, { method, redirect: 'manual' })).status,
-      })
-    } finally {
-      server.close()
-      server.closeAllConnections()
-      await middleware.stop?.()
+      await next()
+    } catch (error) {
+      errors.push(error)
+      ctx.status = error instanceof HttpError ? error.status : 500
     }
   })
+  const middleware = transaction(database)
+  await middleware.start?.(pino({ level: 'silent' }))
+  const run = chain([middleware, (ctx) => handler?.(ctx)])
+  app.use((ctx) => run(ctx))
+  const server = app.listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  try {
+    await work({
+      database,
+      errors,
+      logged,
+      handle: (next) => (handler = next),
+      request: async (method, path = '/') =>
+        (await fetch(`http://127.0.0.1:${port}${path}`, { method, redirect: 'manual' })).status,
+    })
+  } finally {
+    server.close()
+    server.closeAllConnections()
+    await middleware.stop?.()
+  }
 }
 
 /** Collects the rejections that nobody has handled, in the place of those who would end the run. */

@@ -163,7 +163,7 @@ describe('translations(folder)', () => {
 
   const unreadable: [what: string, write: (file: string) => Promise<unknown>, problem: RegExp][] = [
     ['is a directory', (file) => mkdir(file), /a\.de\.yaml, line 1: .*EISDIR/],
-    ['is a dangling link', (file) => symlink('/nope', file), /a\.de\.yaml, line 1: .*ENOENT/],
+    ['is a dangling link', (file) => symlink(`${file}.gone`, file), /a\.de\.yaml, line 1: .*ENOENT/],
     [
       'is not in UTF-8',
       (file) => writeFile(file, Buffer.from('- id: a\n  translation: "\xfc"\n', 'latin1')),

@@ -24,6 +24,7 @@ describe('A path helper', () => {
   app.get('/posts', answer, { name: 'postsPath' })
   app.get('/posts/{post_id}', answer, { name: 'postPath' })
   app.get('/posts/{post_id}/comments/{comment_id}', answer, { name: 'postCommentPath' })
+  app.get('/posts/{post_id}/comments/{comment_id}/replies/{reply_id}', answer, { name: 'replyPath' })
   app.get('/files/{*path}', answer, { name: 'filePath' })
   app.get('/{*path}', answer, { name: 'anyPath' })
 
@@ -37,6 +38,16 @@ describe('A path helper', () => {
     ['a record in an object', ['postPath', { post_id: post }], '/posts/p1'],
     ['a record that names its parent', ['postCommentPath', comment], '/posts/p1/comments/c1'],
     ['records in the order of the parameters', ['postCommentPath', post, comment], '/posts/p1/comments/c1'],
+    [
+      'records that end the path, the first of which names its parent',
+      ['replyPath', comment, Object.assign(new Post('r1'), { comment_id: 'other' })],
+      '/posts/p1/comments/c1/replies/r1',
+    ],
+    [
+      'a parameter, and a record',
+      ['replyPath', { post_id: 'p2', comment_id: 'c2' }, post],
+      '/posts/p2/comments/c2/replies/p1',
+    ],
     [
       'other keys, as the query',
       ['postsPath', { page: 2, tag: ['a', 'b&c'] }],

@@ -10,7 +10,7 @@ import {
   type Context,
   type SessionStore,
 } from '../../src/index.js'
-import { inFolder } from '../support/blog-data.js'
+import { newDatabase } from '../support/engine.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 class CreateSessions1700000000000 implements MigrationInterface {
@@ -69,6 +69,12 @@ function application(sessionStore: SessionStore, gate = new Gate()): App {
   app.get('/form', (ctx) => {
     ctx.body = `name="authenticity_token" value="${ctx.csrfToken}"`
   })
+  app.post('/sign-in-page', (ctx) => {
+    const before = ctx.csrfToken
+    ctx.renewSession()
+    Object.assign(ctx.session, { user: 'Anna' })
+    ctx.body = `${before === ctx.csrfToken ? 'same' : 'other'} name="authenticity_token" value="${ctx.csrfToken}"`
+  })
   app.post('/form', (ctx) => void (ctx.body = 'sent'))
   app.post('/flash', (ctx) => {
     ctx.flash('success', 'Saved.')
@@ -96,25 +102,23 @@ interface Fixture {
 }
 
 async function withSite(work: (fixture: Fixture) => Promise<void>): Promise<void> {
-  await inFolder(async (folder) => {
-    const url = `sqlite:${folder}/sessions.sqlite`
-    const database = new Database({ test: { url }, migrations: [CreateSessions1700000000000] }, 'test')
-    await database.open()
-    await database.migrate()
-    const gate = new Gate()
-    const site = await Site.open(application(databaseSessions(database), gate))
-    try {
-      await work({
-        site,
-        database,
-        gate,
-        rows: () => database.query('SELECT * FROM sessions ORDER BY expires_at'),
-      })
-    } finally {
-      await site.close()
-      await database.close()
-    }
-  })
+  const url = await newDatabase()
+  const database = new Database({ test: { url }, migrations: [CreateSessions1700000000000] }, 'test')
+  await database.open()
+  await database.migrate()
+  const gate = new Gate()
+  const site = await Site.open(application(databaseSessions(database), gate))
+  try {
+    await work({
+      site,
+      database,
+      gate,
+      rows: () => database.query('SELECT * FROM sessions ORDER BY expires_at'),
+    })
+  } finally {
+    await site.close()
+    await database.close()
+  }
 }
 
 const put = (site: Site, json: unknown) => site.put('/', { json })
@@ -262,6 +266,15 @@ describe('databaseSessions(database)', () => {
       expect(await read(site)).to.deep.equal({ flash: [{ type: 'success', message: 'Saved.' }] })
     }))
 
+  it('shows another token once the session is renewed, also where the table did not know its id', () =>
+    withSite(async ({ site, database }) => {
+      await put(site, { a: 1 })
+      await database.query('DELETE FROM sessions')
+      await site.get('/form')
+      expect((await site.post('/sign-in-page', { form: { a: '1' } })).text).to.match(/^other/)
+      expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
+    }))
+
   it('serves many requests of one session at once', () =>
     withSite(async ({ site, rows }) => {
       await put(site, { number: 0 })
@@ -276,7 +289,7 @@ describe('databaseSessions(database)', () => {
     withSite(async ({ site, database }) => {
       for (const content of ['{', 'null', '1', '[]', '{"content":1}', '{"content":{"__proto__":{"x":1}}}']) {
         await put(site, { a: 1 })
-        await database.query('UPDATE sessions SET content = ?', [content])
+        await database.query(`UPDATE sessions SET content = '${content}'`)
         expect((await site.get('/')).status, content).to.equal(200)
       }
       expect(Reflect.get({}, 'x')).to.equal(undefined)
@@ -289,7 +302,7 @@ describe('databaseSessions(database)', () => {
       await store.set('first', { a: 1 }, { maxAge, isNew: true })
       expect(await store.get('first')).to.deep.equal({ a: 1 })
       for (let number = 0; number < 600; number++) {
-        await database.query('INSERT INTO sessions VALUES (?, ?, ?)', [`old ${number}`, '{}', 1])
+        await database.query(`INSERT INTO sessions VALUES ('old ${number}', '{}', 1)`)
       }
       now += maxAge
       expect(await store.get('first')).to.equal(undefined)
@@ -297,7 +310,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(102)
       await store.set('third', {}, { maxAge, isNew: true })
       expect((await rows()).map(({ id }) => id)).to.have.members(['second', 'third'])
-      await database.query('INSERT INTO sessions VALUES (?, ?, ?)', ['old', '{}', 1])
+      await database.query(`INSERT INTO sessions VALUES ('old', '{}', 1)`)
       await store.set('fourth', {}, { maxAge, isNew: true })
       expect(await rows()).to.have.length(4)
       now += 1000
@@ -362,10 +375,11 @@ describe('a session store that is down', () => {
     expect([answer.status, answer.headers.getSetCookie()]).to.deep.equal([200, []])
   })
 
-  it('does not matter to those who have no session and need none, nor to static files', async () => {
+  it('does not matter to those who have no session and need none, nor to static files and paths that lead nowhere', async () => {
     const headers = { cookie: `_blog_session=${await signedId()}` }
     expect((await site.get('/')).status).to.equal(200)
     expect((await site.get('/kit.css', { headers })).status).to.equal(200)
     expect((await site.get('/up', { headers })).status).to.equal(200)
+    expect((await site.get('/nowhere', { headers })).status).to.equal(404)
   })
 })

@@ -9,6 +9,7 @@ import { Database } from '../../src/data/database.js'
 import type { DatabaseSettings } from '../../src/data/database.js'
 import { Model } from '../../src/data/model.js'
 import { Present } from '../../src/data/validation.js'
+import { newDatabase } from './engine.js'
 
 @Entity('posts')
 export class Post extends Model {
@@ -69,9 +70,12 @@ export class CreateBlog1700000000000 implements MigrationInterface {
   }
 }
 
-/** A database of posts and comments at this url, open and migrated. */
-export async function openBlog(url: string, settings: Omit<DatabaseSettings, 'url'> = {}): Promise<Database> {
-  const database = blogDatabase(url, settings)
+/** A database of posts and comments, open and migrated: a new one, or that at this url. */
+export async function openBlog(
+  url?: string,
+  settings: Omit<DatabaseSettings, 'url'> = {},
+): Promise<Database> {
+  const database = blogDatabase(url ?? (await newDatabase()), settings)
   await database.open()
   await database.migrate()
   return database

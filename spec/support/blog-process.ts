@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import Sqlite from 'better-sqlite3'
+import { Database } from '../../src/data/database.js'
+import { newDatabase } from './engine.js'
 
 const blog = fileURLToPath(new URL('../../../examples/blog/', import.meta.url))
 
@@ -21,7 +19,7 @@ export interface BlogProcess {
   /** What it has logged. */
   log: LogLine[]
   /** Its database, for what no visitor can do. */
-  database: Sqlite.Database
+  database: Database
   /** Makes a post, and returns its path. */
   createPost(attributes: { title: string; description?: string }): Promise<string>
   /** Makes a record in this collection, and returns its path. */
@@ -31,8 +29,7 @@ export interface BlogProcess {
 
 /** Starts examples/blog as `npm start` does, without its first posts. */
 export async function startBlog(environment: 'test' | 'development'): Promise<BlogProcess> {
-  const folder = mkdtempSync(join(tmpdir(), 'kit-blog-'))
-  const file = join(folder, 'blog.sqlite')
+  const databaseUrl = await newDatabase()
   const server = spawn(process.execPath, ['dist/src/main.js'], {
     cwd: blog,
     env: {
@@ -40,7 +37,7 @@ export async function startBlog(environment: 'test' | 'development'): Promise<Bl
       GO_ENV: environment,
       PORT: '0',
       LOG_LEVEL: 'info',
-      DATABASE_URL: `sqlite:${file}`,
+      DATABASE_URL: databaseUrl,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -57,8 +54,8 @@ export async function startBlog(environment: 'test' | 'development'): Promise<Bl
       if (address) listening(address)
     })
   })
-  const database = new Sqlite(file)
-  database.exec('DELETE FROM posts')
+  const database = await new Database({ test: { url: databaseUrl } }, 'test').open()
+  await database.query('DELETE FROM posts')
 
   async function create(collection: string, attributes: Record<string, string>): Promise<string> {
     const answer = await fetch(url + collection, {
@@ -78,11 +75,10 @@ export async function startBlog(environment: 'test' | 'development'): Promise<Bl
     create,
     createPost: (attributes) => create('/posts', attributes),
     async stop() {
-      database.close()
+      await database.close()
       process.off('exit', stop)
       stop()
       await ended
-      rmSync(folder, { recursive: true })
     },
   }
 }

@@ -1,8 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { App, Database } from '../../src/index.js'
+import { sharedDatabase } from './engine.js'
 import { Site } from './site.js'
 
 const folder = new URL('../../../examples/blog/', import.meta.url)
@@ -29,12 +27,13 @@ let blog: Promise<Blog> | undefined
 function load(): Promise<Blog> {
   return (blog ??= (async () => {
     const before = process.env['DATABASE_URL']
-    process.env['DATABASE_URL'] ??= `sqlite:${join(mkdtempSync(join(tmpdir(), 'kit-blog-')), 'blog.sqlite')}`
+    process.env['DATABASE_URL'] = await sharedDatabase()
     process.chdir(fileURLToPath(folder))
     const { app }: { app: App } = await import(new URL('dist/src/app.js', folder).href)
     const { database }: { database: Database } = await import(new URL('dist/src/database.js', folder).href)
     app.callback()
     if (before === undefined) delete process.env['DATABASE_URL']
+    else process.env['DATABASE_URL'] = before
     return { app, database }
   })())
 }

@@ -1,12 +1,25 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Column, Entity } from 'typeorm'
-import { columnTypes } from '../../src/data/columns.js'
-import { App, BaseResource, Database, Model, Resource, transaction, type Context } from '../../src/index.js'
+import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+import type { AttributeKind } from '../../src/data/attributes.js'
+import { columnTypes, type ColumnDetails } from '../../src/data/columns.js'
+import {
+  App,
+  BaseResource,
+  column,
+  Database,
+  Model,
+  primaryKey,
+  Resource,
+  timestamps,
+  transaction,
+  type Context,
+} from '../../src/index.js'
+import { newDatabase } from './engine.js'
 import { Site } from './site.js'
 
-const level = { enum: ['low', 'high'] }
+const levels = ['low', 'high']
 
 /** A model with an attribute of every kind, and a nullable one of each. */
 @Entity('things')
@@ -23,7 +36,7 @@ export class Thing extends Model {
   @Column({ type: columnTypes.datetime }) datetime!: Date
   @Column(columnTypes.uuid) uuid!: string
   @Column(columnTypes.json) json!: unknown
-  @Column(columnTypes.enum, level) enum!: string
+  @Column(columnTypes.enum, { enum: levels }) enum!: string
 
   @Column(columnTypes.string, { nullable: true }) maybe_string!: string | null
   @Column(columnTypes.text, { nullable: true }) maybe_text!: string | null
@@ -37,7 +50,32 @@ export class Thing extends Model {
   @Column({ type: columnTypes.datetime, nullable: true }) maybe_datetime!: Date | null
   @Column(columnTypes.uuid, { nullable: true }) maybe_uuid!: string | null
   @Column(columnTypes.json, { nullable: true }) maybe_json!: unknown
-  @Column(columnTypes.enum, { ...level, nullable: true }) maybe_enum!: string | null
+  @Column(columnTypes.enum, { enum: levels, nullable: true }) maybe_enum!: string | null
+}
+
+/** Its table, as a migration of an application makes it. */
+class CreateThings1700000000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const kinds = Object.keys(columnTypes) as AttributeKind[]
+    const detailsOf = (kind: AttributeKind): ColumnDetails => (kind === 'enum' ? { enum: levels } : {})
+    const columns = [
+      primaryKey(runner),
+      ...kinds.map((kind) => column(runner, kind, kind, detailsOf(kind))),
+      ...kinds.map((kind) =>
+        column(runner, `maybe_${kind}`, kind, {
+          ...detailsOf(kind),
+          ...(kind === 'decimal' && { precision: 20, scale: 4 }),
+          isNullable: true,
+        }),
+      ),
+      ...timestamps(runner),
+    ]
+    await runner.createTable(new Table({ name: 'things', columns }))
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.dropTable('things')
+  }
 }
 
 /** What a thing needs, as a form would send it. */
@@ -126,8 +164,11 @@ form(action=form.action method='post')
 /** An application with a resource of things, on a database of its own. */
 export async function openEverything(): Promise<{ site: Site; database: Database; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'kit-everything-'))
-  const settings = { url: `sqlite:${join(folder, 'things.sqlite')}`, logging: false }
-  const database = new Database({ test: settings, models: [Thing], migrations: [] }, 'test')
+  const settings = { url: await newDatabase(), logging: false }
+  const database = new Database(
+    { test: settings, models: [Thing], migrations: [CreateThings1700000000000] },
+    'test',
+  )
   const templates = join(folder, 'templates')
   mkdirSync(join(templates, 'things'), { recursive: true })
   writeFileSync(join(templates, 'things/edit.pug'), form)
@@ -135,7 +176,7 @@ export async function openEverything(): Promise<{ site: Site; database: Database
   app.use(transaction(database))
   app.resource(ThingsResource)
   const site = await Site.open(app)
-  await database.synchronize()
+  await database.migrate()
   return {
     site,
     database,

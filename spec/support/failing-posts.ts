@@ -42,6 +42,10 @@ export class PostsResource extends BaseResource {
     return ctx.respond({ json: records })
   }
 
+  override async show(ctx: Context): Promise<void> {
+    return ctx.respond({ json: await ctx.find(Post, ctx.params['post_id']) })
+  }
+
   override async create(ctx: Context): Promise<void> {
     const post = ctx.bind(new Post())
     await ctx.save(post)
@@ -51,7 +55,7 @@ export class PostsResource extends BaseResource {
   }
 }
 
-/** A database in one file. */
-export function config(file: string): DatabaseConfig {
-  return { test: { url: `sqlite://${file}` }, models: [Post], migrations: [CreatePosts1795000000000] }
+/** The database at this url. */
+export function config(url: string): DatabaseConfig {
+  return { test: { url }, models: [Post], migrations: [CreatePosts1795000000000] }
 }

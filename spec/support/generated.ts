@@ -22,6 +22,8 @@ export const generated = /posts?\b|comments?\b/
 /** A folder with an application as `kit new` makes it, which is deleted afterwards. */
 export class Application {
   readonly folder = mkdtempSync(join(tmpdir(), 'kit-generate-'))
+  /** What its programs find in their environment. */
+  readonly environment: NodeJS.ProcessEnv = {}
 
   /** examples/blog without its resources. */
   static web(): Application {
@@ -41,9 +43,7 @@ export class Application {
     const common =
       /^(package.json|tsconfig.json|ormconfig.ts|\.mocharc.json|src\/database.ts|spec\/support\/.*)$/
     for (const [path, content] of files(blog)) {
-      // An API application is asked for JSON unless a spec says otherwise.
-      if (common.test(path))
-        application.write(path, content.replace("?? 'text/html'", "?? 'application/json'"))
+      if (common.test(path)) application.write(path, content)
     }
     application.write(
       'src/app.ts',
@@ -90,7 +90,7 @@ export class Application {
       {
         cwd: this.folder,
         encoding: 'utf8',
-        env: { ...env, LOG_LEVEL: 'silent' },
+        env: { ...env, LOG_LEVEL: 'silent', ...this.environment },
       },
     )
     return { status, output: stdout + stderr }

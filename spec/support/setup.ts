@@ -1,3 +1,5 @@
 import 'reflect-metadata'
 
 process.env['GO_ENV'] ??= 'test'
+
+export { mochaHooks } from './engine.js'

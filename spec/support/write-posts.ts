@@ -1,17 +1,34 @@
 /**
- * A process that writes to a SQLite file, for specs that need a second one.
+ * A process that writes to a database, for specs that need a second one.
  *
  * - `half URL COUNT PREFIX`: COUNT transactions at once, of which every second one throws after its insert
  * - `hold URL`: a transaction that inserts, says "holding" and never ends
  * - `open-as-nobody URL`: opens as a user without any rights, and prints what goes wrong
- * - `migrate URL`: migrates, and prints the names of what it has run as JSON
+ * - `migrate URL MILLISECONDS`: migrates, with a migration that says "migrating" and then takes so long, and prints the
+ *   names of what it has run as JSON
  */
 import 'reflect-metadata'
 import { setTimeout as delay } from 'node:timers/promises'
-import { blogDatabase, newPost } from './blog-data.js'
+import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+import { Database } from '../../src/data/database.js'
+import { blogDatabase, CreateBlog1700000000000, newPost } from './blog-data.js'
 
 const [task, url = '', count = '0', prefix = ''] = process.argv.slice(2)
-const database = blogDatabase(url)
+
+class Slow1700000000003 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    console.log('migrating')
+    await delay(Number(count))
+    await runner.createTable(new Table({ name: 'slow', columns: [{ name: 'id', type: 'int' }] }))
+  }
+
+  async down(): Promise<void> {}
+}
+
+const database =
+  task === 'migrate'
+    ? new Database({ test: { url }, migrations: [CreateBlog1700000000000, Slow1700000000003] }, 'test')
+    : blogDatabase(url)
 if (task !== 'open-as-nobody') await database.open()
 
 switch (task) {

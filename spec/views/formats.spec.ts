@@ -2,6 +2,10 @@ import { expect } from 'chai'
 import { display, time } from '../../src/views/formats.js'
 import { viewContext } from '../support/view-context.js'
 
+class Author {
+  id = 'a1'
+}
+
 const context = viewContext()
 const moment = new Date('2026-05-01T22:05:00Z')
 
@@ -37,6 +41,10 @@ describe('display', () => {
     ['false', false, 'No'],
     ['null', null, ''],
     ['undefined', undefined, ''],
+    ['a record, by its title', Object.assign(new Author(), { title: '<b>', name: 'Ada' }), '&lt;b&gt;'],
+    ['a record, by its name', Object.assign(new Author(), { name: 'Ada' }), 'Ada'],
+    ['a record, by its id', new Author(), 'a1'],
+    ['JSON with an id', { id: 'a1' }, '<code>{ &quot;id&quot;: &quot;a1&quot; }</code>'],
     ['JSON, escaped', { a: '<' }, '<code>{ &quot;a&quot;: &quot;&lt;&quot; }</code>'],
     ['a moment', moment, '<time datetime="2026-05-01T22:05:00.000Z">May 1, 2026, 10:05 PM UTC</time>'],
   ]

@@ -22,6 +22,11 @@ describe('html', () => {
     expect(String(html`${null}${undefined}${false}${0}`)).to.equal('0')
   })
 
+  it('is text as any template literal', () => {
+    // prettier-ignore
+    expect(String(html`<p>\u00e9\n${1}\t</p>`)).to.equal('<p>é\n1\t</p>')
+  })
+
   it('does not read what is put into it as a pattern', () => {
     expect(String(html`${'$& \\n'}`)).to.equal('$&amp; \\n')
   })

@@ -8,6 +8,8 @@ interface EngineNeeds {
   /** Packages whose install script must run. */
   allowScripts?: Record<string, boolean>
   url(name: string, environment: string): string
+  /** What the README says of it. */
+  note: string
 }
 
 /** The databases that an application can be made for. */
@@ -17,19 +19,23 @@ export const ENGINES = {
     version: '^12.11.1',
     allowScripts: { 'better-sqlite3': true },
     url: (_, environment) => `sqlite:db/${environment}.sqlite`,
+    note: 'The database is SQLite: a file in `db/` for each environment, which is made when it is not there.',
   },
   postgres: {
     driver: 'pg',
     version: '^8.16.3',
     url: (name, environment) => `postgres://postgres:postgres@127.0.0.1:5432/${name}_${environment}`,
+    note: serverNote('PostgreSQL'),
   },
   mysql: {
     driver: 'mysql2',
     version: '^3.15.3',
     url: (name, environment) => `mysql://root@127.0.0.1:3306/${name}_${environment}`,
+    note: serverNote('MariaDB or MySQL'),
   },
 } satisfies Record<string, EngineNeeds>
 
+/** What `kit new --db` may be told. */
 export type Engine = keyof typeof ENGINES
 
 /** What tells one new application from another. */
@@ -61,16 +67,24 @@ export function applicationFiles(application: ApplicationWords): Map<string, str
 function wordsOf({ name, engine, version }: ApplicationWords): Record<string, string> {
   const parts = name.split(/[-_]/)
   const identifier = parts.join('_')
-  const { url } = ENGINES[engine]
+  const { url, note } = ENGINES[engine]
   return {
     name,
     identifier,
     title: parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join(' '),
     resource_kit: version,
+    database_note: note,
     development_url: url(identifier, 'development'),
     test_url: url(identifier, 'test'),
     production_url: url(identifier, 'production'),
   }
+}
+
+function serverNote(server: string): string {
+  return (
+    `The database is on a server of ${server}: \`ormconfig.ts\` says where. Make it there before the first start, with\n` +
+    '`npx kit db create`. The specs make theirs themselves.'
+  )
 }
 
 function filesOf(folder: string): string[] {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { NoApplication } from '../errors.js'
+import { CommandError, NoApplication } from '../errors.js'
 
 /** What package.json says, as far as commands ask. */
 export interface Manifest {
@@ -13,7 +13,7 @@ export interface Manifest {
 }
 
 /** The nearest folder, from this one upwards, whose package.json depends on resource-kit. */
-export function findApplication(from = process.cwd()): string | undefined {
+function findApplication(from = process.cwd()): string | undefined {
   if (manifestOf(from)?.dependencies?.['resource-kit'] !== undefined) return from
   const above = dirname(from)
   return above === from ? undefined : findApplication(above)
@@ -31,11 +31,22 @@ export function enterApplication(): string {
   return root
 }
 
-/** package.json of a folder, where there is one. */
+/**
+ * package.json of a folder, where there is one.
+ *
+ * @throws CommandError when it is no JSON object
+ */
 export function manifestOf(folder: string): Manifest | undefined {
   const file = join(folder, 'package.json')
+  if (!existsSync(file)) return undefined
+  const manifest = parse(readFileSync(file, 'utf8'))
+  if (typeof manifest === 'object' && manifest !== null) return manifest
+  throw new CommandError(`${file} can not be read: it is no JSON object. Correct it.`)
+}
+
+function parse(text: string): unknown {
   try {
-    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }
@@ -43,14 +54,13 @@ export function manifestOf(folder: string): Manifest | undefined {
 
 /** The `kit` of the application that this process runs in, where it is another one than `main`. */
 export function ownKit(main: string): string | undefined {
-  const root = findApplication()
-  if (root === undefined) return undefined
   try {
+    const root = findApplication() ?? '/'
     const manifest = createRequire(join(root, 'package.json')).resolve('resource-kit/package.json')
     const own = realpathSync(join(dirname(manifest), 'dist/src/cli/main.js'))
     return own === realpathSync(main) ? undefined : pathToFileURL(own).href
   } catch {
-    // It is not installed yet, or an old one without commands.
+    // There is no application, or it is not installed yet, or with an old version without commands.
     return undefined
   }
 }

@@ -5,7 +5,7 @@ import type { App } from '../application.js'
 import type { Database } from '../data/database.js'
 import { CommandError, MissingExport } from '../errors.js'
 import { enterApplication } from './application-folder.js'
-import { buildWhenStale } from './build.js'
+import { buildWhenStale } from './compilation.js'
 
 /** The application of this folder, built when it is stale. Its database is not opened. */
 export async function loadApp(): Promise<App> {
@@ -17,9 +17,13 @@ export async function loadDatabase(): Promise<Database> {
   return load('src/database', 'database')
 }
 
-/** Starts the application of this folder: runs src/main.ts, built when it is stale. */
-export async function loadMain(): Promise<void> {
-  await importModule('src/main')
+/**
+ * Starts the application of this folder: runs src/main.ts.
+ *
+ * @param build whether it is built before, when it is stale
+ */
+export async function loadMain(build = true): Promise<void> {
+  await importModule('src/main', build)
 }
 
 /**
@@ -30,12 +34,13 @@ export async function loadMain(): Promise<void> {
 export async function load<T>(module: string, name: string): Promise<T> {
   const exported = await importModule(module)
   if (exported[name] === undefined) throw new MissingExport(`${module}.ts`, name)
+  // What an application exports under a name is for its user to type; we ask for what the scaffolds write.
   return exported[name] as T
 }
 
-async function importModule(module: string): Promise<Record<string, unknown>> {
+async function importModule(module: string, build = true): Promise<Record<string, unknown>> {
   const root = enterApplication()
-  await buildWhenStale(root)
+  if (build) await buildWhenStale(root)
   const file = join(root, 'dist', `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
   process.setSourceMapsEnabled(true)

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { currentEnvironment } from '../environment.js'
 import { ApplicationEnded } from '../errors.js'
 
 /** What is kept of what the application says before it ends. */
@@ -76,7 +77,7 @@ export class ChildServer {
       cwd: this.root,
       env: {
         ...process.env,
-        GO_ENV: process.env['GO_ENV'] || process.env['NODE_ENV'] || 'development',
+        GO_ENV: currentEnvironment(),
         KIT_DEV: '1',
         PORT: '0',
         HOST: '127.0.0.1',

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { existsSync } from 'node:fs'
 
 /** A command of `kit`, as the list of commands shows it. */
 export interface Entry {
@@ -9,29 +8,24 @@ export interface Entry {
   summary: string
 }
 
-const ALL: Entry[] = [
+/** The commands, in the order in which they are listed. */
+export const COMMANDS: readonly Entry[] = [
   { name: 'new', summary: 'make a new application' },
   { name: 'generate', alias: 'g', summary: 'write a resource, a migration or a secret' },
   { name: 'destroy', alias: 'd', summary: 'remove what generate has written' },
   { name: 'routes', summary: 'print the routing table' },
   { name: 'db', summary: 'migrate, roll back, create, drop or seed the database' },
   { name: 'dev', summary: 'serve the application, and restart it when its code changes' },
+  { name: 'build', summary: 'compile the application, where it is not up to date' },
   { name: 'start', summary: 'build the application where necessary, and serve it' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
   { name: 'info', summary: 'print what is known of the application' },
 ]
 
-/** The commands, in the order in which they are listed. */
-export const COMMANDS: readonly Entry[] = ALL.filter((entry) => existsSync(fileOf(entry)))
-
 /** Loads one command. The others stay where they are, so that `kit` starts fast. */
 export async function loadCommand(entry: Entry): Promise<Command> {
-  const module: Record<string, (out: NodeJS.WritableStream) => Command> = await import(fileOf(entry).href)
+  const module: Record<string, (out: NodeJS.WritableStream) => Command> = await import(`./${entry.name}.js`)
   const make = module[`${entry.name}Command`]
   if (!make) throw new Error(`${entry.name}.ts does not export ${entry.name}Command(out)`)
   return make(process.stdout)
-}
-
-function fileOf({ name }: Entry): URL {
-  return new URL(`./${name}.js`, import.meta.url)
 }

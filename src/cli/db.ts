@@ -6,7 +6,7 @@ import { createDatabase, dropDatabase, placeOf, sqliteFile } from '../data/whole
 import { currentEnvironment } from '../environment.js'
 import { CommandError } from '../errors.js'
 import { load, loadDatabase } from './application-modules.js'
-import { ask } from './ask.js'
+import { ask } from './questions.js'
 import { table } from './table.js'
 
 interface Options {
@@ -31,7 +31,7 @@ const STEPS: Step[] = [
     name: 'migrate',
     summary: 'run the migrations that have not been run yet',
     description:
-      'Runs the migrations that have not been run yet, oldest first, each in a transaction of its own. Processes that migrate at the same time take turns. A SQLite file that is not there is made.',
+      'Runs the migrations that have not been run yet, oldest first, each in a transaction of its own. Processes that migrate at the same time take turns. A SQLite file that is not there is made. Of a migration that fails nothing is kept, except on MariaDB and MySQL: there the message says what stays.',
     run: migrate,
   },
   {
@@ -135,20 +135,25 @@ async function makeSure({ name }: Step, database: Database, { yes, force }: Opti
 function refuseMissing(database: Database): void {
   const file = sqliteFile(database)
   if (file === undefined || existsSync(file)) return
-  throw new CommandError(`The database ${placeOf(database)} is not there. Create it with \`kit db migrate\`.`)
+  throw missing(database)
+}
+
+function missing(database: Database): CommandError {
+  const command = sqliteFile(database) === undefined ? 'create' : 'migrate'
+  return new CommandError(
+    `The database ${placeOf(database)} is not there. Create it with \`kit db ${command}\`.`,
+  )
 }
 
 async function migrate(database: Database): Promise<void> {
   await database.open()
-  const names = await database.migrate()
-  for (const name of names) console.log(`migrated ${name}`)
+  const names = await database.migrate((name) => console.log(`migrated ${name}`))
   if (names.length === 0) console.log('Every migration has been run already.')
 }
 
 async function rollback(database: Database, { steps }: Options): Promise<void> {
   await database.open()
-  const names = await database.rollback(steps)
-  for (const name of names) console.log(`undid ${name}`)
+  const names = await database.rollback(steps, (name) => console.log(`undid ${name}`))
   if (names.length === 0) console.log('No migration has been run, so there is none to undo.')
 }
 
@@ -168,7 +173,7 @@ async function create(database: Database): Promise<void> {
 }
 
 async function drop(database: Database): Promise<void> {
-  await dropDatabase(database)
+  if (!(await dropDatabase(database))) throw missing(database)
   console.log(`deleted ${placeOf(database)}`)
 }
 

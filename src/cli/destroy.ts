@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { NothingToDestroy } from '../errors.js'
 import { destroy } from '../generator/files.js'
 import { resourceDestruction, type HasRun } from '../generator/resource-destroyer.js'
+import { enterApplication } from './application-folder.js'
 import { hasRun } from './has-run.js'
 import { sayTo, type Output } from './output.js'
 import { Questions } from './questions.js'
@@ -19,25 +20,29 @@ export interface DestroySettings {
 
 /** `kit destroy resource`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
-  const { folder = () => process.cwd(), input = process.stdin } = settings
-  const asked: HasRun = settings.hasRun ?? ((migration) => hasRun(folder(), migration))
+  const { folder = enterApplication, input = process.stdin } = settings
   return new Command('destroy')
     .alias('d')
-    .description('delete the files of a resource')
+    .description('Takes back what generate has written.')
+    .addHelpText('after', '\nExample:\n  $ kit destroy resource post')
     .addCommand(
       new Command('resource')
         .alias('r')
-        .description('delete what `kit generate resource` has written, and the route')
+        .summary('delete the files of a resource')
+        .description(
+          'Asks for each file that `kit generate resource` has written, and for the route; answers can come from a pipe. It ' +
+            'says which files have been edited since, and when the migration has been run.',
+        )
         .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')
         .option('-y, --yes', 'answer every question with yes')
-        .addHelpText('after', '\nExample:\n  kit destroy resource post\n  yes | kit d r post\n')
+        .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
         .action(async (name: string, { yes = false }: { yes?: boolean }) => {
           const questions = new Questions(input, out)
           const confirm = yes
             ? () => Promise.resolve(true)
             : (question: string) => questions.confirm(question)
           try {
-            const { actions, remark } = resourceDestruction(folder(), name, asked)
+            const { actions, remark } = resourceDestruction(folder(), name, settings.hasRun ?? hasRun)
             const isFound = await destroy(folder(), actions, { confirm, remark, say: sayTo(out) })
             if (!isFound) throw new NothingToDestroy(name)
           } finally {

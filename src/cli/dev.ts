@@ -2,9 +2,10 @@ import { watch } from 'chokidar'
 import { Command } from 'commander'
 import { stripVTControlCharacters } from 'node:util'
 import { ApplicationEnded } from '../errors.js'
-import { GracefulServer } from '../server.js'
+import { currentPort } from '../server/port.js'
+import { GracefulServer } from '../server/graceful-server.js'
 import { enterApplication } from './application-folder.js'
-import { build, compile, isStale } from './build.js'
+import { build, isStale } from './compilation.js'
 import { ChildServer } from './child-server.js'
 import { forward, showFailure } from './forward.js'
 
@@ -31,11 +32,10 @@ async function dev(): Promise<void> {
       (error: unknown) => showFailure(req, res, plain(error)),
     )
   })
-  const { HOST = '127.0.0.1', PORT = '3000' } = process.env
-  console.log(`kit dev: ${await front.listen(Number(PORT), HOST)}`)
+  console.log(`kit dev: ${await front.listen(currentPort(), process.env['HOST'] ?? '127.0.0.1')}`)
   server.change(!isStale(root))
   const watcher = watch(WATCHED, { cwd: root, ignoreInitial: true })
-  watcher.on('all', (event) => server.changeSoon(event === 'unlink' || event === 'unlinkDir'))
+  watcher.on('all', () => server.changeSoon())
 
   const stop = async (): Promise<void> => {
     await Promise.all([watcher.close(), server.stop(), front.close(500)])
@@ -50,15 +50,13 @@ class DevelopmentServer {
   address: Promise<string> = Promise.resolve('')
   private readonly child: ChildServer
   private timer: NodeJS.Timeout | undefined
-  private isClean = false
 
   constructor(private readonly root: string) {
     this.child = new ChildServer(root, this.fail)
   }
 
   /** Several files that are saved at once are one change. */
-  changeSoon(isDeletion: boolean): void {
-    this.isClean ||= isDeletion
+  changeSoon(): void {
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.change(), 40)
   }
@@ -76,9 +74,7 @@ class DevelopmentServer {
 
   private async renew(isBuilt: boolean): Promise<string> {
     const began = performance.now()
-    const isClean = this.isClean
-    this.isClean = false
-    if (!isBuilt) await (isClean ? build : compile)(this.root)
+    if (!isBuilt) await build(this.root)
     const address = await this.child.start()
     console.log(`kit dev: ready after ${Math.round(performance.now() - began)} ms`)
     return address

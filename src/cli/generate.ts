@@ -4,6 +4,7 @@ import { knownTypes } from '../generator/attributes.js'
 import { generate } from '../generator/files.js'
 import { migrationActions } from '../generator/migration-generator.js'
 import { resourceActions } from '../generator/resource-generator.js'
+import { enterApplication } from './application-folder.js'
 import { sayTo, type Output } from './output.js'
 
 interface ResourceFlags {
@@ -24,10 +25,11 @@ type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
  *
  * @param folder the application's folder
  */
-export function generateCommand(out: Output, folder: () => string = () => process.cwd()): Command {
+export function generateCommand(out: Output, folder: () => string = enterApplication): Command {
   return new Command('generate')
     .alias('g')
-    .description('write the files of a resource, a migration or a secret')
+    .description('Writes the files of a resource, or a migration; or prints a secret.')
+    .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
     .addCommand(resourceCommand(out, folder))
     .addCommand(migrationCommand(out, folder))
     .addCommand(secretCommand(out))
@@ -36,7 +38,11 @@ export function generateCommand(out: Output, folder: () => string = () => proces
 function resourceCommand(out: Output, folder: () => string): Command {
   return new Command('resource')
     .alias('r')
-    .description('write a resource: handlers, model, migration, templates, texts, specs and its route')
+    .summary('write a resource')
+    .description(
+      'Writes a resource: handlers, model, migration, templates, texts, specs and its route in src/app.ts. Nothing that is ' +
+        'there already is overwritten, and when a file can not be written, none is.',
+    )
     .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')
     .option('--parent <name>', 'nest it in another resource: comments of a post')
@@ -62,12 +68,16 @@ function resourceCommand(out: Output, folder: () => string): Command {
 
 function migrationCommand(out: Output, folder: () => string): Command {
   return new Command('migration')
-    .description('write a migration')
-    .argument('<name>', 'create_posts, add_state_to_posts, remove_state_from_posts, or anything else')
+    .summary('write a migration')
+    .description(
+      'Writes a migration, whose name says what it does: create_posts, add_state_to_posts, remove_state_from_posts. Of any ' +
+        'other name it is empty.',
+    )
+    .argument('<name>', 'what it does')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')
     .option('--dry-run', 'say what would be written, and write nothing')
     .option('--force', 'write a migration of this name anew')
-    .addHelpText('after', '\nExample:\n  kit generate migration add_state_to_posts state:enum:draft,public\n')
+    .addHelpText('after', '\nExample:\n  $ kit generate migration add_state_to_posts state:enum:draft,public')
     .action((name: string, attributes: string[], flags: WriteFlags) => {
       write(out, folder(), migrationActions(folder(), name, attributes), flags)
     })
@@ -75,8 +85,9 @@ function migrationCommand(out: Output, folder: () => string): Command {
 
 function secretCommand(out: Output): Command {
   return new Command('secret')
-    .description('print a secret for SESSION_SECRET')
-    .addHelpText('after', '\nExample:\n  SESSION_SECRET=$(kit generate secret) kit start\n')
+    .summary('print a secret')
+    .description('Prints a secret for SESSION_SECRET: 64 random bytes.')
+    .addHelpText('after', '\nExample:\n  $ SESSION_SECRET=$(kit generate secret) kit start')
     .action(() => sayTo(out)(randomBytes(64).toString('hex')))
 }
 
@@ -95,8 +106,7 @@ const RESOURCE_HELP = `
 Types: ${knownTypes.join(', ')}.
 Without a type an attribute is a string. nulls.X may be empty: nulls.String, nulls.Text, nulls.Int, ...
 
-Examples:
-  kit generate resource post title description:nulls.Text
-  kit generate resource comment body:text --parent post
-  kit g r article title:string:unique state:enum:draft,public author:references --spec full
-`
+Example:
+  $ kit generate resource post title description:nulls.Text
+  $ kit generate resource comment body:text --parent post
+  $ kit g r article title:string:unique state:enum:draft,public author:references --spec full`

@@ -4,7 +4,7 @@ import { placeOf } from '../data/whole-database.js'
 import { currentEnvironment } from '../environment.js'
 import { enterApplication, manifestOf } from './application-folder.js'
 import { loadApp, loadDatabase } from './application-modules.js'
-import { isStale } from './build.js'
+import { isStale } from './compilation.js'
 import { table } from './table.js'
 
 /** `kit info`: what is known of the application. */

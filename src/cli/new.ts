@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander'
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
-import { CommandError } from '../errors.js'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { CommandError, NotWritten } from '../errors.js'
+import { generate } from '../generator/files.js'
 import { applicationFiles, ENGINES, type Engine } from './application-files.js'
 import { npm } from './npm.js'
 import { kitDependency } from './packed-kit.js'
@@ -33,20 +34,40 @@ export function newCommand(): Command {
 async function create(path: string, options: Options): Promise<void> {
   const folder = resolve(path)
   refuseOccupied(folder, path)
-  const version = options.kit ?? (await kitDependency(folder))
-  const files = applicationFiles({
-    name: basename(folder),
-    kind: options.api ? 'api' : 'web',
-    engine: options.db,
-    version,
-  })
-  for (const [name, content] of files) write(join(folder, name), content)
-  console.log(`created ${path} with ${files.size} files`)
+  const count = await writeApplication(folder, options)
+  console.log(`created ${path} with ${count} files`)
   if (!options.skipInstall) await npm(['install', '--no-audit', '--no-fund'], folder)
   console.log(nextSteps(path, options))
 }
 
-/** npm installs no package into one of the same name. */
+/** Writes all files, or none: a folder that was made for them goes again when one can not be written. */
+async function writeApplication(folder: string, { api, db, kit }: Options): Promise<number> {
+  const made = makeFolder(folder)
+  try {
+    const version = kit ?? (await kitDependency(folder))
+    const kind = api ? 'api' : 'web'
+    const files = applicationFiles({ name: basename(folder), kind, engine: db, version })
+    generate(
+      folder,
+      [...files].map(([path, content]) => ({ path, content })),
+    )
+    return files.size
+  } catch (error) {
+    if (made) rmSync(made, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Makes a folder, and returns the first one that was not there before. */
+function makeFolder(folder: string): string | undefined {
+  try {
+    return mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw new NotWritten(folder, error)
+  }
+}
+
+/** npm installs no package into one of the same name, and none has the name of the folder in which they are. */
 const TAKEN = new Set([
   'resource-kit',
   'typeorm',
@@ -58,6 +79,7 @@ const TAKEN = new Set([
   'class-transformer',
   'reflect-metadata',
   'pino-pretty',
+  'node_modules',
   ...Object.values(ENGINES).map(({ driver }) => driver),
 ])
 
@@ -89,17 +111,12 @@ function refuseOccupied(folder: string, path: string): void {
   }
 }
 
-function write(file: string, content: string | Buffer): void {
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, content)
-}
-
 function nextSteps(path: string, { api, db, skipInstall }: Options): string {
   const steps = [
     `cd ${path}`,
     ...(skipInstall ? ['npm install'] : []),
-    ...(db === 'sqlite' ? [] : ['# create the databases that ormconfig.ts names']),
-    `npx kit generate resource post title description:nulls.Text`,
+    ...(db === 'sqlite' ? [] : ['npx kit db create']),
+    'npx kit generate resource post title description:nulls.Text',
     'npx kit db migrate',
     'npx kit dev',
   ]

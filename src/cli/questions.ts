@@ -1,6 +1,22 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { NoTerminal } from '../errors.js'
 import type { Output } from './output.js'
+
+/**
+ * Asks one question on the terminal.
+ *
+ * @throws NoTerminal when there is none
+ */
+export async function ask(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new NoTerminal(question)
+  const questions = new Questions(process.stdin, process.stdout)
+  try {
+    return await questions.confirm(question)
+  } finally {
+    await questions.close()
+  }
+}
 
 /** Asks questions that are answered with y or n, from a terminal or from a pipe. Without an answer it is no. */
 export class Questions {

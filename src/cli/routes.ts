@@ -113,12 +113,21 @@ function rowOf(route: Route, app: App): RouteRow {
 
 /** `PUT /posts/1`, `/posts` (a GET), or `GET http://tenant.example.com/posts`. */
 function parse(request: string): { method: string; host: string; path: string } {
-  const [, method = 'GET', host = '', path = '/'] =
+  const [whole, method = 'GET', host = '', path = '/'] =
     /^\s*(?:([a-z]+)\s+)?(?:https?:\/\/([^/\s]+))?(\/[^\s?#]*)?(?:[?#]\S*)?\s*$/i.exec(request) ?? []
-  if (!request.includes('/')) {
+  if (whole === undefined || !whole.includes('/') || !isEncoded(path)) {
     throw new CommandError(`"${request}" is no request. Write method and path: --match "PUT /posts/1".`)
   }
   return { method: method.toUpperCase(), host, path }
+}
+
+/** Whether the percent signs of a path stand for characters. */
+function isEncoded(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function refusal(app: App, method: string, path: string, host: string): string {

@@ -1,5 +1,6 @@
 import type { ColumnType, QueryRunner, TableColumnOptions } from 'typeorm'
 import type { AttributeKind } from './attributes.js'
+import { isMysql, textComparison } from './mariadb.js'
 
 /** What a column may be, beyond its name and kind. */
 export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>
@@ -43,7 +44,7 @@ export function primaryKey(runner: QueryRunner): TableColumnOptions {
 /** The columns `created_at` and `updated_at` of a model. */
 export function timestamps(runner: QueryRunner): TableColumnOptions[] {
   const { createDateDefault, updateDateDefault } = runner.dataSource.driver.mappedDataTypes
-  const onUpdate = isMysql(runner) ? { onUpdate: updateDateDefault } : {}
+  const onUpdate = isMysql(runner.dataSource.driver) ? { onUpdate: updateDateDefault } : {}
   return [
     column(runner, 'created_at', 'datetime', { default: createDateDefault }),
     column(runner, 'updated_at', 'datetime', { default: updateDateDefault, ...onUpdate }),
@@ -60,14 +61,13 @@ function typeOf(runner: QueryRunner, kind: AttributeKind): string {
 }
 
 function defaultsOf(runner: QueryRunner, kind: AttributeKind): ColumnDetails {
-  const precision = runner.dataSource.driver.mappedDataTypes.createDatePrecision
+  const { driver } = runner.dataSource
+  const precision = driver.mappedDataTypes.createDatePrecision
   if (kind === 'datetime' && precision !== undefined) return { precision }
   if (kind === 'decimal') return { precision: 10, scale: 2 }
+  if (!isMysql(driver)) return {}
+  if (kind === 'string' || kind === 'text') return textComparison(driver)
   // MySQL, and MariaDB before 10.7, have no type for it.
-  if (kind === 'uuid' && isMysql(runner) && uuidType(runner) === 'varchar') return { length: '36' }
+  if (kind === 'uuid' && uuidType(runner) === 'varchar') return { length: '36' }
   return {}
-}
-
-function isMysql(runner: QueryRunner): boolean {
-  return ['mysql', 'mariadb'].includes(runner.dataSource.options.type)
 }

@@ -1,92 +1,15 @@
 import { EntityNotFoundError, QueryFailedError } from 'typeorm'
 import type { EntityMetadata } from 'typeorm'
-import { HttpError, RecordNotFound, ServiceUnavailable, ValidationErrors } from '../errors.js'
+import {
+  HttpError,
+  RecordNotFound,
+  ServiceUnavailable,
+  TransactionConflict,
+  ValidationErrors,
+} from '../errors.js'
 import { humanize } from '../names.js'
-
-/** What a database says with an error, whichever it is. */
-type Problem =
-  'unique' | 'reference' | 'referenced' | 'null' | 'length' | 'range' | 'type' | 'check' | 'busy' | 'down'
-
-/**
- * The codes of SQLite, PostgreSQL (SQLSTATE) and MariaDB/MySQL for each problem. SQLite has one code for both sides of
- * a foreign key, as PostgreSQL has: the statement, or the detail, says which.
- */
-const CODES: Record<Problem, readonly string[]> = {
-  unique: ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505', 'ER_DUP_ENTRY', 'ER_DUP_KEY'],
-  reference: [
-    'SQLITE_CONSTRAINT_FOREIGNKEY',
-    'SQLITE_CONSTRAINT_TRIGGER',
-    '23503',
-    'ER_NO_REFERENCED_ROW',
-    'ER_NO_REFERENCED_ROW_2',
-  ],
-  referenced: ['23001', 'ER_ROW_IS_REFERENCED', 'ER_ROW_IS_REFERENCED_2'],
-  null: ['SQLITE_CONSTRAINT_NOTNULL', '23502', 'ER_BAD_NULL_ERROR', 'ER_NO_DEFAULT_FOR_FIELD'],
-  length: ['22001', 'ER_DATA_TOO_LONG', 'SQLITE_TOOBIG'],
-  range: ['22003', '22008', 'ER_WARN_DATA_OUT_OF_RANGE'],
-  type: [
-    '22P02',
-    '22007',
-    '22021',
-    '22P05',
-    'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
-    'ER_TRUNCATED_WRONG_VALUE',
-    'WARN_DATA_TRUNCATED',
-    'SQLITE_CONSTRAINT_DATATYPE',
-    'SQLITE_MISMATCH',
-  ],
-  check: ['SQLITE_CONSTRAINT_CHECK', '23514', 'ER_CHECK_CONSTRAINT_VIOLATED', 'ER_CONSTRAINT_FAILED'],
-  busy: [
-    'SQLITE_BUSY',
-    'SQLITE_BUSY_RECOVERY',
-    'SQLITE_BUSY_SNAPSHOT',
-    'SQLITE_BUSY_TIMEOUT',
-    'SQLITE_LOCKED',
-    '40001',
-    '40P01',
-    '55P03',
-    '57014',
-    'ER_LOCK_DEADLOCK',
-    'ER_LOCK_WAIT_TIMEOUT',
-    'ER_CHECKREAD',
-  ],
-  down: [
-    'SQLITE_FULL',
-    'SQLITE_CANTOPEN',
-    'SQLITE_READONLY',
-    'SQLITE_IOERR',
-    'SQLITE_NOTADB',
-    'SQLITE_CORRUPT',
-    'SQLITE_NOMEM',
-    '08000',
-    '08003',
-    '08006',
-    '53100',
-    '53200',
-    '53300',
-    '57P01',
-    '57P02',
-    '57P03',
-    '25006',
-    'ER_CON_COUNT_ERROR',
-    'ER_SERVER_SHUTDOWN',
-    'ER_DISK_FULL',
-    'ER_RECORD_FILE_FULL',
-    'ER_OPTION_PREVENTS_STATEMENT',
-    'PROTOCOL_CONNECTION_LOST',
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'ETIMEDOUT',
-    'EPIPE',
-    'ENOTFOUND',
-  ],
-}
-
-const PROBLEMS = new Map(
-  (Object.keys(CODES) as Problem[]).flatMap((problem) =>
-    CODES[problem].map((code) => [code, problem] as const),
-  ),
-)
+import { kindOf } from './attributes.js'
+import { problemOf, textsOf, type Problem, type ProblemTexts } from './database-problems.js'
 
 /** What is said about the field. A problem that is not listed is none of a field. */
 const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says: string }>> = {
@@ -107,19 +30,22 @@ export const RECORD = 'base'
  * Says what an error of the database means for a client: ValidationErrors for what is wrong with a record,
  * ServiceUnavailable for what may go better soon, RecordNotFound. Any other error is returned as it is.
  *
- * @param metadata the model whose record was written; it tells the column of an index
+ * @param metadata the model whose record was written
+ * @param models those whose records may have been written; they tell the columns of an index
  */
-export function explainDatabaseError(error: unknown, metadata?: EntityMetadata): unknown {
+export function explainDatabaseError(
+  error: unknown,
+  metadata?: EntityMetadata,
+  models: readonly EntityMetadata[] = metadata ? [metadata] : [],
+): unknown {
   if (error instanceof HttpError) return error
   if (error instanceof EntityNotFoundError) return new RecordNotFound(nameOf(error.entityClass))
   if (!(error instanceof QueryFailedError)) return error
 
-  const failure: Failure = { ...textsOf(error.driverError), query: error.query, metadata }
-  const problem = problemOf(failure)
-  if (problem === 'busy') {
-    return new ServiceUnavailable('another request changes the same data; try again', 1, { cause: error })
-  }
-  if (problem === 'down') return new ServiceUnavailable('the database does not answer', 5, { cause: error })
+  const failure: Failure = { ...textsOf(error.driverError), metadata, models }
+  const problem = refined(problemOf(error), failure)
+  const unavailable = problem && UNAVAILABLE[problem]?.(error)
+  if (unavailable) return unavailable
 
   const sentence = problem && SENTENCES[problem]
   if (!sentence) return error
@@ -133,30 +59,30 @@ export function explainDatabaseError(error: unknown, metadata?: EntityMetadata):
   )
 }
 
-interface Failure {
-  code: string
-  message: string
-  detail: string
-  column: string
-  query: string
+interface Failure extends ProblemTexts {
   metadata: EntityMetadata | undefined
+  models: readonly EntityMetadata[]
 }
 
-/** The parts of an engine's error: SQLite tells all in its message, PostgreSQL has members for it. */
-function textsOf(driverError: Error): Pick<Failure, 'code' | 'message' | 'detail' | 'column'> {
-  const members = new Map<string, unknown>(Object.entries(driverError))
-  const text = (name: string): string => {
-    const value = members.get(name)
-    return typeof value === 'string' ? value : ''
-  }
-  return { code: text('code'), message: driverError.message, detail: text('detail'), column: text('column') }
+/** What is no fault of the record: it may go better soon. */
+const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>> = {
+  conflict: (cause) => new TransactionConflict({ cause }),
+  busy: (cause) => new ServiceUnavailable('another request changes the same data; try again', 1, { cause }),
+  slow: (cause) =>
+    new ServiceUnavailable('the database has taken too long; the statement was ended', 5, { cause }),
+  lost: (cause) => new ServiceUnavailable('the connection to the database was lost', 5, { cause }),
+  down: (cause) => new ServiceUnavailable('the database does not answer', 5, { cause }),
 }
 
-function problemOf({ code, query, detail }: Failure): Problem | undefined {
-  const problem = PROBLEMS.get(code) ?? PROBLEMS.get(code.split('_').slice(0, 2).join('_'))
-  const isStillReferred = /^\s*DELETE/i.test(query) || detail.includes('still referenced')
-  return problem === 'reference' && isStillReferred ? 'referenced' : problem
+/** MariaDB checks JSON by a constraint of the column, which it calls `posts.notes`: what it refuses can not be read. */
+function refined(problem: Problem | undefined, failure: Failure): Problem | undefined {
+  const [, name] = OF_COLUMN.exec(failure.message) ?? []
+  if (problem !== 'check' || !name) return problem
+  const column = failure.metadata?.columns.find(({ databaseName }) => databaseName === name)
+  return !column || kindOf(column.type) === 'json' ? 'type' : problem
 }
+
+const OF_COLUMN = /^CONSTRAINT `[^`.]+\.([^`]+)` failed/
 
 /** How the engines name the columns of an error, and the index whose columns they are. */
 const COLUMNS = [
@@ -165,6 +91,7 @@ const COLUMNS = [
   /FOREIGN KEY \(`(?<columns>[^`]+)`\)/,
   /(?:[Cc]olumn|Field) [`'"](?<columns>[^`'"]+)[`'"](?: at row| cannot| doesn)/,
   /for column .*[`'](?<columns>[^`']+)[`'] at row/,
+  /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
 ]
 const INDEX = /for key '(?:[^.']+\.)?(?<index>[^']+)'|index '(?<index2>[^']+)'/
 
@@ -182,16 +109,16 @@ function fieldOf(failure: Failure): string | undefined {
 }
 
 /** MariaDB and MySQL name the index only: the model knows its columns, or its name holds one of theirs. */
-function columnsOfIndex({ message, metadata }: Failure): string[] {
+function columnsOfIndex({ message, metadata, models }: Failure): string[] {
   const groups = INDEX.exec(message)?.groups
   const name = groups?.['index'] ?? groups?.['index2']
-  if (!name || !metadata) return []
-  if (name === 'PRIMARY') return metadata.primaryColumns.map((column) => column.databaseName)
-  const index = [...metadata.indices, ...metadata.uniques].find(
-    (index) => digest(index.name) === digest(name),
-  )
+  if (!name) return []
+  if (name === 'PRIMARY') return metadata?.primaryColumns.map((column) => column.databaseName) ?? []
+  const index = models
+    .flatMap(({ indices, uniques }) => [...indices, ...uniques])
+    .find((index) => digest(index.name) === digest(name))
   const columns =
-    index?.columns ?? metadata.columns.filter((column) => endsWithWord(name, column.databaseName))
+    index?.columns ?? metadata?.columns.filter((column) => endsWithWord(name, column.databaseName)) ?? []
   return columns.map((column) => column.databaseName)
 }
 

@@ -1,14 +1,16 @@
-import { isAbsolute, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DataSource } from 'typeorm'
 import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
+import { postgresTimeouts, waitPatiently, type ConnectionOptions } from './connections.js'
+import { addressOf, hidePassword, mysqlEncryption, sqlitePath, unknownUrl } from './database-url.js'
+import { tameMysql } from './mariadb.js'
 import { migrate, migrationStatus, rollback } from './migrations.js'
-import type { MigrationState } from './migrations.js'
+import type { MigrationState, MigrationReport } from './migrations.js'
 import { explainOpening } from './opening-errors.js'
-import { PooledSqliteDriver } from './pooled-sqlite.js'
+import { PooledSqliteDriver } from './sqlite/pooled-driver.js'
 import { StampsSubscriber } from './stamps.js'
 import { keepTimesInUtc } from './times.js'
 
@@ -18,8 +20,10 @@ export interface DatabaseSettings {
   url: string
   /** The most connections: 8 on SQLite, 10 elsewhere. */
   pool?: number
-  /** Milliseconds that a query waits for a connection, or for its turn to write (10,000). */
+  /** Milliseconds that a query waits for a connection, for its turn to write, or for the locks of others (10,000). */
   patience?: number
+  /** Milliseconds after which the server ends a statement; without it, never. SQLite can not end one. */
+  statementTimeout?: number
   /** What TypeORM writes to the console, for example `['query', 'error']`; nothing by default. */
   logging?: LoggerOptions
 }
@@ -42,6 +46,8 @@ export interface DatabaseConfig {
  * ```
  */
 export class Database extends DataSource {
+  /** Where it is, with the password: for the framework, not for messages. */
+  readonly url: string
   private opening: Promise<this> | undefined
   private closing: Promise<void> | undefined
 
@@ -57,12 +63,15 @@ export class Database extends DataSource {
       if (error instanceof DriverPackageNotInstalledError) throw missingDriver(settings.url, error)
       throw error
     }
+    this.url = settings.url
     if (this.options.type === 'better-sqlite3') {
       this.driver = new PooledSqliteDriver(this, {
         size: settings.pool ?? 8,
         patience: settings.patience ?? PATIENCE,
       })
     }
+    waitPatiently(this.driver, connectionOptions(settings))
+    tameMysql(this.driver)
     keepTimesInUtc(this.driver)
   }
 
@@ -75,7 +84,7 @@ export class Database extends DataSource {
     await this.closing
     this.opening ??= this.initialize().catch((error: unknown) => {
       this.opening = undefined
-      throw explainOpening(error, this.options)
+      throw explainOpening(error, this.url)
     })
     return this.opening
   }
@@ -117,14 +126,14 @@ export class Database extends DataSource {
     })
   }
 
-  /** Runs the migrations that have not been run yet. Returns their names. */
-  migrate(): Promise<string[]> {
-    return migrate(this)
+  /** Runs the migrations that have not been run yet. Returns their names; `report` is told of each one at once. */
+  migrate(report?: MigrationReport): Promise<string[]> {
+    return migrate(this, report)
   }
 
-  /** Undoes the last migrations. Returns their names. */
-  rollback(steps = 1): Promise<string[]> {
-    return rollback(this, steps)
+  /** Undoes the last migrations. Returns their names; `report` is told of each one at once. */
+  rollback(steps = 1, report?: MigrationReport): Promise<string[]> {
+    return rollback(this, steps, report)
   }
 
   /** Which migrations there are, and which of them have been run. */
@@ -173,35 +182,48 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
       return { ...common, type: 'better-sqlite3', database: sqlitePath(url) }
     case 'postgres':
     case 'postgresql':
-      return { ...common, type: 'postgres', url, poolSize: pool, connectTimeoutMS: patience }
+      return {
+        ...common,
+        type: 'postgres',
+        url,
+        poolSize: pool,
+        connectTimeoutMS: patience,
+        extra: postgresTimeouts(connectionOptions(settings)),
+      }
     case 'mysql':
-      return { ...common, type: 'mysql', url, poolSize: pool, connectTimeout: patience, ...MYSQL }
+      return { ...common, type: 'mysql', poolSize: pool, connectTimeout: patience, ...mysqlOptions(url) }
     case 'mariadb':
-      return { ...common, type: 'mariadb', url, poolSize: pool, connectTimeout: patience, ...MYSQL }
+      return { ...common, type: 'mariadb', poolSize: pool, connectTimeout: patience, ...mysqlOptions(url) }
     default:
       throw unknownUrl(url)
   }
 }
 
-/** Times are stored in UTC, a date without a time is no moment in any time zone, and a bigint is text of any size. */
-const MYSQL = { timezone: 'Z', dateStrings: ['DATE'], bigNumberStrings: true }
-
-/** The file of `sqlite:relative/path`, `sqlite:///absolute/path`, or `:memory:`. */
-function sqlitePath(url: string): string {
-  const path = url.slice('sqlite:'.length).replace(/^\/\/(?=.)/, '')
-  if (path === '' || path === '//') throw unknownUrl(url)
-  return path === ':memory:' || isAbsolute(path) ? path : resolve(path)
+function connectionOptions({
+  pool = 10,
+  patience = PATIENCE,
+  statementTimeout,
+}: DatabaseSettings): ConnectionOptions {
+  return { size: pool, patience, statementTimeout }
 }
 
-function unknownUrl(url: string): DeclarationError {
-  return new DeclarationError(
-    `Unknown database url "${hidePassword(url)}". Known urls: sqlite:relative/path, sqlite:///absolute/path, ` +
-      'sqlite::memory:, postgres://user:password@host/name, mysql://user:password@host/name, mariadb://...',
-  )
+/**
+ * Times are stored in UTC, a date without a time is no moment in any time zone, and a bigint is text of any size. JSON is
+ * parsed by TypeORM alone: parsed by mysql2 as well, the text `"12"` would become a number.
+ */
+const MYSQL = {
+  timezone: 'Z',
+  dateStrings: ['DATE'],
+  bigNumberStrings: true,
+  extra: { jsonStrings: true },
 }
 
-function hidePassword(url: string): string {
-  return url.replace(/(:\/\/[^/@]*?:).*@/, '$1***@')
+/** TypeORM reads less out of a url than this. */
+function mysqlOptions(url: string) {
+  const { parameters, ...address } = addressOf(url)
+  const socketPath = parameters.get('socketPath')
+  const ssl = mysqlEncryption(url)
+  return { ...MYSQL, ...address, ...(socketPath && { socketPath }), ...(ssl && { ssl }) }
 }
 
 function missingDriver(url: string, cause: Error): DeclarationError {
@@ -209,8 +231,6 @@ function missingDriver(url: string, cause: Error): DeclarationError {
     { sqlite: 'better-sqlite3', mysql: 'mysql2', mariadb: 'mysql2' }[url.slice(0, url.indexOf(':'))] ?? 'pg'
   return new DeclarationError(
     `The database ${hidePassword(url)} needs the package "${name}": npm install ${name}`,
-    {
-      cause,
-    },
+    { cause },
   )
 }

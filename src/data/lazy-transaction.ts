@@ -1,8 +1,11 @@
 import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { HttpError, NotAwaited, ServiceUnavailable, TransactionEnded } from '../errors.js'
+import { HttpError, NotAwaited, OutcomeUnknown, ServiceUnavailable, TransactionEnded } from '../errors.js'
+import { discardConnection } from './connections.js'
+import { problemOf, wasNotSent } from './database-problems.js'
 import { Savepoints } from './savepoints.js'
+import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
 import { WorkUnderWay } from './work-under-way.js'
 
@@ -31,6 +34,7 @@ export class LazyTransaction {
   private readonly isolation: IsolationLevel | undefined
   private readonly work: WorkUnderWay
   private readonly order = new Savepoints()
+  private readonly health: TransactionHealth
   private beginning: Promise<void> | undefined
   private open = 0
   private hasEnded = false
@@ -46,6 +50,7 @@ export class LazyTransaction {
     this.isolation = isolation
     this.work = new WorkUnderWay(onLost)
     this.runner = dataSource.createQueryRunner(mode)
+    this.health = new TransactionHealth(this.runner)
     this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this.work, this.order)
   }
 
@@ -53,6 +58,8 @@ export class LazyTransaction {
    * Commits, if there is anything to commit, and gives the connection back.
    *
    * @throws NotAwaited when some of its work is still under way; it is then rolled back
+   * @throws what has ended the transaction before, also where the handler has caught it
+   * @throws OutcomeUnknown when the connection is lost during the commit
    */
   async commit(): Promise<void> {
     if (this.work.isUnfinished) {
@@ -75,9 +82,13 @@ export class LazyTransaction {
     this.hasEnded = true
     try {
       await this.order.settled()
+      if (this.health.isConnectionLost) return await discardConnection(this.runner)
       // Savepoints that a forgotten promise has left open go with the transaction.
       while ((await this.hasBegun()) && this.runner.isTransactionActive)
         await this.runner.rollbackTransaction()
+    } catch (error) {
+      await discardConnection(this.runner).catch(() => undefined)
+      throw error
     } finally {
       await this.release()
     }
@@ -91,7 +102,13 @@ export class LazyTransaction {
   /** Savepoints that nobody has released are unfinished: they are undone, and the rest is committed. */
   private async commitAll(): Promise<void> {
     for (; this.open > 0; this.open -= 1) await this.runner.rollbackTransaction()
-    while (this.runner.isTransactionActive) await this.runner.commitTransaction()
+    await this.health.check()
+    try {
+      while (this.runner.isTransactionActive) await this.runner.commitTransaction()
+    } catch (error) {
+      if (isUnanswered(error)) throw new OutcomeUnknown({ cause: error })
+      throw this.health.note(error)
+    }
   }
 
   /** Whether there is a transaction; one that could not begin is none. */
@@ -128,7 +145,7 @@ export class LazyTransaction {
         this.work.run(() =>
           this.order.query(async () => {
             await this.begin()
-            return runner.query(...args)
+            return this.health.watch(() => runner.query(...args))
           }),
         ),
       stream: async (...args: Parameters<QueryRunner['stream']>) => {
@@ -141,11 +158,14 @@ export class LazyTransaction {
       },
       startTransaction: async () => {
         await this.begin()
-        await runner.startTransaction()
+        await this.health.watch(() => runner.startTransaction())
         this.open += 1
       },
       commitTransaction: () => this.endSavepoint(() => runner.commitTransaction()),
-      rollbackTransaction: () => this.endSavepoint(() => runner.rollbackTransaction()),
+      rollbackTransaction: async () => {
+        await this.endSavepoint(() => runner.rollbackTransaction())
+        this.health.recover()
+      },
       release: () => Promise.resolve(),
     }
     return new Proxy(runner, {
@@ -162,8 +182,13 @@ export class LazyTransaction {
     this.refuseWhenEnded()
     if (this.open === 0) throw new Error('The transaction of a request is ended by the framework.')
     this.open -= 1
-    await end()
+    await this.health.watch(end)
   }
+}
+
+/** Whether a commit was sent, and the connection lost before the answer came. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof QueryFailedError && problemOf(error) === 'lost' && !wasNotSent(error)
 }
 
 /** Whether the database has answered at all; what else keeps a transaction from its beginning is the connection. */

@@ -1,8 +1,13 @@
 import { MigrationExecutor } from 'typeorm'
-import type { Migration, QueryRunner } from 'typeorm'
+import type { Migration, MigrationInterface, QueryRunner } from 'typeorm'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
-import { DeclarationError } from '../errors.js'
+import { DeclarationError, MigrationFailed } from '../errors.js'
 import type { Database } from './database.js'
+import { withMigrationLock } from './migration-lock.js'
+import { watchRemains } from './migration-remains.js'
+
+/** Is told the name of each migration as soon as it has been run or undone. */
+export type MigrationReport = (name: string) => void
 
 /** A migration, and whether it has been run. */
 export interface MigrationState {
@@ -18,42 +23,35 @@ export interface MigrationState {
  * Runs the migrations that have not been run yet, oldest first, each in a transaction of its own. Processes that
  * migrate at the same time take turns.
  *
+ * @param report is told of each one at once, also when a later one fails
  * @returns the names of the migrations that were run
+ * @throws MigrationFailed which says what a failing one has left behind; MigrationsLocked
  */
-export async function migrate(database: Database): Promise<string[]> {
-  return repeat(database, async (runner, history) => {
-    const executed = await history.executed(runner)
-    const next = history.all().find((migration) => !executed.has(migration.name))
-    if (!next) return undefined
-
-    await instanceOf(next).up(runner)
-    await history.add(runner, next)
-    return next.name
+export function migrate(database: Database, report: MigrationReport = ignore): Promise<string[]> {
+  return repeat(database, report, {
+    done: 'run',
+    next: (history, executed) => history.all().find(({ name }) => !executed.has(name)),
+    work: (migration, runner) => migration.up(runner),
+    note: (history, runner, migration) => history.add(runner, migration),
   })
 }
 
 /**
  * Undoes the migrations that were run last, each in a transaction of its own.
  *
+ * @param report is told of each one at once, also when a later one fails
  * @returns the names of the migrations that were undone
- * @throws DeclarationError when the file of one is gone
+ * @throws DeclarationError when the file of one is gone; MigrationFailed; MigrationsLocked
  */
-export async function rollback(database: Database, steps = 1): Promise<string[]> {
+export function rollback(database: Database, steps = 1, report: MigrationReport = ignore): Promise<string[]> {
   return repeat(
     database,
-    async (runner, history) => {
-      const last = [...(await history.executed(runner))].at(-1)
-      if (last === undefined) return undefined
-
-      const migration = history.all().find(({ name }) => name === last)
-      if (!migration) {
-        throw new DeclarationError(
-          `The migration "${last}" has been run, but its file is gone: it can not be undone.`,
-        )
-      }
-      await instanceOf(migration).down(runner)
-      await history.remove(runner, migration)
-      return migration.name
+    report,
+    {
+      done: 'undone',
+      next: lastOf,
+      work: (migration, runner) => migration.down(runner),
+      note: (history, runner, migration) => history.remove(runner, migration),
     },
     steps,
   )
@@ -76,69 +74,78 @@ export async function migrationStatus(database: Database): Promise<MigrationStat
     }))
 }
 
-/** One step of migrating: returns the name of the migration that it has run or undone, if there was one. */
-type Step = (runner: QueryRunner, history: History) => Promise<string | undefined>
+/** Which migration comes next, and what is done with it. */
+interface Step {
+  done: 'run' | 'undone'
+  next(history: History, executed: Set<string>): Migration | undefined
+  work(migration: MigrationInterface, runner: QueryRunner): Promise<unknown>
+  note(history: History, runner: QueryRunner, migration: Migration): Promise<void>
+}
 
-async function repeat(database: Database, step: Step, limit = Infinity): Promise<string[]> {
-  const history = new History(database)
+function ignore(): void {}
+
+async function repeat(
+  database: Database,
+  report: MigrationReport,
+  step: Step,
+  limit = Infinity,
+): Promise<string[]> {
   const names: string[] = []
   while (names.length < limit) {
-    const name = await inTransaction(database, (runner) => step(runner, history))
+    const name = await take(database, step)
     if (name === undefined) break
     names.push(name)
+    report(name)
   }
   return names
 }
 
-/**
- * Runs a step with the lock of the migrations, foreign keys off on SQLite. They must be off before the transaction
- * begins, where the setting is ignored: rebuilding a table with them on would delete the rows that refer to it.
- */
-async function inTransaction<T>(database: Database, step: (runner: QueryRunner) => Promise<T>): Promise<T> {
+/** Takes one step, and returns the name of its migration, if there was one. */
+async function take(database: Database, step: Step): Promise<string | undefined> {
   const runner = database.createQueryRunner()
-  const engine = ENGINES[database.options.type] ?? {}
   try {
+    // Foreign keys must be off on SQLite before the transaction begins, where the setting is ignored: rebuilding a
+    // table with them on would delete the rows that refer to it.
     await runner.beforeMigration()
-    await engine.lock?.(runner)
-    await runner.startTransaction()
-    try {
-      const broken = await brokenReferences(runner)
-      const result = await step(runner)
-      await refuseBrokenReferences(runner, broken.length)
-      await runner.commitTransaction()
-      return result
-    } catch (error) {
-      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined)
-      throw error
-    } finally {
-      await engine.unlock?.(runner)
-    }
+    return await withMigrationLock(runner, () => run(database, runner, step))
   } finally {
     await runner.release()
   }
 }
 
-/** How an engine lets only one process migrate. SQLite's transaction is the lock, before anything is read. */
-interface Engine {
-  lock?(runner: QueryRunner): Promise<unknown>
-  unlock?(runner: QueryRunner): Promise<unknown>
+async function run(database: Database, runner: QueryRunner, step: Step): Promise<string | undefined> {
+  const history = new History(database)
+  await runner.startTransaction()
+  try {
+    const migration = step.next(history, await history.executed(runner))
+    if (migration) await runOne(migration, history, runner, step)
+    if (runner.isTransactionActive) await runner.commitTransaction()
+    return migration?.name
+  } catch (error) {
+    if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined)
+    throw error
+  }
 }
 
-const LOCK = 7_231_903
-
-const ENGINES: Record<string, Engine> = {
-  postgres: {
-    lock: (runner) => runner.query(`SELECT pg_advisory_lock(${LOCK})`),
-    unlock: (runner) => runner.query(`SELECT pg_advisory_unlock(${LOCK})`),
-  },
-  mysql: {
-    lock: (runner) => runner.query(`SELECT GET_LOCK('migrations-${LOCK}', 600)`),
-    unlock: (runner) => runner.query(`SELECT RELEASE_LOCK('migrations-${LOCK}')`),
-  },
-  mariadb: {
-    lock: (runner) => runner.query(`SELECT GET_LOCK('migrations-${LOCK}', 600)`),
-    unlock: (runner) => runner.query(`SELECT RELEASE_LOCK('migrations-${LOCK}')`),
-  },
+/** Runs or undoes one migration in the transaction that has begun, unless it wants none (`transaction = false`). */
+async function runOne(
+  migration: Migration,
+  history: History,
+  runner: QueryRunner,
+  { done, work, note }: Step,
+): Promise<void> {
+  const instance = instanceOf(migration)
+  const isTransactional = instance.transaction !== false
+  if (!isTransactional) await runner.commitTransaction()
+  const remains = watchRemains(runner, isTransactional)
+  try {
+    const broken = await brokenReferences(runner)
+    await work(instance, runner)
+    await refuseBrokenReferences(runner, broken.length)
+    await note(history, runner, migration)
+  } catch (error) {
+    throw new MigrationFailed(migration.name, done, remains(), error)
+  }
 }
 
 /** The rows that refer to rows which do not exist. Only SQLite lets a migration leave such. */
@@ -154,7 +161,18 @@ async function refuseBrokenReferences(runner: QueryRunner, before: number): Prom
   throw new Error(`the migration leaves references to rows that do not exist: ${[...pairs].join(', ')}`)
 }
 
-function instanceOf(migration: Migration) {
+/** The migration that was run last. */
+function lastOf(history: History, executed: Set<string>): Migration | undefined {
+  const last = [...executed].at(-1)
+  if (last === undefined) return undefined
+  const migration = history.all().find(({ name }) => name === last)
+  if (migration) return migration
+  throw new DeclarationError(
+    `The migration "${last}" has been run, but its file is gone: it can not be undone.`,
+  )
+}
+
+function instanceOf(migration: Migration): MigrationInterface {
   if (!migration.instance) throw new DeclarationError(`The migration "${migration.name}" has no up and down.`)
   return migration.instance
 }

@@ -41,7 +41,9 @@ export abstract class Model {
   /** Notes the time of a change before it is saved. */
   @BeforeUpdate()
   protected stampUpdate(): void {
-    this.updated_at = new Date()
+    const now = Date.now()
+    // With the time that is there already, TypeORM would have SQLite set another one, without milliseconds.
+    this.updated_at = new Date(Number(this.updated_at) === now ? now + 1 : now)
   }
 }
 

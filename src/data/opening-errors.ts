@@ -1,5 +1,11 @@
-import type { DataSourceOptions } from 'typeorm'
 import { DatabaseNotOpened, ServiceUnavailable } from '../errors.js'
+import { placeOf } from './database-url.js'
+
+const UNTRUSTED =
+  'its certificate is not trusted. Name the file of its authority (sslrootcert=...), or say sslmode=no-verify.'
+
+const UNENCRYPTED =
+  'its server offers no encryption. Take sslmode out of the url, or set the server up for TLS.'
 
 /** What is wrong when a database can not be opened, and what to do, by the codes of the system and of the engines. */
 const PROBLEMS: Record<string, string> = {
@@ -23,36 +29,51 @@ const PROBLEMS: Record<string, string> = {
   ECONNRESET: 'the connection was cut. Look at the log of the database server.',
   '28000': 'its server knows no such user. Correct the url (ormconfig.ts, DATABASE_URL).',
   '28P01': 'its server refuses the password. Correct the url (ormconfig.ts, DATABASE_URL).',
-  '3D000': 'its server has no such database. Create it, or correct the url.',
+  '3D000': 'its server has no such database. Create it with `kit db create`, or correct the url.',
+  '42501': 'its server refuses this database to the user. Correct the url, or grant it.',
+  '53300': 'its server has no connection left. Lower `pool` in ormconfig.ts, or let the server have more.',
+  '57P03': 'its server is starting up or shutting down. Try again in a moment.',
+  PASSWORD_MISSING:
+    'its server wants a password. Put it into the url: postgres://user:password@host/name (ormconfig.ts, DATABASE_URL).',
+  ENCRYPTION_MISSING: UNENCRYPTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  HANDSHAKE_SSL_ERROR: UNTRUSTED,
+  HANDSHAKE_NO_SSL_SUPPORT: UNENCRYPTED,
+  ER_CON_COUNT_ERROR:
+    'its server has no connection left. Lower `pool` in ormconfig.ts, or let the server have more.',
   ER_ACCESS_DENIED_ERROR:
     'its server refuses the user or the password. Correct the url (ormconfig.ts, DATABASE_URL).',
+  // What MariaDB says of some users that it does not know.
+  ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
+    'its server refuses the user or the password. Correct the url (ormconfig.ts, DATABASE_URL).',
   ER_DBACCESS_DENIED_ERROR: 'its server refuses this database to the user. Correct the url, or grant it.',
-  ER_BAD_DB_ERROR: 'its server has no such database. Create it, or correct the url.',
+  ER_BAD_DB_ERROR: 'its server has no such database. Create it with `kit db create`, or correct the url.',
 }
 
 /** Says in one sentence why a database could not be opened. An error of another kind is returned as it is. */
-export function explainOpening(error: unknown, options: DataSourceOptions): unknown {
+export function explainOpening(error: unknown, url: string): unknown {
   const code = codeOf(error)
   // Codes of SQLite are more exact than this table: SQLITE_READONLY_DIRECTORY.
   const problem = PROBLEMS[code] ?? PROBLEMS[code.split('_').slice(0, 2).join('_')]
-  return problem ? new DatabaseNotOpened(databasePlace(options), problem, error) : error
+  return problem ? new DatabaseNotOpened(placeOf(url), problem, error) : error
 }
 
-/** The error that the system or the engine has raised, however it is wrapped. */
-function codeOf(error: unknown): string {
+/** What a driver says in words alone. better-sqlite3 looks for the folder itself, and `pg` for a password. */
+const MESSAGES = [
+  ['directory does not exist', 'SQLITE_CANTOPEN'],
+  ['client password must be a string', 'PASSWORD_MISSING'],
+  ['does not support SSL connections', 'ENCRYPTION_MISSING'],
+] as const
+
+/** The code of the error that the system or the engine has raised, however it is wrapped. */
+export function codeOf(error: unknown): string {
   if (error instanceof ServiceUnavailable) return codeOf(error.cause)
   // Node tries every address of a host, and collects what went wrong.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   if (!(error instanceof Error)) return ''
   if ('code' in error && typeof error.code === 'string') return error.code
-  // better-sqlite3 looks for the folder itself.
-  return error.message.includes('directory does not exist') ? 'SQLITE_CANTOPEN' : ''
-}
-
-/** The file, or the host, port and name of a database; never a password. */
-export function databasePlace(options: DataSourceOptions): string {
-  if (options.type === 'better-sqlite3') return options.database
-  if (!('url' in options) || !options.url) return options.type
-  const { protocol, hostname, port, pathname } = new URL(options.url)
-  return `${protocol}//${hostname}:${port || (protocol.startsWith('postgres') ? 5432 : 3306)}${pathname}`
+  return MESSAGES.find(([words]) => error.message.includes(words))?.[1] ?? ''
 }

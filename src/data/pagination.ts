@@ -5,7 +5,9 @@ import type {
   FindOptionsRelations,
   FindOptionsWhere,
 } from 'typeorm'
+import { countRecords, selectRecords } from './kept-query.js'
 import type { Model } from './model.js'
+import { plainModel, type PlainModel } from './plain-model.js'
 
 /** Where a page stands among the others. */
 export class Pagination {
@@ -16,11 +18,13 @@ export class Pagination {
    * @param page the page that was asked for; it may lie beyond the last one
    * @param perPage the most records of a page
    * @param total the records of all pages
+   * @param isTotalKnown whether they were counted; else `total` and `pages` are what is known up to this page
    */
   constructor(
     readonly page: number,
     readonly perPage: number,
     readonly total: number,
+    readonly isTotalKnown = true,
   ) {
     this.pages = Math.max(1, Math.ceil(total / perPage))
   }
@@ -51,6 +55,12 @@ export interface PageOptions<T> {
   perPage?: number
   /** The most records of a page that a client can ask for (100). */
   maxPerPage?: number
+  /**
+   * Whether all records are counted (yes). Without that, a page of a large table costs as much as one of a small
+   * table: there is no `X-Total-Count` and no link to the last page, and one record more than the page has tells whether
+   * there is a next one.
+   */
+  total?: boolean
 }
 
 /** One page of records. */
@@ -77,25 +87,68 @@ export async function paginate<T extends Model>(
   query: PageQuery,
   options: PageOptions<T> = {},
 ): Promise<Page<T>> {
-  const { where, order, relations, perPage = 20, maxPerPage = 100 } = options
+  const { perPage = 20, maxPerPage = 100, total: isCounted = true } = options
   const size = Math.min(readNumber(query.per_page) ?? perPage, maxPerPage)
-  const total = await tx.count(model, { ...(where && { where }) })
-  const pagination = new Pagination(readNumber(query.page) ?? 1, size, total)
-  if (pagination.page > pagination.pages) return { records: [], pagination }
+  const page = readNumber(query.page) ?? 1
+  if (!isCounted) return readUncounted(tx, model, page, size, options)
 
-  const records = await tx.find(model, {
+  const pagination = new Pagination(page, size, await count(tx, model, options))
+  if (pagination.page > pagination.pages) return { records: [], pagination }
+  return { records: await read(tx, model, pagination.offset, size, options), pagination }
+}
+
+/** Reads one record more than the page has. */
+async function readUncounted<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  page: number,
+  size: number,
+  options: PageOptions<T>,
+): Promise<Page<T>> {
+  const offset = (page - 1) * size
+  const records = Number.isSafeInteger(offset) ? await read(tx, model, offset, size + 1, options) : []
+  const pagination = new Pagination(page, size, offset + records.length, false)
+  return { records: records.slice(0, size), pagination }
+}
+
+async function count<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  { where, relations }: PageOptions<T>,
+): Promise<number> {
+  const plain = plainFor(tx, model, relations)
+  const total = plain && (await countRecords(tx, plain, where))
+  return total ?? tx.count(model, { ...(where && { where }) })
+}
+
+async function read<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  offset: number,
+  limit: number,
+  { where, order, relations }: PageOptions<T>,
+): Promise<T[]> {
+  // Every model has an id, which the compiler can not see through the conditional types of FindOptionsOrder.
+  const fullOrder = { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>
+  const plain = plainFor(tx, model, relations)
+  const found = plain && (await selectRecords(tx, plain, { where, order: fullOrder, limit, offset }))
+  // A plain model's records are of its class. What is no plain model's is up to TypeORM.
+  if (found) return found as T[]
+  return tx.find(model, {
     ...(where && { where }),
     ...(relations && { relations }),
-    // Every model has an id, which the compiler can not see through the conditional types of FindOptionsOrder.
-    order: { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>,
-    skip: pagination.offset,
-    take: size,
+    order: fullOrder,
+    skip: offset,
+    take: limit,
   })
-  return { records, pagination }
+}
+
+function plainFor(tx: EntityManager, model: EntityTarget<Model>, relations: unknown): PlainModel | undefined {
+  return relations ? undefined : plainModel(tx, tx.dataSource.getMetadata(model))
 }
 
 /**
- * The value of a `Link` header (RFC 8288) with the first, previous, next and last page.
+ * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last one where it is known.
  *
  * @example linkHeader(pagination, (page) => `/posts?page=${page}`)
  */
@@ -104,7 +157,7 @@ export function linkHeader(pagination: Pagination, urlForPage: (page: number) =>
     ['first', 1],
     ['prev', pagination.previous],
     ['next', pagination.next],
-    ['last', pagination.pages],
+    ['last', pagination.isTotalKnown ? pagination.pages : undefined],
   ] as const
   return links
     .flatMap(([rel, page]) => (page === undefined ? [] : [`<${urlForPage(page)}>; rel="${rel}"`]))

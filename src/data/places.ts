@@ -9,6 +9,7 @@ export class Places {
   private readonly line: Waiting[] = []
   private free: number
   private closed: Error | undefined
+  private timer: NodeJS.Timeout | undefined
 
   /**
    * @param count how many may be inside at the same time
@@ -35,28 +36,42 @@ export class Places {
     return Promise.resolve(this.leaveOnce())
   }
 
+  /** Takes a place if there is one at once; else undefined. */
+  takeNow(): Leave | undefined {
+    if (this.closed || this.free === 0) return undefined
+    this.free -= 1
+    return this.leaveOnce()
+  }
+
   /** Sends everybody away who waits or comes later. */
   close(reason: Error): void {
     this.closed = reason
     for (const waiting of this.line.splice(0)) waiting.refuse(reason)
+    clearTimeout(this.timer)
+    this.timer = undefined
   }
 
   private wait(): Promise<Leave> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.line.splice(this.line.indexOf(waiting), 1)
-        reject(new ServiceUnavailable(this.complaint))
-      }, this.patience)
-      const settle = (act: () => void): void => {
-        clearTimeout(timer)
-        act()
-      }
-      const waiting: Waiting = {
-        admit: () => settle(() => resolve(this.leaveOnce())),
-        refuse: (reason) => settle(() => reject(reason)),
-      }
-      this.line.push(waiting)
+      this.line.push({ admit: resolve, refuse: reject, deadline: performance.now() + this.patience })
+      if (this.timer) this.timer.ref()
+      else this.watchTheFirst()
     })
+  }
+
+  /** All are equally patient, so that the first in line is the first whose patience ends: one timer does for all. */
+  private watchTheFirst(): void {
+    const [first] = this.line
+    if (!first) return
+    this.timer = setTimeout(
+      () => {
+        this.timer = undefined
+        while (this.line[0] && this.line[0].deadline <= performance.now())
+          this.line.shift()?.refuse(new ServiceUnavailable(this.complaint))
+        this.watchTheFirst()
+      },
+      Math.max(1, first.deadline - performance.now()),
+    )
   }
 
   private leaveOnce(): Leave {
@@ -65,15 +80,19 @@ export class Places {
       if (!isInside) return
       isInside = false
       const next = this.line.shift()
-      if (next) next.admit()
+      if (next) next.admit(this.leaveOnce())
       else this.free += 1
+      // While nobody waits, the timer is not to keep the process from ending.
+      if (this.line.length === 0) this.timer?.unref()
     }
   }
 }
 
 interface Waiting {
-  admit(): void
+  admit(leave: Leave): void
   refuse(reason: Error): void
+  /** When his patience ends, on the clock of `performance.now()`. */
+  deadline: number
 }
 
 /**

@@ -3,8 +3,12 @@ import { RecordNotFound, ValidationErrors } from '../errors.js'
 import { humanize, recordName } from '../names.js'
 import { kindOf } from './attributes.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
+import { selectRecords } from './kept-query.js'
 import type { Model } from './model.js'
+import { plainModel } from './plain-model.js'
+import { plainSaving } from './plain-saving.js'
 import { inSavepoint } from './savepoints.js'
+import { isTooLong } from './text-length.js'
 import { attributeName, messageOf, validate } from './validation.js'
 import type { Translate } from './validation.js'
 
@@ -22,11 +26,22 @@ export async function findRecord<T extends Model>(
   const metadata = tx.dataSource.getMetadata(model)
   const where = typeof idOrWhere === 'object' ? idOrWhere : { id: idOrWhere }
   const record = canExist(metadata, where)
-    ? // Every model has an id, which the compiler can not see through the conditional types of FindOptionsWhere.
-      await tx.findOneBy(model, lowerCaseIds(metadata, where) as FindOptionsWhere<T>)
-    : null
+    ? await findOne<T>(tx, metadata, lowerCaseIds(metadata, where))
+    : undefined
   if (!record) throw new RecordNotFound(metadata.targetName)
   return record
+}
+
+async function findOne<T extends Model>(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  where: object,
+): Promise<T | undefined> {
+  const plain = plainModel(tx, metadata)
+  const found = plain && (await selectRecords(tx, plain, { where, limit: 1 }))
+  // A plain model's records are of its class. What is no plain model's is up to TypeORM.
+  if (found) return found[0] as T | undefined
+  return (await tx.findOneBy<T>(metadata.target, where as FindOptionsWhere<T>)) ?? undefined
 }
 
 /**
@@ -50,7 +65,7 @@ export async function saveRecord(
 
   const { id, created_at, updated_at } = record
   try {
-    await undoable(tx, record, (manager) => manager.save(record, { reload: mustReload(tx, record) }))
+    await undoable(tx, record, (manager) => write(manager, record, isNew))
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
@@ -66,13 +81,27 @@ export async function saveRecord(
 export async function destroyRecord(tx: EntityManager, record: Model, t?: Translate): Promise<void> {
   const { id } = record
   try {
-    await undoable(tx, record, (manager) => manager.remove(record))
+    await undoable(tx, record, (manager) => remove(manager, record))
   } catch (error) {
     const explained = explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
     throw explained instanceof ValidationErrors ? translate(explained, record, t) : explained
   } finally {
     record.id = id
   }
+}
+
+/** Inserts or updates a record: a plain one by a statement that is built once, any other as TypeORM does. */
+async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {
+  const saving = plainSaving(tx, record, ['beforeInsert', 'afterInsert', 'beforeUpdate', 'afterUpdate'])
+  // An id that was chosen may be that of a record which is there already.
+  if (saving && isNew && record.id === undefined) return saving.insert(tx, record)
+  if (saving && !isNew && (await saving.update(tx, record))) return
+  await tx.save(record, { reload: mustReload(tx, record) })
+}
+
+async function remove(tx: EntityManager, record: Model): Promise<void> {
+  const saving = plainSaving(tx, record, ['beforeRemove', 'afterRemove'])
+  await (saving && record.id !== undefined ? saving.remove(tx, record) : tx.remove(record))
 }
 
 /**
@@ -128,18 +157,33 @@ async function refusal(tx: EntityManager, record: Model, error: unknown): Promis
   if (!(explained instanceof ValidationErrors)) throw explained
 
   const [violation] = explained.fields.get(RECORD) ?? []
-  if (violation?.rule !== 'reference') return explained
-  const field = (await missingReference(tx, metadata, record)) ?? RECORD
+  const field = violation && (await fieldOf(tx, metadata, record, violation.rule))
+  if (!violation || !field) return explained
   const attribute = humanize(field)
   return new ValidationErrors(explained.status === 409 ? 409 : 422, { cause: error }).add(
     field,
-    'reference',
-    field === RECORD ? violation.message : `${attribute} does not exist.`,
-    field === RECORD ? violation.values : { attribute },
+    violation.rule,
+    violation.rule === 'reference' ? `${attribute} does not exist.` : `${attribute} is too long.`,
+    { attribute },
   )
 }
 
-/** The column of a record that refers to nothing. SQLite does not say which one it refused. */
+/** The column that was refused, where the engine does not say so: a reference (SQLite), a text (PostgreSQL). */
+async function fieldOf(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  record: Model,
+  rule: string,
+): Promise<string | undefined> {
+  if (rule === 'reference') return missingReference(tx, metadata, record)
+  if (rule !== 'too_long') return undefined
+  return metadata.columns.find((column) => {
+    const value: unknown = column.getEntityValue(record)
+    return typeof value === 'string' && isTooLong(value, column)
+  })?.databaseName
+}
+
+/** The column of a record that refers to nothing. */
 async function missingReference(
   tx: EntityManager,
   metadata: EntityMetadata,

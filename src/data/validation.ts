@@ -2,6 +2,7 @@ import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-va
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
 import { ValidationErrors } from '../errors.js'
 import { humanize, recordName } from '../names.js'
+import { attributesOf } from './attributes.js'
 
 /** Finds the text of a translation id; undefined when there is none. */
 export type Translate = (id: string, values: Record<string, unknown>) => string | undefined
@@ -19,13 +20,26 @@ export type Translate = (id: string, values: Record<string, unknown>) => string 
 export async function validate(
   record: object,
   t?: Translate,
-  known = new ValidationErrors(),
+  known?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
   const found = await findErrors(record, { forbidUnknownValues: false, stopAtFirstError: false })
+  if (found.length === 0 && !known?.fields.size) return undefined
   const errors = new ValidationErrors()
-  for (const [field, violations] of known.fields) errors.fields.set(field, [...violations])
-  for (const error of found) if (!known.fields.has(error.property)) addError(errors, error, record, '', t)
-  return errors.isEmpty ? undefined : errors
+  for (const [field, violations] of known?.fields ?? []) errors.fields.set(field, [...violations])
+  for (const error of found) if (!known?.fields.has(error.property)) addError(errors, error, record, '', t)
+  if (errors.isEmpty) return undefined
+  return errors.fields.size > 1 ? inOrder(errors, record) : errors
+}
+
+/** The errors in the order in which the model declares its attributes, which is that of a form. What else there is follows. */
+function inOrder(errors: ValidationErrors, record: object): ValidationErrors {
+  const names = attributesOf(record.constructor).map(({ name }) => name)
+  const declared = names.filter((name) => errors.fields.has(name))
+  const ordered = new ValidationErrors()
+  for (const name of new Set([...declared, ...errors.fields.keys()])) {
+    ordered.fields.set(name, errors.fields.get(name) ?? [])
+  }
+  return ordered
 }
 
 /**

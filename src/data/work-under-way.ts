@@ -17,7 +17,7 @@ export class WorkUnderWay {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof Error) owners.set(error, this)
+      if (error instanceof Error) Reflect.defineProperty(error, owner, { value: this, configurable: true })
       throw error
     } finally {
       this.count -= 1
@@ -30,8 +30,8 @@ export class WorkUnderWay {
   }
 }
 
-/** Whose work an error ended. */
-const owners = new WeakMap<Error, WorkUnderWay>()
+/** Whose work an error ended. It is a member of the error: a map would keep it for longer. */
+const owner = Symbol('resource-kit:owner')
 
 let guards = 0
 
@@ -54,12 +54,13 @@ export function guardUnawaited(): () => void {
 }
 
 function hear(reason: unknown): void {
-  const owner = ownerOf(reason)
-  if (owner) owner.lose(reason)
+  const work = ownerOf(reason)
+  if (work) work.lose(reason)
   // With nobody else listening, Node would have thrown it.
   else if (process.listenerCount('unhandledRejection') === 1) throw reason
 }
 
 function ownerOf(error: unknown): WorkUnderWay | undefined {
-  return error instanceof Error ? (owners.get(error) ?? ownerOf(error.cause)) : undefined
+  if (!(error instanceof Error)) return undefined
+  return (error as { [owner]?: WorkUnderWay })[owner] ?? ownerOf(error.cause)
 }

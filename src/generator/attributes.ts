@@ -1,7 +1,7 @@
 import type { AttributeKind } from '../data/attributes.js'
 import { columnTypes } from '../data/columns.js'
 import { BadAttribute, RepeatedAttribute, ReservedAttribute, UnknownAttributeType } from '../errors.js'
-import { namesOf, type Names } from './names.js'
+import { isName, namesOf, type Names } from './names.js'
 import { reservedAttributes } from './reserved.js'
 
 /** What the words of an attribute say: `state:nulls.Enum:draft,public:index`. */
@@ -82,6 +82,9 @@ const KINDS: Record<AttributeKind, Kind> = {
   enum: { type: 'string', input: 'select', samples: ['', ''] },
 }
 
+/** The kinds whose values may be of any size. */
+const UNBOUNDED: readonly string[] = ['text', 'json']
+
 /** Other words for the kinds. */
 const ALIASES = new Map<string, AttributeKind | 'references'>([
   ['integer', 'int'],
@@ -114,7 +117,7 @@ export function parseAttributes(words: readonly string[], taken: readonly string
 }
 
 /** An attribute with all that the scaffolds write of it. */
-export function attributeOf(words: AttributeWords): Attribute {
+function attributeOf(words: AttributeWords): Attribute {
   const { name, kind, isNullable, values } = words
   const { type, samples } = KINDS[kind]
   const isRequired = !isNullable && kind !== 'bool'
@@ -140,8 +143,7 @@ export function attributeOf(words: AttributeWords): Attribute {
 function parseAttribute(word: string): Attribute {
   const [name = '', type = 'string', ...rest] = word.split(':')
   if (reservedAttributes.has(name)) throw new ReservedAttribute(word, name)
-  if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))
-    throw new BadAttribute(word, 'its name is no word like published_at')
+  if (!isName(name)) throw new BadAttribute(word, 'its name is no word like published_at')
   const isNullable = /^nulls\./i.test(type)
   const kind = kindOf(type.replace(/^nulls\./i, ''), word)
   const values = kind === 'enum' ? enumValues(rest.shift(), word) : []
@@ -151,8 +153,20 @@ function parseAttribute(word: string): Attribute {
       throw new BadAttribute(word, `it ends with "${modifier}", and known there are: unique, index`)
     }
   }
+  const [modifier] = modifiers
+  if (modifier && UNBOUNDED.includes(kind)) {
+    throw new BadAttribute(
+      word,
+      `it ends with "${modifier}", and what a ${kind} holds may be too long for that; make it a string`,
+    )
+  }
   const common = { isNullable, isUnique: modifiers.has('unique'), isIndexed: modifiers.has('index'), values }
   if (kind !== 'references') return attributeOf({ name, kind, ...common })
+
+  if (name.endsWith('_id')) {
+    const plain = word.replace('_id:', ':')
+    throw new BadAttribute(word, `it is named for what it refers to, and the column gets the "_id": ${plain}`)
+  }
   const reference = namesOf(name)
   const isIndexed = !common.isUnique
   return attributeOf({ name: `${reference.singular}_id`, kind: 'uuid', ...common, isIndexed, reference })
@@ -207,7 +221,9 @@ function field({ name, kind, isNullable, values, reference }: AttributeWords, is
   return call(`form.${input}`, [quote(name), object(settings)])
 }
 
-function show({ name, kind, isNullable }: AttributeWords, variable: string, record: string): string {
+function show(words: AttributeWords, variable: string, record: string): string {
+  const { name, kind, isNullable, reference } = words
+  if (reference) return `!= display(${variable}.${reference.singular})`
   const value = `${variable}.${name}`
   const { helper } = KINDS[kind]
   if (kind === 'enum') {

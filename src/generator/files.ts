@@ -25,6 +25,8 @@ export interface EditFile {
   what: string
   insert(text: string): string
   remove(text: string): string
+  /** What is left to do by hand when it has been removed, or can not be; undefined when nothing is. */
+  leftover(text: string): string | undefined
 }
 
 /** One step of a generator. Generate does the steps, destroy undoes the same ones. */
@@ -94,24 +96,36 @@ export async function destroy(
 ): Promise<boolean> {
   const present = actions.filter((action) => isDone(folder, action))
   for (const action of present) {
-    const file = join(folder, action.path)
     const note = await remark?.(action.path)
     if (note) say(note)
-    const question = isCreate(action)
-      ? `Delete ${action.path}?`
-      : `Remove ${action.what} from ${action.path}?`
-    if (!(await confirm(question))) {
-      say(`     keep  ${action.path}`)
-    } else if (isCreate(action)) {
-      rmSync(file)
-      removeEmptyFolders(folder, dirname(action.path))
-      say(`   delete  ${action.path}`)
-    } else {
-      writeFileSync(file, action.remove(readFileSync(file, 'utf8')))
-      say(`   update  ${action.path}`)
-    }
+    say(`${(await confirm(questionOf(action))) ? undo(folder, action) : '     keep'}  ${action.path}`)
   }
+  if (present.length > 0) leftoversOf(folder, actions).forEach(say)
   return present.length > 0
+}
+
+/** What is left to do by hand, apart from what the user has kept. */
+function leftoversOf(folder: string, actions: readonly FileAction[]): string[] {
+  return actions.flatMap((action) => {
+    if (isCreate(action) || isDone(folder, action)) return []
+    return action.leftover(readFileSync(join(folder, action.path), 'utf8')) ?? []
+  })
+}
+
+function questionOf(action: FileAction): string {
+  return isCreate(action) ? `Delete ${action.path}?` : `Remove ${action.what} from ${action.path}?`
+}
+
+/** Takes one step back, and says the word for it. */
+function undo(folder: string, action: FileAction): string {
+  const file = join(folder, action.path)
+  if (!isCreate(action)) {
+    writeFileSync(file, action.remove(readFileSync(file, 'utf8')))
+    return '   update'
+  }
+  rmSync(file)
+  removeEmptyFolders(folder, dirname(action.path))
+  return '   delete'
 }
 
 /** Whether a step writes a file of its own. */

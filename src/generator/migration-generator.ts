@@ -1,11 +1,11 @@
 import { camelize } from 'inflection'
 import { CommandError } from '../errors.js'
+import { readApplication } from './application.js'
 import { parseAttributes, type Attribute } from './attributes.js'
 import type { FileAction } from './files.js'
-import { listOf } from './lines.js'
 import { migrationNames } from './migration-names.js'
-import { snakeCase, tableOf } from './names.js'
-import { readApplication } from './resource-generator.js'
+import { isName, snakeCase, tableOf } from './names.js'
+import { columnsOf, indexName, indicesOf } from './tables.js'
 import { renderScaffolds } from './templates.js'
 
 /**
@@ -22,7 +22,7 @@ export function migrationActions(
 ): FileAction[] {
   readApplication(folder)
   const name = snakeCase(word)
-  if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)) {
+  if (!isName(name)) {
     throw new CommandError(
       `"${word}" is no name of a migration. Write words: create_posts, add_state_to_posts.`,
     )
@@ -53,25 +53,17 @@ type MigrationKind = 'create' | 'add' | 'remove' | 'empty'
 function meaningOf(name: string): { kind: MigrationKind; table: string } {
   const [, created] = /^create_(\w+)$/.exec(name) ?? []
   if (created) return { kind: 'create', table: tableOf(created) }
-  const [, verb, table] = /^(add|remove)_\w+?_(?:to|from)_(\w+)$/.exec(name) ?? []
-  // The pattern has only these two verbs.
-  return verb && table
-    ? { kind: verb as 'add' | 'remove', table: tableOf(table) }
-    : { kind: 'empty', table: '' }
+  const [, added] = /^add_\w+?_to_(\w+)$/.exec(name) ?? []
+  if (added) return { kind: 'add', table: tableOf(added) }
+  const [, removed] = /^remove_\w+?_from_(\w+)$/.exec(name) ?? []
+  return removed ? { kind: 'remove', table: tableOf(removed) } : { kind: 'empty', table: '' }
 }
 
 function createLocals(attributes: readonly Attribute[], table: string) {
-  const columns = [
-    'primaryKey(runner)',
-    ...attributes.map(({ migration }) => migration),
-    '...timestamps(runner)',
-  ]
-  const indices = attributes
-    .filter(({ isIndexed }) => isIndexed)
-    .map(({ name }) => `{ name: '${table}_${name}', columnNames: ['${name}'] }`)
+  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
   return {
-    columns: listOf(8, 'columns', columns),
-    indices: indices.length > 0 ? listOf(8, 'indices', indices, indices.length > 1) : '',
+    columns: columnsOf(attributes),
+    indices: indicesOf(table, indexed),
     references: attributes.filter(({ reference }) => reference),
   }
 }
@@ -97,6 +89,14 @@ function stepsOf({ name, migration, reference, isIndexed }: Attribute, table: st
       `await runner.dropColumn('${table}', '${name}')`,
     ],
   ]
+  // Before the key, and so dropped after it: MariaDB keeps an index that a key needs.
+  if (isIndexed) {
+    const index = indexName(table, name)
+    steps.push([
+      `await runner.createIndex('${table}', new TableIndex({ name: '${index}', columnNames: ['${name}'] }))`,
+      `await runner.dropIndex('${table}', '${index}')`,
+    ])
+  }
   if (reference) {
     const key = `${table}_${name}_key`
     const options = [
@@ -109,13 +109,6 @@ function stepsOf({ name, migration, reference, isIndexed }: Attribute, table: st
     steps.push([
       `await runner.createForeignKey(\n      '${table}',\n      new TableForeignKey({\n${members}\n      }),\n    )`,
       `await runner.dropForeignKey('${table}', '${key}')`,
-    ])
-  }
-  if (isIndexed) {
-    const index = `${table}_${name}`
-    steps.push([
-      `await runner.createIndex('${table}', new TableIndex({ name: '${index}', columnNames: ['${name}'] }))`,
-      `await runner.dropIndex('${table}', '${index}')`,
     ])
   }
   return steps

@@ -1,5 +1,5 @@
-import type { Names } from './names.js'
 import type { EditFile } from './files.js'
+import type { Names } from './names.js'
 
 /** The line of src/app.ts that registers a resource, above the static catch-all, and its import. */
 export function registration(names: Names): EditFile {
@@ -9,66 +9,99 @@ export function registration(names: Names): EditFile {
     path: 'src/app.ts',
     what: resource,
     insert: (text) =>
-      isRegistered(text, resource) ? text : addRoute(addImport(text, resource, from), resource),
-    remove: (text) => removeLines(text, resource),
+      isRegistered(text, resource)
+        ? text
+        : edit(text, (lines) => addRoute(addImport(lines, resource, from), resource)),
+    remove: (text) => edit(text, (lines) => removeLines(lines, resource)),
+    leftover: (text) =>
+      codeOf(text).some((line) => mentions(line, resource))
+        ? `src/app.ts still speaks of ${resource}, in words of your own: take it out by hand.`
+        : undefined,
   }
 }
 
 /** Whether src/app.ts registers a resource already, in whatever way. */
 export function isRegistered(text: string, resource: string): boolean {
-  return new RegExp(`\\.resource\\([^)]*\\b${resource}\\b`).test(text)
+  return new RegExp(`\\.resource\\([^)]*\\b${resource}\\b`).test(codeOf(text).join('\n'))
 }
 
 /** The name of the application in src/app.ts; undefined where none is made. */
 export function applicationName(text: string): string | undefined {
-  return /\b(\w+)\s*=\s*new App\(/.exec(text)?.[1]
+  return /\b(\w+)\s*(?::\s*App\s*)?=\s*new App\(/.exec(codeOf(text).join('\n'))?.[1]
 }
 
 /** Whether src/app.ts makes an API application. */
 export function isApi(text: string): boolean {
-  return /new App\(\s*\{[^}]*\bapi:\s*true\b/.test(text)
+  return /\bapi:\s*true\b/.test(codeOf(text).join('\n'))
 }
 
-/** Adds the import where it belongs in the order of the paths. */
-function addImport(text: string, resource: string, from: string): string {
-  const line = `import { ${resource} } from '${from}'`
-  if (new RegExp(`import [^;]*\\b${resource}\\b[^;]* from `).test(text)) return text
-  const lines = text.split('\n')
-  const imports = lines.flatMap((text, index) => {
-    const path = /^(?:import\b.*|\} )from ['"](.+)['"];?$/.exec(text)?.[1]
-    return path === undefined ? [] : [{ index, path }]
+/** The lines of a text without its comments. */
+function codeOf(text: string): string[] {
+  return text
+    .replaceAll(/\/\*[^]*?\*\//g, '')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)\/\/.*$/, ''))
+}
+
+/** Changes a text by its lines, and keeps the line ends of Windows where it has them. */
+function edit(text: string, change: (lines: readonly string[]) => string[]): string {
+  const isWindows = text.includes('\r\n')
+  const lines = (isWindows ? text.replaceAll('\r\n', '\n') : text).split('\n')
+  return change(lines).join(isWindows ? '\r\n' : '\n')
+}
+
+/** Adds the import where it belongs in the order of the paths, in the quotes that the others have. */
+function addImport(lines: readonly string[], resource: string, from: string): string[] {
+  const imports = lines.flatMap((line, index) => {
+    const [, path, end] = /^(?:import\b.*|\} )from (['"].+['"])(;?)$/.exec(line) ?? []
+    return path === undefined ? [] : [{ line, index, path: path.slice(1, -1), quote: path[0] ?? "'", end }]
   })
+  if (imports.some(({ line }) => line.startsWith('import') && mentions(line, resource))) return [...lines]
+
+  const { quote, end } = imports.at(-1) ?? { quote: "'", end: '' }
   const next = imports.find(
-    ({ index, path }) => path.startsWith('.') && path > from && lines[index]?.startsWith('import'),
+    ({ line, path }) => path.startsWith('.') && path > from && line.startsWith('import'),
   )
-  lines.splice(next?.index ?? (imports.at(-1)?.index ?? -1) + 1, 0, line)
-  return lines.join('\n')
+  const line = `import { ${resource} } from ${quote}${from}${quote}${end}`
+  return lines.toSpliced(next?.index ?? (imports.at(-1)?.index ?? -1) + 1, 0, line)
 }
 
 /** Adds the registration after all routes, and above the static files, which take every path that is left. */
-function addRoute(text: string, resource: string): string {
-  const app = applicationName(text) ?? 'app'
-  const lines = text.split('\n')
-  const last = new RegExp(`^(${app}\\.static\\(|export default|(await )?${app}\\.listen\\()`)
-  let index = lines.findIndex((line) => last.test(line))
-  if (index === -1) index = lines.length
-  while (index > 0 && /^\s*(\/\/.*|\/?\*.*)?$/.test(lines[index - 1] ?? '')) index -= 1
+function addRoute(lines: readonly string[], resource: string): string[] {
+  const app = applicationName(lines.join('\n')) ?? 'app'
+  const last = new RegExp(
+    `^\\s*(${app}\\.static\\(|export default|return ${app}\\b|(await )?${app}\\.listen\\()`,
+  )
+  const found = lines.findIndex((line) => last.test(line))
+  const indent = /^\s*/.exec(lines[found] ?? '')?.[0] ?? ''
+  const end = lines.some((line) => line.startsWith('import') && line.endsWith(';')) ? ';' : ''
 
-  const isRoute = /^(\w+\.(?!use\b)\w+\(|[)}\]])/.test(lines[index - 1] ?? '')
+  let index = found === -1 ? lines.length : found
+  while (index > 0 && /^\s*(\/\/.*|\/?\*.*)?$/.test(lines[index - 1] ?? '')) index -= 1
+  const isRoute = /^\s*(\w+\.(?!use\b)\w+\(|[)}\]])/.test(lines[index - 1] ?? '')
   const isApart = (lines[index] ?? '') === '' && !isRoute
-  const inserted = [...(isApart ? [''] : []), `${app}.resource(${resource})`]
-  lines.splice(index, 0, ...inserted)
-  return lines.join('\n')
+  return lines.toSpliced(index, 0, ...(isApart ? [''] : []), `${indent}${app}.resource(${resource})${end}`)
 }
 
-/** Removes import and registration, and the blank line that is then one too many. */
-function removeLines(text: string, resource: string): string {
-  const lines = text.split('\n')
-  const own = new RegExp(`^import \\{ ${resource} \\} from .*$|^\\w+\\.resource\\(${resource}\\);?$`)
-  for (let index = lines.length - 1; index >= 0; index -= 1) {
-    if (!own.test(lines[index] ?? '')) continue
-    lines.splice(index, 1)
-    if ((lines[index - 1] ?? '') === '' && (lines[index] ?? '') === '') lines.splice(index, 1)
-  }
-  return lines.join('\n')
+/**
+ * Removes the registration, the blank line that is then one too many, and the import. Where the resource is also spoken
+ * of otherwise, the import stays: without it the application would not compile.
+ */
+function removeLines(lines: readonly string[], resource: string): string[] {
+  const unregistered = without(lines, new RegExp(`^\\s*\\w+\\.resource\\(${resource}\\);?$`))
+  const imported = new RegExp(`^import \\{ ${resource} \\} from .*$`)
+  const code = codeOf(unregistered.join('\n')).filter((line) => !imported.test(line))
+  return code.some((line) => mentions(line, resource)) ? unregistered : without(unregistered, imported)
+}
+
+function without(lines: readonly string[], pattern: RegExp): string[] {
+  const index = lines.findIndex((line) => pattern.test(line))
+  if (index === -1) return [...lines]
+  const rest = lines.toSpliced(index, 1)
+  const isTooMany = (rest[index - 1] ?? '') === '' && (rest[index] ?? '') === ''
+  return isTooMany ? rest.toSpliced(index < rest.length ? index : index - 1, 1) : rest
+}
+
+function mentions(line: string, resource: string): boolean {
+  return new RegExp(`\\b${resource}\\b`).test(line)
 }

@@ -14,13 +14,15 @@ export const reservedAttributes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What a resource can not be called, as a variable: variables of the handlers and templates, classes that the files
- * import, and global ones. In the files that are written the name would stand for two things.
+ * What a resource can not be called, as a variable: variables and helpers of the handlers and templates, classes that the
+ * files import, and global ones. In the files that are written the name would stand for two things. `xml` is no name of
+ * an element.
  */
 export const reservedResources: ReadonlySet<string> = new Set([
   ...keywords,
   ...words('ctx errors path pagination form where'),
-  ...words('locale t label time display paginator block attributes locals'),
+  ...words('locale currentUrl t label time display paginator formFor hiddenFields deleteButton'),
+  ...words('flashMessages collectionLinks nestedLinks of block attributes locals xml'),
   ...words('resource baseResource parent context model present validationErrors'),
   ...words('column entity joinColumn manyToOne relation entityManager migration'),
   ...words('object string number boolean date promise error constructor prototype'),

@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
+import { parentOf } from './application.js'
 import { isCreate, type FileAction } from './files.js'
 import { namesOf, type Names } from './names.js'
 import { stepsOf } from './resource-generator.js'
+import { indexName } from './tables.js'
 
 /** What `kit destroy resource` undoes, and what it can say about a file before it goes. */
 export interface Destruction {
@@ -11,7 +13,7 @@ export interface Destruction {
   remark(path: string): Promise<string | undefined>
 }
 
-/** Whether a migration has been run, by its name: `CreatePosts1795132800000`. */
+/** Whether a migration has been run, by its name: `CreatePosts1795132800000`. Rejects when that can not be found out. */
 export type HasRun = (migration: string) => Promise<boolean>
 
 /** The steps of `kit generate resource`, as they were done: what it was told is read from what it wrote. */
@@ -26,19 +28,63 @@ export function resourceDestruction(
   const options = { attributes: attributes ?? [], parent, useModel: sharedModel(folder, names) }
   const expected = [false, true].map((fullSpec) => stepsOf(folder, word, { ...options, fullSpec }))
 
+  const actions = expected[0] ?? []
+
   async function remark(path: string): Promise<string | undefined> {
     const text = readFileSync(join(folder, path), 'utf8')
-    const migration = /export class (\w+\d{13}) implements MigrationInterface/.exec(text)?.[1]
-    if (migration && (await hasRun(migration))) {
-      return `${path} has been run: the table stays. To undo it, run "kit db rollback" before.`
-    }
-    const contents = expected.flat().filter((action) => isCreate(action) && action.path === path)
-    const isEdited = !contents.some((action) => isCreate(action) && action.content === text)
-    return attributes && contents.length > 0 && isEdited
-      ? `${path} has been edited since it was generated.`
-      : undefined
+    const isDeleted = actions.some((action) => isCreate(action) && action.path === path)
+    const users = isDeleted ? importersOf(folder, path, actions) : []
+    const remarks = [
+      users.length > 0 && `${users.join(', ')} can not do without ${path}.`,
+      (await runRemark(path, text, hasRun)) ??
+        (isEdited(path, text) && `${path} has been edited since it was generated.`),
+    ]
+    return remarks.filter(Boolean).join('\n') || undefined
   }
-  return { actions: expected[0] ?? [], remark }
+
+  function isEdited(path: string, text: string): boolean {
+    const contents = expected.flat().filter((action) => isCreate(action) && action.path === path)
+    const isSame = contents.some((action) => isCreate(action) && action.content === text)
+    return attributes !== undefined && contents.length > 0 && !isSame
+  }
+  return { actions, remark }
+}
+
+/** What is said of a migration that has been run, or of which that can not be found out. */
+async function runRemark(path: string, text: string, hasRun: HasRun): Promise<string | undefined> {
+  const migration = /export class (\w+\d{13}) implements MigrationInterface/.exec(text)?.[1]
+  if (migration === undefined) return undefined
+  try {
+    const isRun = await hasRun(migration)
+    return isRun
+      ? `${path} has been run: the table stays. To undo it, run "kit db rollback" before.`
+      : undefined
+  } catch (error) {
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n')
+    return `Whether ${path} has been run can not be found out: ${reason}`
+  }
+}
+
+/** The sources that import a file, apart from those that go with it, and from src/app.ts, which is asked about itself. */
+function importersOf(folder: string, path: string, actions: readonly FileAction[]): string[] {
+  const own = new Set(actions.map((action) => action.path))
+  return ['src', 'spec']
+    .filter((name) => existsSync(join(folder, name)))
+    .flatMap((name) =>
+      readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).map((it) => `${name}/${it}`),
+    )
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.ts') && !own.has(name))
+    .filter((name) =>
+      importsOf(join(folder, name)).some((it) => posix.join(posix.dirname(name), it) === path),
+    )
+    .toSorted()
+}
+
+/** The files that a file imports, from its own folder: `../models/post.ts`. */
+function importsOf(file: string): string[] {
+  const imports = readFileSync(file, 'utf8').matchAll(/ from ['"](\.[^'"]+)\.js['"]/g)
+  return [...imports].map(([, path]) => `${path}.ts`)
 }
 
 /** The attributes of a resource in the words of the command line, read from its migration; undefined without one. */
@@ -62,19 +108,10 @@ function attributesOfMigration(folder: string, { plural }: Names): string[] | un
     const isReference = keys.has(name)
     const type = `${options.includes('isNullable: true') ? 'nulls.' : ''}${isReference ? 'references' : kind}`
     const values = [...options.matchAll(/'([^']*)'/g)].map(([, value]) => value).join(',')
-    const isIndexed = !isReference && text.includes(`name: '${plural}_${name}'`)
+    const isIndexed = !isReference && text.includes(`name: '${indexName(plural, name)}'`)
     const modifiers = [values, options.includes('isUnique: true') && 'unique', isIndexed && 'index']
     return [[isReference ? name.replace(/_id$/, '') : name, type, ...modifiers].filter(Boolean).join(':')]
   })
-}
-
-/** The resource that a resource is nested in, as the command line names it. */
-function parentOf(folder: string, { file }: Names): string | undefined {
-  const path = join(folder, `src/actions/${file}.ts`)
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const parent = /^@Parent\((\w+)\)/m.exec(text)?.[1]
-  const from = parent && new RegExp(`import \\{ ${parent} \\} from '(.+)\\.js'`).exec(text)?.[1]
-  return from ? posix.join(posix.dirname(file), from) : undefined
 }
 
 /** The model, where another resource uses it too (`widget` and `admin/widget`): it stays. */

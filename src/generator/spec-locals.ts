@@ -6,7 +6,6 @@ import { modelImportsOf, relativePath } from './paths.js'
 export function specPaths(file: string, model: Names) {
   return {
     app: relativePath(file, 'spec/support/app'),
-    records: relativePath(file, 'spec/support/records'),
     database: relativePath(file, 'src/database'),
     model: relativePath(file, `src/models/${model.singular}`),
   }
@@ -18,8 +17,8 @@ export function specLocals(
   model: Names,
   references: readonly Names[],
   attributes: readonly Attribute[],
-  parent: Names | undefined,
 ) {
+  const { parent } = names
   const file = `spec/actions/${names.file}`
   // A record that refers to one of its own kind is tested without that.
   const others = references.filter((reference) => reference.model !== model.model)
@@ -40,16 +39,22 @@ export function specLocals(
       { name: 'record', type: model.model },
     ],
     setup: [
-      ...others.map(({ one, model }) => `${one}Id = (await make(${model})).id`),
-      ...(parent
-        ? [
-            `const { id } = await make(${parent.model})`,
-            `record = await make(${model.model}, { ${parentKey}: id })`,
-            `path = \`${names.fullPath.replace(`{${parent.param}}`, '${id}')}\``,
-          ]
-        : [`record = await make(${model.model})`]),
+      ...others.map(({ one, model }) => `${one}Id = (await factory.make(${model})).id`),
+      ...(parent ? nestedSetup(names, model, parent) : [`record = await factory.make(${model.model})`]),
     ],
   }
+}
+
+/** Makes a record with its parents, and the path of its collection. */
+function nestedSetup({ fullPath }: Names, { model }: Names, parent: Names): string[] {
+  const { parent: grandparent } = parent
+  const path = fullPath.replace(`{${parent.param}}`, '${id}')
+  const key = grandparent && `${grandparent.singular}_id`
+  return [
+    `const { ${key ? `id, ${key}` : 'id'} } = await factory.make(${parent.model})`,
+    `record = await factory.make(${model}, { ${parent.singular}_id: id })`,
+    `path = \`${key ? path.replace(`{${grandparent.param}}`, `\${${key}}`) : path}\``,
+  ]
 }
 
 function members(attributes: readonly Attribute[], valueOf: (attribute: Attribute) => string): string {

@@ -11,7 +11,7 @@ export interface Rendered {
 }
 
 /** The framework's own scaffolds. */
-export const frameworkScaffolds = join(import.meta.dirname, '../../../scaffolds')
+const frameworkScaffolds = join(import.meta.dirname, '../../../scaffolds')
 
 /**
  * Renders the files of some scaffolds, for example `resource/common` and `resource/web`. Of two files of one path the

@@ -1,8 +1,8 @@
-import { plainToInstance, type ClassConstructor } from 'class-transformer'
+import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from './coerce.js'
-import { hasTransformMetadata } from './transform-metadata.js'
+import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
 
 /** What a request brings for a record. */
 export interface Submission {
@@ -45,7 +45,8 @@ export function bind<T extends object>(
     if (read === unreadable) unread.push({ attribute, value, before: Reflect.get(record, attribute.name) })
     else Reflect.set(record, attribute.name, read)
   }
-  unreadableFields.set(record, unread)
+  if (unread.length > 0) unreadableFields.set(record, unread)
+  else unreadableFields.delete(record)
   return record
 }
 
@@ -72,8 +73,12 @@ function fieldsOf(body: unknown): Record<string, unknown> {
 function transform(record: object, fields: Record<string, unknown>): Record<string, unknown> {
   if (!hasTransformMetadata(record.constructor)) return fields
   // `constructor` of an object is typed as Function; a record's is a class that can be instantiated without arguments.
-  const instance: object = plainToInstance(record.constructor as ClassConstructor<object>, fields, {
-    exposeUnsetFields: false,
-  })
+  const instance: object = classTransformer().plainToInstance(
+    record.constructor as ClassConstructor<object>,
+    fields,
+    {
+      exposeUnsetFields: false,
+    },
+  )
   return { ...instance }
 }

@@ -1,6 +1,7 @@
 import coBody from 'co-body'
 import type { Context } from '../context.js'
 import { BadRequest, ContentTooLarge, HttpError, UnsupportedMediaType, TooManyFields } from '../errors.js'
+import { bodyKindOf, hasBody } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
 import { isTooDeep } from './depth.js'
 import { formReader, isMultipart } from './form-body.js'
@@ -17,9 +18,6 @@ export interface BodyLimits {
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
 export type BodyReader = (ctx: Context) => Promise<void>
 
-const formTypes = ['urlencoded', 'multipart/form-data']
-const jsonTypes = ['json', 'application/*+json']
-const xmlTypes = ['xml', 'text/xml', 'application/*+xml']
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
 /**
@@ -46,16 +44,14 @@ export function bodyReader(limits: BodyLimits): BodyReader {
 
 /** Whether a request has a form as its body: only such a one may carry `_method`. */
 export function hasForm(ctx: Context): boolean {
-  return hasBody(ctx) && isOneOf(ctx, formTypes)
+  const kind = bodyKindOf(ctx)
+  return kind === 'form' || kind === 'multipart'
 }
 
 /** Whether a request has JSON or XML as its body: a plain form can not send that. */
 export function hasDocument(ctx: Context): boolean {
-  return hasBody(ctx) && isOneOf(ctx, [...jsonTypes, ...xmlTypes])
-}
-
-function hasBody(ctx: Context): boolean {
-  return ctx.request.length !== 0 && (ctx.request.length !== undefined || ctx.get('Transfer-Encoding') !== '')
+  const kind = bodyKindOf(ctx)
+  return kind === 'json' || kind === 'xml'
 }
 
 function refuseUnknown(ctx: Context): void {
@@ -63,8 +59,7 @@ function refuseUnknown(ctx: Context): void {
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`the encoding "${ctx.get('Content-Encoding')}"`)
   if (type === '') throw new UnsupportedMediaType('a body without a content type')
-  if (!isOneOf(ctx, [...formTypes, ...jsonTypes, ...xmlTypes]))
-    throw new UnsupportedMediaType(`the content type "${type}"`)
+  if (!bodyKindOf(ctx)) throw new UnsupportedMediaType(`the content type "${type}"`)
   if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`the charset "${charset}"`)
   if (encoding !== 'identity' && isMultipart(ctx))
     throw new UnsupportedMediaType('a compressed multipart body')
@@ -73,14 +68,10 @@ function refuseUnknown(ctx: Context): void {
 async function readDocument(ctx: Context, limit: string): Promise<unknown> {
   // co-body reads the stream and its headers; its types ask for the whole request.
   const stream = decompressed(ctx) as typeof ctx.req
-  if (isOneOf(ctx, xmlTypes)) return parseXml(await coBody.text(stream, { limit }))
+  if (bodyKindOf(ctx) === 'xml') return parseXml(await coBody.text(stream, { limit }))
   const json: unknown = await coBody.json(stream, { limit })
   if (isTooDeep(json)) throw new BadRequest('the body is nested too deep')
   return json
-}
-
-function isOneOf(ctx: Context, types: string[]): boolean {
-  return typeof ctx.is(types) === 'string'
 }
 
 /** formidable's codes for what is too much: fields, files, and bytes of files. */

@@ -106,7 +106,7 @@ function readTime(value: unknown): unknown {
 }
 
 function readDateTime(value: unknown): unknown {
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? unreadable : value
+  if (value instanceof Date) return isMoment(value) ? value : unreadable
   const match =
     /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(
       text(value),
@@ -114,7 +114,14 @@ function readDateTime(value: unknown): unknown {
   const [, day, time = '00:00', zone = 'Z'] = match ?? []
   if (!day || !isDate(day)) return unreadable
   const date = new Date(`${day}T${time}${zone.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
-  return Number.isNaN(date.getTime()) ? unreadable : date
+  return isMoment(date) ? date : unreadable
+}
+
+/** The years that every engine has, and that are written with four digits, in UTC as well. */
+const moments = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')] as const
+
+function isMoment(date: Date): boolean {
+  return date.getTime() >= moments[0] && date.getTime() <= moments[1]
 }
 
 function readJson(value: unknown, { nullable }: Attribute): unknown {

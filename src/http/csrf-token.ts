@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, randomFillSync, timingSafeEqual } from 'node:crypto'
 
 type Session = Record<string, unknown>
 
@@ -14,8 +14,21 @@ const lent = new WeakMap<Session, Buffer>()
  */
 export function maskedToken(session: Session): string {
   const secret = secretOf(session) ?? newSecret(session)
-  const mask = randomBytes(size)
+  const mask = newMask()
   return Buffer.concat([mask, xor(mask, secret)]).toString('base64url')
+}
+
+/** Random bytes for many masks, fetched at once. A mask is no secret: the page shows it. */
+const masks = Buffer.alloc(128 * size)
+let used = masks.length
+
+function newMask(): Buffer {
+  if (used === masks.length) {
+    randomFillSync(masks)
+    used = 0
+  }
+  used += size
+  return masks.subarray(used - size, used)
 }
 
 /** Whether a token was made for this session. The comparison takes the same time for each wrong one. */
@@ -25,6 +38,11 @@ export function isTokenOf(session: Session | null, token: unknown): boolean {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== 2 * size) return false
   return timingSafeEqual(xor(bytes.subarray(0, size), bytes.subarray(size)), secret)
+}
+
+/** What tells the secret of a session from its next one; undefined when it has none. */
+export function secretSign(session: Session): unknown {
+  return session[key] ?? lent.get(session)
 }
 
 /** Gives a session that is kept nowhere a secret, which must be the same for each request of its browser. */
@@ -56,5 +74,7 @@ function newSecret(session: Session): Buffer {
 }
 
 function xor(left: Buffer, right: Buffer): Buffer {
-  return Buffer.from(left.map((byte, index) => byte ^ (right[index] ?? 0)))
+  const bytes = Buffer.allocUnsafe(left.length)
+  for (let index = 0; index < left.length; index++) bytes[index] = (left[index] ?? 0) ^ (right[index] ?? 0)
+  return bytes
 }

@@ -4,6 +4,7 @@ import { filtered } from './filter.js'
 /** The path of a request for the log and for error pages, without the values of secret parameters: `/invitations/[FILTERED]`. */
 export function discreetPath(ctx: Context): string {
   const params = Object.entries(ctx.params ?? {})
+  if (params.length === 0) return ctx.path
   const shown = Object(ctx.filterParameters(ctx.params))
   const secrets = params
     .filter(([name]) => shown[name] === filtered)

@@ -18,10 +18,13 @@ const secretWords = ['password', 'secret', 'token', 'authorization', 'credit car
 
 /** The most levels, and the most characters of one text, that a copy has. */
 const deepest = 10
+const longest = 1000
 
 /** The most characters of a name that is looked at: what is longer is no name, and counts as a secret unread. */
 const longestName = 200
-const longest = 1000
+
+/** So many names are remembered, with what was found of them. */
+const mostKnown = 500
 
 /**
  * Makes a filter. A value is a secret when its name has one of the words in it, at any depth and however it is written:
@@ -43,10 +46,16 @@ export function parameterFilter({
     )
   }
   const all = [...secretWords, ...words].map(bare)
-  const isSecret = (name: string) => {
+  const known = new Map<string, boolean>()
+  const isSecret = (name: string): boolean => {
     if (name.length > longestName) return true
+    const answer = known.get(name)
+    if (answer !== undefined) return answer
     const spelt = bare(name)
-    return all.some((word) => spelt.includes(word))
+    const isOne = all.some((word) => spelt.includes(word))
+    // The names of an application's parameters are few; those that somebody makes up are not kept forever.
+    if (known.size < mostKnown) known.set(name, isOne)
+    return isOne
   }
   return (values) => new FilteredCopy(isSecret, limit).of(values)
 }

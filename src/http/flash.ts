@@ -7,6 +7,7 @@ export interface FlashMessage {
   message: string
 }
 
+/** The messages that wait, the oldest first. */
 export type Flash = FlashMessage[]
 
 const key = 'flash'

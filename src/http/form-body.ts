@@ -1,17 +1,22 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { koaBody } from 'koa-body'
+import type { koaBody } from 'koa-body'
 import type { Context } from '../context.js'
+import { bodyKindOf } from './body-kind.js'
 import type { BodyLimits, BodyReader } from './body.js'
 import { decompressed, limited, type BodyStream } from './body-stream.js'
 
+/** koa-body is loaded with the first form: an application without forms starts without it. */
+const require = createRequire(import.meta.url)
+
 /** Reads forms, and the files that they upload into a folder of the request's own. */
 export function formReader(limits: BodyLimits): BodyReader {
-  const parseForm = parser(limits)
+  let parseForm: Parser | undefined
 
   return async function readForm(ctx) {
-    if (!isMultipart(ctx)) return parseForm(beside(ctx, decompressed(ctx)), ignore)
+    if (!isMultipart(ctx)) return (parseForm ??= parser(limits))(beside(ctx, decompressed(ctx)), ignore)
     const folder = await mkdtemp(join(tmpdir(), 'upload-'))
     folders.set(ctx, folder)
     // The headers of the parts count, too: as much as the fields.
@@ -20,8 +25,9 @@ export function formReader(limits: BodyLimits): BodyReader {
   }
 }
 
+/** Whether a request has a multipart form as its body. */
 export function isMultipart(ctx: Context): boolean {
-  return typeof ctx.is('multipart/form-data') === 'string'
+  return bodyKindOf(ctx) === 'multipart'
 }
 
 const folders = new WeakMap<Context, string>()
@@ -32,13 +38,18 @@ export async function removeUploads(ctx: Context): Promise<void> {
   if (folder) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
-function parser(limits: BodyLimits, uploadDir = tmpdir()): ReturnType<typeof koaBody> {
-  return koaBody({
+type Parser = ReturnType<typeof koaBody>
+
+function parser(limits: BodyLimits, uploadDir = tmpdir()): Parser {
+  const loaded: { koaBody: typeof koaBody } = require('koa-body')
+  return loaded.koaBody({
     formLimit: limits.body,
     json: false,
     text: false,
     multipart: true,
+    // The type wants members of an enum, which are these words.
     parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
+    // qs has options that its type does not know.
     queryString: {
       depth: 5,
       arrayLimit: 100,
@@ -67,9 +78,14 @@ function parser(limits: BodyLimits, uploadDir = tmpdir()): ReturnType<typeof koa
   })
 }
 
-/** The same context with another stream for its body. */
+/**
+ * What koa-body asks of a context, with another stream for the body. The context is not made the prototype of another
+ * one: V8 would keep it in memory until the next large garbage collection.
+ */
 function beside(ctx: Context, req: BodyStream): Context {
-  return Object.create(ctx, { req: { value: req } })
+  const { request, method } = ctx
+  const is = (...types: string[]) => ctx.is(...types)
+  return { req, request, method, is } as unknown as Context
 }
 
 /** Of a repeated field the last one counts, as in other forms: a check box follows the hidden field of its name. */

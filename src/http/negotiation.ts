@@ -1,6 +1,9 @@
+import { remembered } from '../remembered.js'
+
 /** The formats of answers, in the order in which they are preferred where a client likes several equally. */
 export const formats = ['html', 'json', 'xml'] as const
 
+/** One of the formats of answers. */
 export type Format = (typeof formats)[number]
 
 /** The media types that ask for a format. The first is that of the answer. */
@@ -8,6 +11,18 @@ const mediaTypes: Record<Format, readonly string[]> = {
   html: ['text/html', 'application/xhtml+xml'],
   json: ['application/json', 'application/problem+json'],
   xml: ['application/xml', 'text/xml', 'application/problem+xml'],
+}
+
+/** What a client may call a format, the most specific names first: its media types, their groups, and everything. */
+const specificities: Record<Format, readonly (readonly string[])[]> = {
+  html: namesOf('html'),
+  json: namesOf('json'),
+  xml: namesOf('xml'),
+}
+
+function namesOf(format: Format): string[][] {
+  const types = [...mediaTypes[format]]
+  return [types, types.map((type) => type.replace(/\/.*/, '/*')), ['*/*']]
 }
 
 /** What the choice of a format depends on. */
@@ -27,18 +42,22 @@ export interface Preferences {
  * @returns undefined when the client accepts none of them
  */
 export function negotiate(offered: readonly Format[], preferences: Preferences): Format | undefined {
-  const ranges = parseAccept(preferences.accept ?? '')
+  const ranges = rangesOf(preferences.accept ?? '')
   if (ranges.every((range) => range.type === '*/*')) {
     if (ranges.length > 0 && ranges.every((range) => range.quality === 0)) return undefined
     const own = preferences.body === 'html' ? undefined : preferences.body
     return [own, preferences.default, ...formats].find((format) => format && offered.includes(format))
   }
-  const ranked = formats
-    .filter((format) => offered.includes(format))
-    .map((format) => ({ format, quality: qualityOf(format, ranges) }))
-    .filter(({ quality }) => quality > 0)
-    .toSorted((a, b) => b.quality - a.quality)
-  return ranked[0]?.format
+  let chosen: Format | undefined
+  let best = 0
+  for (const format of formats) {
+    if (!offered.includes(format)) continue
+    const quality = qualityOf(format, ranges)
+    if (quality <= best) continue
+    chosen = format
+    best = quality
+  }
+  return chosen
 }
 
 interface Range {
@@ -46,7 +65,9 @@ interface Range {
   quality: number
 }
 
-function parseAccept(header: string): Range[] {
+const rangesOf = remembered(parseAccept)
+
+function parseAccept(header: string): readonly Range[] {
   return header
     .split(',')
     .map((part) => part.split(';').map((piece) => piece.trim().toLowerCase()))
@@ -59,10 +80,11 @@ function parseAccept(header: string): Range[] {
 }
 
 /** The quality of a format is that of its media types where they are named, else that of their group, else of any type. */
-function qualityOf(format: Format, ranges: Range[]): number {
-  const types = mediaTypes[format]
-  const groups = types.map((type) => type.replace(/\/.*/, '/*'))
-  const matching = [types, groups, ['*/*']].map((names) => ranges.filter(({ type }) => names.includes(type)))
-  const mostSpecific = matching.find((found) => found.length > 0) ?? []
-  return Math.max(0, ...mostSpecific.map(({ quality }) => quality))
+function qualityOf(format: Format, ranges: readonly Range[]): number {
+  for (const names of specificities[format]) {
+    let best = -1
+    for (const { type, quality } of ranges) if (quality > best && names.includes(type)) best = quality
+    if (best >= 0) return best
+  }
+  return 0
 }

@@ -1,11 +1,10 @@
-import { instanceToPlain } from 'class-transformer'
 import { ValidationErrors } from '../errors.js'
-import { hasTransformMetadata } from './transform-metadata.js'
+import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
 
 /** What JSON and XML show of a value: class-transformer's `@Exclude` and `@Expose` are heeded, also in what it holds. */
 export function toPlain(value: unknown): unknown {
   if (value instanceof ValidationErrors) return value.messages
-  return idFirst(needsTransform(value) ? instanceToPlain(value) : value)
+  return idFirst(needsTransform(value) ? classTransformer().instanceToPlain(value) : value)
 }
 
 /** A record whose columns were set before its id is shown in the order of one that was read. */
@@ -24,10 +23,19 @@ function isOutOfOrder(value: unknown): value is object {
 
 /** A record of a class without such rules, whose values are plain, is shown as it is. */
 function needsTransform(value: unknown, above: readonly object[] = []): boolean {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return false
+  if (!isTree(value)) return false
   if (above.includes(value)) return false
-  return (
-    hasTransformMetadata(value.constructor) ||
-    Object.values(value).some((inner) => needsTransform(inner, [...above, value]))
-  )
+  if (hasTransformMetadata(value.constructor)) return true
+  let path: readonly object[] | undefined
+  for (const name in value) {
+    const inner = value[name]
+    if (isTree(inner) && Object.hasOwn(value, name) && needsTransform(inner, (path ??= [...above, value])))
+      return true
+  }
+  return false
+}
+
+/** Whether a value has values in it. */
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !(value instanceof Date)
 }

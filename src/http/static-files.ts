@@ -1,8 +1,12 @@
+import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import send from 'send'
+import type send from 'send'
 import type { Context } from '../context.js'
 import { HttpError } from '../errors.js'
 import type { StaticMount } from '../routing/static-mount.js'
+
+/** `send` is loaded with the first file: an application without files starts without it. */
+const require = createRequire(import.meta.url)
 
 /**
  * Answers a GET or HEAD request with a file of the folder.
@@ -15,7 +19,8 @@ export async function sendFile(
   mount: Pick<StaticMount, 'prefix' | 'folder'>,
 ): Promise<boolean> {
   const path = mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)
-  const stream = send(ctx.req, path || '/', { root: resolve(mount.folder), dotfiles: 'ignore' })
+  const sender: typeof send = require('send')
+  const stream = sender(ctx.req, path || '/', { root: resolve(mount.folder), dotfiles: 'ignore' })
   return await new Promise((answer, reject) => {
     stream.on('file', () => {
       // From here on `send` writes the answer itself: with ranges, ETag and 304.

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import type * as ClassTransformer from 'class-transformer'
 
 /** The part of class-transformer's storage that tells whether a class has rules at all. */
 interface Storage {
@@ -10,9 +11,13 @@ interface Storage {
 }
 
 // class-transformer does not export its storage; its CommonJS build is the one that Node loads.
-const storageModule: { defaultMetadataStorage: Storage } = createRequire(import.meta.url)(
-  'class-transformer/cjs/storage.js',
-)
+const require = createRequire(import.meta.url)
+const storageModule: { defaultMetadataStorage: Storage } = require('class-transformer/cjs/storage.js')
+
+/** class-transformer, loaded with the first class that has rules of it. */
+export function classTransformer(): typeof ClassTransformer {
+  return require('class-transformer')
+}
 
 const known = new WeakMap<object, boolean>()
 

@@ -1,10 +1,18 @@
-import { XMLParser, XMLValidator } from 'fast-xml-parser'
+import { createRequire } from 'node:module'
+import type * as FastXml from 'fast-xml-parser'
 import { BadRequest } from '../errors.js'
 import { collectionName, itemName, recordName } from '../names.js'
 
 const nilAttribute = '@nil'
 
-const parser = new XMLParser({
+/** fast-xml-parser is loaded with the first document: an application that gets none starts without it. */
+const require = createRequire(import.meta.url)
+
+function load(): typeof FastXml {
+  return require('fast-xml-parser')
+}
+
+const options: FastXml.X2jOptions = {
   ignoreAttributes: false,
   attributeNamePrefix: '@',
   ignoreDeclaration: true,
@@ -14,7 +22,7 @@ const parser = new XMLParser({
   trimValues: false,
   // No names beyond XML's own five, but characters by their number. The type knows of true and false only.
   htmlEntities: {} as never,
-})
+}
 
 /**
  * Reads an XML document as the fields of a record: the children of its root. An element with `nil="true"` is null, and
@@ -25,7 +33,7 @@ const parser = new XMLParser({
  */
 export function parseXml(text: string): Record<string, unknown> {
   if (/<!DOCTYPE/i.test(text)) throw new BadRequest('an XML body may not have a DOCTYPE')
-  const valid = XMLValidator.validate(text)
+  const valid = load().XMLValidator.validate(text)
   if (valid !== true) throw new BadRequest(`the XML body is not well-formed: ${valid.err.msg.slice(0, 200)}`)
   const roots = Object.entries(parseTree(text)).filter(([name]) => name !== '#text')
   const [root] = roots
@@ -38,7 +46,7 @@ export function parseXml(text: string): Record<string, unknown> {
 
 function parseTree(text: string): Record<string, unknown> {
   try {
-    const tree: unknown = parser.parse(text)
+    const tree: unknown = new (load().XMLParser)(options).parse(text)
     return isTree(tree) ? tree : {}
   } catch (error) {
     throw new BadRequest('the XML body can not be read', { cause: error })

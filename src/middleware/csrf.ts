@@ -2,7 +2,9 @@ import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { CrossSiteRequest, DeclarationError, InvalidToken } from '../errors.js'
 import { hasDocument, hasForm } from '../http/body.js'
-import { isTokenOf, maskedToken } from '../http/csrf-token.js'
+import { isTokenOf } from '../http/csrf-token.js'
+import { READING } from '../http/methods.js'
+import { allowToken, isTokenShown } from '../http/request-token.js'
 import { isSecure } from '../http/secure.js'
 
 /** Whom `csrf()` trusts. */
@@ -10,9 +12,6 @@ export interface CsrfOptions {
   /** Other origins whose pages may send requests as our own pages do: `['https://admin.example.com']`. */
   trustedOrigins?: readonly string[]
 }
-
-/** The methods that change nothing. */
-const safeMethods = ['GET', 'HEAD', 'OPTIONS']
 
 /**
  * Refuses requests that another site makes a visitor's browser send (cross-site request forgery). The forms of
@@ -38,18 +37,10 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
   const trusted = trustedOrigins.map(checkedOrigin)
 
   async function csrf(ctx: Context, next: Next): Promise<void> {
-    let isShown = false
-    Object.defineProperty(ctx, 'csrfToken', {
-      configurable: true,
-      get: () => {
-        isShown = true
-        // Nobody sees the page that HEAD asks for: no session begins with it.
-        return maskedToken(ctx.method === 'HEAD' ? { ...ctx.session } : ctx.session)
-      },
-    })
-    if (!safeMethods.includes(ctx.originalMethod)) refuseForged(ctx, trusted)
+    allowToken(ctx)
+    if (!READING.includes(ctx.originalMethod)) refuseForged(ctx, trusted)
     await next()
-    if (isShown) keepPrivate(ctx)
+    if (isTokenShown(ctx)) keepPrivate(ctx)
   }
 
   return Object.assign(csrf, { needsSession: true })

@@ -23,5 +23,6 @@ export function health(check: () => Promise<void>, logger: Logger): Middleware {
 
 /** Whether a request asks for the health of the application: `GET /up`. */
 export function isHealthCheck(ctx: Context): boolean {
-  return /^\/up\/?$/.test(ctx.path) && (ctx.originalMethod === 'GET' || ctx.originalMethod === 'HEAD')
+  const { path, originalMethod } = ctx
+  return (path === '/up' || path === '/up/') && (originalMethod === 'GET' || originalMethod === 'HEAD')
 }

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from '../context.js'
 import { parameterFilter, type ParameterFilterOptions } from '../http/filter.js'
+import { writeLine } from './request-logger.js'
 
 /** What `parameterLogger()` takes: more words to filter by, and how much is logged. */
 export interface ParameterLoggerOptions extends ParameterFilterOptions {}
@@ -17,25 +18,30 @@ export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 export function parameterLogger(options: ParameterLoggerOptions = {}): Middleware {
   const filter = parameterFilter(options)
 
-  return async function parameterLogger(ctx, next) {
+  return function parameterLogger(ctx, next) {
     ctx.filterParameters = filter
-    const groups = Object.entries(parametersOf(ctx)).filter(
-      ([, values]) => Object.keys(Object(values)).length > 0,
-    )
+    const parameters = parametersOf(ctx)
+    const filtered: Record<string, unknown> = {}
     // Each group on its own: its name is ours, and no word of the application is looked for in it.
-    if (groups.length > 0)
-      ctx.log.info(Object.fromEntries(groups.map(([name, values]) => [name, filter(values)])), 'parameters')
-    await next()
+    for (const name in parameters) if (!isEmpty(parameters[name])) filtered[name] = filter(parameters[name])
+    if (!isEmpty(filtered)) writeLine(ctx, 'info', filtered, 'parameters')
+    return next()
   }
 }
 
 function parametersOf(ctx: Context): Record<string, unknown> {
-  return { params: ctx.params, query: ctx.query, body: ctx.request.body, files: filesOf(ctx) }
+  const query = ctx.querystring === '' ? undefined : ctx.query
+  return { params: ctx.params, query, body: ctx.request.body, files: filesOf(ctx) }
+}
+
+function isEmpty(values: unknown): boolean {
+  return Object.keys(Object(values)).length === 0
 }
 
 /** The uploaded files, by field: their names and sizes. */
 function filesOf(ctx: Context): Record<string, unknown> {
-  const files: object = Reflect.get(ctx.request, 'files') ?? {}
+  const { files } = ctx.request
+  if (!files) return {}
   return Object.fromEntries(
     Object.entries(files).map(([field, file]) => [
       field,

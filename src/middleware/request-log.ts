@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Middleware } from '../context.js'
 import { discreetPath } from '../http/discreet-path.js'
-import { discreet } from '../logger.js'
 import { isHealthCheck } from './health.js'
+import { giveLogger, writeLine } from './request-logger.js'
 
 const header = 'X-Request-Id'
 
@@ -17,9 +17,8 @@ export function requestLog(logger: Logger): Middleware {
     const started = performance.now()
     const given = ctx.get(header)
     const requestId = /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
-    // Read when it is needed: `parameterLogger` gives the context a filter of more words.
-    const log = discreet(logger, { request_id: requestId }, (values) => ctx.filterParameters(values))
-    Object.assign(ctx, { requestId, log, originalMethod: ctx.method })
+    giveLogger(ctx, logger)
+    Object.assign(ctx, { requestId, originalMethod: ctx.method })
     ctx.set(header, requestId)
     ctx.res.once('close', () => {
       const { method } = ctx
@@ -27,10 +26,8 @@ export function requestLog(logger: Logger): Middleware {
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished
-      log[isHealthCheck(ctx) ? 'debug' : 'info'](
-        { method, path, status, ms, ...(aborted && { aborted }) },
-        `${method} ${path} ${status}`,
-      )
+      const fields = aborted ? { method, path, status, ms, aborted } : { method, path, status, ms }
+      writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, `${method} ${path} ${status}`)
     })
     await next()
   }

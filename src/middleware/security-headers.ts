@@ -1,4 +1,5 @@
 import type { HelmetOptions } from 'helmet'
+import type { Middleware as KoaMiddleware } from 'koa'
 import koaHelmet from 'koa-helmet'
 import type { Middleware } from '../context.js'
 import { currentEnvironment } from '../environment.js'
@@ -41,7 +42,7 @@ const stricter: ContentSecurityPolicy = { 'font-src': ["'self'"], 'style-src': [
  */
 export function securityHeaders(options: SecurityHeadersOptions = {}): Middleware {
   const { env = currentEnvironment(), contentSecurityPolicy = {}, ...others } = options
-  const set = koaHelmet({
+  const headers = headersOf({
     // Under helmet's own `no-referrer`, browsers send `Origin: null` with our forms, which csrf() has to refuse.
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
     // forceSSL() speaks of https.
@@ -58,8 +59,21 @@ export function securityHeaders(options: SecurityHeadersOptions = {}): Middlewar
   })
 
   return function securityHeaders(ctx, next) {
-    return set(ctx, next)
+    for (const [name, value] of headers) ctx.res.setHeader(name, value)
+    return next()
   }
+}
+
+/** What koa-helmet sets for these options. It is the same for every request, so it is asked once. */
+function headersOf(options: HelmetOptions): Array<[name: string, value: string]> {
+  const headers: Array<[string, string]> = []
+  const res = {
+    setHeader: (name: string, value: string) => headers.push([name, value]),
+    removeHeader: () => undefined,
+  }
+  // It sets its headers before it returns, and asks nothing else of the context.
+  void koaHelmet(options)({ req: {}, res } as unknown as Parameters<KoaMiddleware>[0], async () => {})
+  return headers
 }
 
 /** `imgSrc` is `img-src`: helmet refuses a directive that is given in both ways. */

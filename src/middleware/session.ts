@@ -1,7 +1,9 @@
+import { createRequire } from 'node:module'
 import type Koa from 'koa'
-import session from 'koa-session'
+import type createSession from 'koa-session'
 import type { Middleware } from '../context.js'
 import { beforeCommit } from '../data/before-commit.js'
+import { rememberForRepeat } from '../data/before-repeat.js'
 import { SessionContents } from '../sessions/session-content.js'
 import { wholeCookie } from '../sessions/session-cookie.js'
 import { contextStore, idCookie, randomId, type SessionStore } from '../sessions/session-store.js'
@@ -20,6 +22,9 @@ export interface SessionOptions {
   /** Milliseconds that a session lasts (14 days). A request that uses it in the second half of them makes it last anew. */
   maxAge?: number | undefined
 }
+
+/** koa-session is loaded with the sessions: an API application has none. */
+const require = createRequire(import.meta.url)
 
 const fortnight = 14 * 24 * 60 * 60 * 1000
 
@@ -40,7 +45,8 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     ? { ContextStore: contextStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
     : whole
   koa.keys = secrets
-  const keep = session({ key: name, ...cookie, renew: true, ...place }, koa)
+  const loaded: { default: typeof createSession } = require('koa-session')
+  const keep = loaded.default({ key: name, ...cookie, renew: true, ...place }, koa)
   const encode = store ? JSON.stringify : whole.encode
   // As koa-session keeps it.
   const contents = new SessionContents(koa.context, (content) =>
@@ -51,6 +57,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     // Also where a proxy does not say that the browser came by https: the cookie is marked, and never refused.
     if (secure) ctx.cookies.secure = true
     beforeCommit(ctx, () => contents.fit(ctx))
+    rememberForRepeat(ctx, () => contents.remember(ctx))
     let isHandled = false
     try {
       await keep(ctx, async () => {

@@ -1,4 +1,5 @@
 import type { Next } from 'koa'
+import type { Logger } from 'pino'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
@@ -6,24 +7,27 @@ import { checkBeforeCommit } from '../data/before-commit.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { explainMissingTable, pendingMigrations } from '../data/pending-migrations.js'
 import { LazyTransaction } from '../data/lazy-transaction.js'
+import { beginTransaction } from '../data/request-transaction.js'
 import { guardUnawaited } from '../data/work-under-way.js'
 import { currentEnvironment } from '../environment.js'
-import { PendingMigrations } from '../errors.js'
+import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
+import { IDEMPOTENT, READING } from '../http/methods.js'
+import { repeating, type RepeatOptions } from './repeating.js'
 
 /** How the transactions of requests are. */
-export interface TransactionOptions {
+export interface TransactionOptions extends RepeatOptions {
   /** The isolation level, where it is not to be the engine's own. */
   isolation?: IsolationLevel
   /** Whether requests are refused while migrations have not been run. By default in development. */
   checksMigrations?: boolean
 }
 
-/** The methods that only read: their transactions wait for no writer. */
-const READING = ['GET', 'HEAD', 'OPTIONS']
-
 /**
  * Gives every request a transaction, `ctx.tx`. It begins with the request's first query, is committed when the handler
  * ends with a status below 400, before the answer leaves, and is rolled back otherwise.
+ *
+ * A request that may be repeated is, when its transaction was in conflict with another one (a deadlock, a serialization
+ * failure): what was declared beneath it, and the handler, begin anew, and nothing is left of the first time.
  *
  * Work with the database that the handler has not waited for is an error, and nothing of the request is kept. What of
  * it fails later is logged.
@@ -31,6 +35,8 @@ const READING = ['GET', 'HEAD', 'OPTIONS']
  * @throws PendingMigrations when migrations have not been run yet; where it is not checked before, when a table is missing
  * @throws what the commit says, explained: a request whose transaction can not be committed has not succeeded
  * @throws NotAwaited when work is still under way
+ * @throws TransactionConflict when another transaction was in the way, and the request may not be repeated (again)
+ * @throws OutcomeUnknown when the connection is lost during the commit
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
   const checksMigrations = options.checksMigrations ?? currentEnvironment() === 'development'
@@ -41,37 +47,44 @@ export function transaction(database: Database, options: TransactionOptions = {}
       pending = await pendingMigrations(database)
       if (pending.length > 0) throw new PendingMigrations(pending)
     }
-    const mode = READING.includes(ctx.method) ? 'slave' : 'master'
+    return repeating(ctx, options, (time) => once(ctx, next, time))
+  }
+
+  /** Runs what is beneath in a transaction. */
+  async function once(ctx: Context, next: Next, time: number): Promise<void> {
+    // On SQLite a transaction that reads can not always write. The second time it takes its turn before it reads.
+    const mode = READING.includes(ctx.method) && time === 0 ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'work of this request with the database has failed, and nobody waited for it')
     const lazy = new LazyTransaction(database, mode, { isolation: options.isolation, onLost })
     const hooks: (() => unknown)[] = []
-    // The prototype of the context has a getter of this name, which an assignment would not get past.
-    Object.defineProperty(ctx, 'tx', { value: lazy.manager, configurable: true })
-    Object.defineProperty(ctx, 'afterCommit', {
-      value: (hook: () => unknown) => hooks.push(hook),
-      configurable: true,
-    })
+    beginTransaction(ctx, { manager: lazy.manager, hooks })
     try {
       await next()
       if (ctx.status < 400) await checkBeforeCommit(ctx)
     } catch (error) {
       await rollback(ctx, lazy)
-      throw explainDatabaseError(await explainMissingTable(database, error))
+      throw explainDatabaseError(
+        await explainMissingTable(database, error),
+        undefined,
+        database.entityMetadatas,
+      )
     }
     if (ctx.status >= 400) return rollback(ctx, lazy)
     await lazy.commit().catch((error: unknown) => {
-      throw explainDatabaseError(error)
+      throw explainCommit(ctx, error)
     })
     for (const hook of hooks) await run(ctx, hook)
   }
 
   let unguard: (() => void) | undefined
   return Object.assign(transaction, {
-    start: async () => {
+    callsAgain: true,
+    start: async (logger: Logger) => {
       unguard ??= guardUnawaited()
       await database.open()
       if (checksMigrations) pending = await pendingMigrations(database)
+      else if (currentEnvironment() !== 'test') await warnOfPending(database, logger)
     },
     stop: async () => {
       await database.close()
@@ -80,6 +93,22 @@ export function transaction(database: Database, options: TransactionOptions = {}
     },
     check: () => database.check(),
   })
+}
+
+/** What a commit that failed means. Whoever sends an idempotent request again need not know how the first one ended. */
+function explainCommit(ctx: Context, error: unknown): unknown {
+  if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT.includes(ctx.method))
+    return explainDatabaseError(error)
+  return new ServiceUnavailable('the connection to the database was lost', 5, { cause: error })
+}
+
+/**
+ * Says that migrations are pending. That stops no start: those that take something away are run when the last process
+ * of the release before has ended.
+ */
+async function warnOfPending(database: Database, logger: Logger): Promise<void> {
+  const names = await pendingMigrations(database)
+  if (names.length > 0) logger.warn(new PendingMigrations(names).message)
 }
 
 /** The answer is an error already: that the rollback fails, too, is a matter of the log. */

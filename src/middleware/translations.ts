@@ -3,8 +3,10 @@ import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { currentEnvironment } from '../environment.js'
 import { CatalogueSource } from '../translations/catalogue-source.js'
-import { defaultLocale, type Catalogue } from '../translations/catalogue.js'
+import type { Catalogue } from '../translations/catalogue.js'
+import { defaultLocale } from '../translations/formatters.js'
 import { chooseLocale } from '../translations/locale-choice.js'
+import { catalogueOf, letChooseLocale } from '../translations/request-locale.js'
 
 /** What `translations()` takes beside the folder. */
 export interface TranslationsOptions {
@@ -33,16 +35,10 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
   const source = new CatalogueSource(resolve(folder), { reload, fallback })
 
   function localize(ctx: Context, catalogue: Catalogue): void {
-    let locale: string | undefined
-    Object.defineProperties(ctx, {
-      catalogue: { value: catalogue, configurable: true, writable: true },
-      locale: {
-        get: () => (locale ??= localeOf(ctx, catalogue, { fallback, name })),
-        set: (chosen: string) => {
-          locale = chooseLocale(catalogue.locales, { chosen: [chosen], accept: '' }, fallback)
-        },
-        configurable: true,
-      },
+    ctx.catalogue = catalogue
+    letChooseLocale(ctx, {
+      choose: () => localeOf(ctx, catalogue, { fallback, name }),
+      match: (wanted) => chooseLocale(catalogue.locales, { chosen: [wanted], accept: '' }, fallback),
     })
   }
 
@@ -55,7 +51,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
   return Object.assign(translations, {
     begin: (ctx: Context) => {
       // Of several the first one speaks where no route does.
-      if (!Object.hasOwn(ctx, 'catalogue')) localize(ctx, source.latest)
+      if (!catalogueOf(ctx)) localize(ctx, source.latest)
     },
   })
 }

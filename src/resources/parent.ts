@@ -8,7 +8,7 @@ import type { ResourceClass } from './resource.js'
  * @example
  * \@Resource('/comments')
  * \@Parent(PostsResource)
- * export class CommentsResource extends BaseResource { ... }
+ * export class CommentsResource extends BaseResource {}
  */
 export function Parent(parent: ResourceClass) {
   if (typeof parent !== 'function') {

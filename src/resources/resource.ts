@@ -24,7 +24,7 @@ export interface Resource {
   edit?(ctx: Context): unknown
 }
 
-/** A class whose instances are resources. tsyringe makes one for each request. */
+/** A class whose instances are resources: one for each request. */
 // tsyringe calls the constructor with what it resolves, whatever that is.
 // oxlint-disable-next-line no-explicit-any
 export type ResourceClass = new (...dependencies: any[]) => Resource
@@ -43,7 +43,9 @@ export interface ResourceOptions {
  * @example
  * \@Resource('/posts')
  * export class PostsResource extends BaseResource {
- *   async list(ctx: Context) { ... }
+ *   async list(ctx: Context) {
+ *     return ctx.respond({ json: await ctx.tx.find(Post) })
+ *   }
  * }
  */
 export function Resource(path: string, options: ResourceOptions = {}) {

@@ -12,8 +12,10 @@ const parameter = /\{(\*?)([A-Za-z_]\w*)\}/g
 export class PathPattern {
   /** Without a trailing slash; `/` for the root. */
   readonly path: string
+  /** @internal */
   readonly segments: readonly Token[][]
   readonly params: readonly string[]
+  private around: readonly [before?: string, after?: string] | undefined
 
   /** @throws DeclarationError when the path does not begin with a slash, or a parameter is malformed or repeated */
   constructor(path: string) {
@@ -35,19 +37,40 @@ export class PathPattern {
 
   /**
    * The path with its parameters filled in. Arguments are either an object of parameters, whose other keys become the
-   * query, or values and records in the order of the parameters. The last record also gives what its columns name:
-   * a comment with `post_id` suffices for `/posts/{post_id}/comments/{comment_id}`.
+   * query, or values and records in the order of the parameters. Records also give what their columns name: a comment
+   * with `post_id` suffices for `/posts/{post_id}/comments/{comment_id}`.
    *
    * @throws MissingParameter when a parameter has no value
    */
   fill(args: readonly PathArgument[], helper = 'The path'): string {
+    const quick = this.fillOne(args)
+    if (quick !== undefined) return quick
     const { values, query } = this.assign(args)
     const filled = this.segments.map((tokens) =>
       tokens.map((token) => this.fillToken(token, values, helper)).join(''),
     )
-    const search = toSearch(query)
+    const search = isEmpty(query) ? '' : toSearch(query)
     // Two slashes at the beginning would lead to another host.
     return `/${filled.join('/').replace(/^\/+/, '')}${search ? `?${search}` : ''}`
+  }
+
+  /** The path of one record, or of nothing: what pages with many links ask for. Undefined when it is anything else. */
+  private fillOne(args: readonly PathArgument[]): string | undefined {
+    const [before, after] = (this.around ??= this.textAround())
+    if (before === undefined || args.length !== this.params.length) return undefined
+    if (after === undefined) return before
+    const [arg] = args
+    const value =
+      typeof arg === 'object' && arg !== null && !isPlainObject(arg) ? Reflect.get(arg, 'id') : arg
+    return typeof value === 'string' && value !== '' ? before + encodeSegment(value) + after : undefined
+  }
+
+  /** What stands before and after the one parameter; only the former where there is none, and neither where there are more. */
+  private textAround(): readonly [before?: string, after?: string] {
+    if (this.params.length > 1 || this.segments.flat().some(({ kind }) => kind === 'rest')) return []
+    const marked = `/${this.segments.map((tokens) => tokens.map(toText).join('')).join('/')}`
+    const [before, after] = marked.split('\0')
+    return after === undefined ? [before] : [before, after]
   }
 
   private fillToken(token: Token, values: Map<string, string>, helper: string): string {
@@ -71,17 +94,15 @@ export class PathPattern {
       }
     }
     const open = this.params.filter((name) => !values.has(name))
-    // A record alone stands for the item at the end of the path, and its columns name the parents.
-    const targets = positional.length === 1 ? open.slice(-1) : open
+    // Records stand for the end of the path, where they are fewer than its parameters; their columns name the parents.
+    const targets = open.slice(-Math.max(positional.length, 1))
     for (const [index, value] of positional.entries()) {
       const name = targets[index]
       if (name) setValue(values, name, value)
     }
-    const last = positional.at(-1)
-    if (typeof last === 'object' && last !== null) {
-      for (const name of this.params) {
-        if (!values.has(name)) setValue(values, name, Reflect.get(last, name))
-      }
+    for (const record of positional.toReversed()) {
+      if (typeof record !== 'object' || record === null) continue
+      for (const name of this.params) if (!values.has(name)) setValue(values, name, Reflect.get(record, name))
     }
     return { values, query }
   }
@@ -108,8 +129,8 @@ function recodeSegment(segment: string): string {
 }
 
 /** Encodes one segment of a path (RFC 3986, section 3.3). */
-export function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment.toWellFormed())
+function encodeSegment(segment: string): string {
+  return /^[\w.~-]*$/.test(segment) ? segment : encodeURIComponent(segment.toWellFormed())
 }
 
 function tokenize(segment: string): Token[] {
@@ -131,6 +152,11 @@ function tokenize(segment: string): Token[] {
   return tokens
 }
 
+/** Text as it stands in a URL, and a sign that no URL has in the place of a parameter. */
+function toText(token: Token): string {
+  return token.kind === 'text' ? encodeSegment(token.text) : '\0'
+}
+
 function toRouterToken(token: Token): string {
   if (token.kind !== 'text') return `${token.kind === 'param' ? ':' : '*'}${token.name}`
   return encodeSegment(token.text).replaceAll(/[()[\]{}:*?+!\\]/g, String.raw`\$&`)
@@ -145,6 +171,11 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
+}
+
+function isEmpty(query: object): boolean {
+  for (const _key in query) return false
+  return true
 }
 
 function toSearch(query: Record<string, unknown>): string {

@@ -11,19 +11,25 @@ export interface Match {
   params: Record<string, string>
 }
 
-interface Entry {
+/** The routes of one path: what is read from a request's path is the same for all of them. */
+interface PathEntry {
+  /** The first of them. */
   route: Route
+  routes: Route[]
   layer: Layer
 }
 
 /** The routes of an application in the order of declaration. The one source for serving, listing and naming them. */
 export class RouteTable {
   readonly routes: Route[] = []
+  /** Whether the host of a request matters to some route. */
+  hasHosts = false
   /** A path function for each name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
   private readonly lists = new Map<string, Route[]>()
   private readonly router = new Router({ sensitive: true })
-  private readonly index = new RouteIndex<Entry>()
+  private readonly index = new RouteIndex<PathEntry>()
+  private readonly entries = new Map<string, PathEntry>()
   private readonly named = new Map<string, Route>()
 
   /**
@@ -35,6 +41,7 @@ export class RouteTable {
     const route = new Route(this.withFreeName(options), this.routes.length)
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
+    this.hasHosts ||= route.host !== undefined
     if (route.resource?.action === 'list') this.addList(route)
     for (const pattern of [route.pattern, ...route.aliases]) this.register(pattern, route)
     return route
@@ -43,13 +50,18 @@ export class RouteTable {
   /** The routes, of whatever method, whose path and host match, in the order of declaration. */
   match(host: string, path: string): Match[] {
     const matches: Match[] = []
-    for (const { route, layer } of this.index.candidates(path)) {
-      const hostParams = route.host ? route.host.match(host) : {}
-      if (hostParams && layer.match(path)) {
-        matches.push({ route, params: { ...hostParams, ...layer.params(path, layer.captures(path)) } })
+    const entries = this.index.candidates(path)
+    for (const { routes, layer } of entries) {
+      const captures = layer.regexp.exec(path)
+      if (!captures) continue
+      const params = paramsOf(layer, captures)
+      for (const route of routes) {
+        const hostParams = route.host?.match(host)
+        if (!route.host) matches.push({ route, params })
+        else if (hostParams) matches.push({ route, params: { ...hostParams, ...params } })
       }
     }
-    return matches
+    return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
   }
 
   /** The lists of the resources that are nested in an item's path; without one, of those that are nested in none. */
@@ -74,10 +86,18 @@ export class RouteTable {
   }
 
   private register(pattern: PathPattern, route: Route): void {
-    const layer = this.router.register(pattern.toRouterPath(), [route.method], [])
+    const path = pattern.toRouterPath()
+    const known = this.entries.get(path)
+    if (known) {
+      known.routes.push(route)
+      return
+    }
+    const layer = this.router.register(path, [route.method], [])
     // `register` answers the router itself only for a list of paths.
     if (layer instanceof Router) return
-    this.index.add(pattern, { route, layer })
+    const entry = { route, routes: [route], layer }
+    this.entries.set(path, entry)
+    this.index.add(pattern, entry)
   }
 
   /** A name that was only derived from the path yields to one that is taken. */
@@ -92,11 +112,22 @@ export class RouteTable {
     const taken = this.named.get(name)
     if (!taken || taken.hasDefaultName) {
       this.named.set(name, route)
-      this.helpers[name] = (...args) => route.url(...args)
+      this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
     } else if (taken.path !== route.path) {
       throw new DeclarationError(
         `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). Give one of them another name, or another path.`,
       )
     }
   }
+}
+
+/** The parameters of a path, decoded: the first capture is the whole path. It has been encoded by us. */
+function paramsOf({ paramNames }: Layer, captures: RegExpExecArray): Record<string, string> {
+  const params: Record<string, string> = {}
+  for (let index = 0; index < paramNames.length; index++) {
+    const name = paramNames[index]?.name
+    const value = captures[index + 1]
+    if (name !== undefined && value) params[name] = value.includes('%') ? decodeURIComponent(value) : value
+  }
+  return params
 }

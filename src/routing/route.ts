@@ -1,8 +1,7 @@
-import compose from 'koa-compose'
-import type { Middleware as KoaMiddleware } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import type { Action } from '../resources/actions.js'
 import { DeclarationError } from '../errors.js'
+import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
 
@@ -61,6 +60,7 @@ export class Route {
   /** Runs the middleware and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
 
+  /** @internal */
   constructor(options: RouteOptions, order: number) {
     this.order = order
     this.method = options.method
@@ -80,10 +80,7 @@ export class Route {
         `The host ${options.host} and the path ${this.path} both have the parameter "${clash}".`,
       )
     }
-    // Koa's middleware and ours differ in the type of their context alone; ours has all members of Koa's.
-    this.run = compose([...this.middleware, this.handler] as KoaMiddleware[]) as unknown as (
-      ctx: Context,
-    ) => Promise<unknown>
+    this.run = chain([...this.middleware, this.handler])
   }
 
   /** `/posts/{post_id}` */

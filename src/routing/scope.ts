@@ -47,6 +47,7 @@ export const rootPlace: ScopePlace = { prefix: '', parentKeys: [] }
 export class Scope {
   private readonly middleware: Middleware[]
 
+  /** @internal */
   constructor(
     protected readonly declarations: Declarations,
     private readonly place: ScopePlace,

@@ -4,7 +4,7 @@ import { column } from '../data/columns.js'
 import type { Database } from '../data/database.js'
 import { explainMissingTable } from '../data/pending-migrations.js'
 import { ServiceUnavailable } from '../errors.js'
-import type { KeepOptions, SessionData, SessionStore } from './session-store.js'
+import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
 
 /** What `databaseSessions()` takes beside the database. */
 export interface DatabaseSessionsOptions {
@@ -85,7 +85,7 @@ class DatabaseSessions implements SessionStore {
         .where('session.id = :id AND session.expires_at > :now', { id, now: this.now() })
         .getRawOne<Row>(),
     )
-    return row && parse(row.content)
+    return row && readSession(row.content)
   }
 
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
@@ -166,13 +166,4 @@ function asciiJson(data: SessionData): string {
     /[\u0080-\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-}
-
-/** A row that can not be read is no session. */
-function parse(text: string): SessionData | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

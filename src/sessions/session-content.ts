@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { SessionTooLarge } from '../errors.js'
 import { dropSecret, lendSecret } from '../http/csrf-token.js'
 import { dropOldestFlash, withoutFlash } from '../http/flash.js'
+import { PerRequest } from '../per-request.js'
 import { secretOfUnknown } from './session-store.js'
 
 /** What an application keeps in a session. */
@@ -32,9 +33,9 @@ interface SessionState {
  * anything to koa-session, whose own session would stumble over `toJSON` or `__proto__`, and forget `_name`.
  */
 export class SessionContents {
-  private readonly states = new WeakMap<object, SessionState>()
+  private readonly states = new PerRequest<SessionState>('session state')
   /** What requests have found in their sessions, as JSON; undefined when there was nothing. */
-  private readonly found = new WeakMap<object, string | undefined>()
+  private readonly found = new PerRequest<string | undefined>('session found')
   private readonly renewed = new WeakSet<object>()
   private readonly ended = new WeakSet<object>()
   private readonly read: (this: unknown) => KoaSession | null
@@ -105,12 +106,34 @@ export class SessionContents {
   }
 
   /**
+   * Notes a request's session as it is now.
+   *
+   * @returns what makes it so again, because the request begins anew
+   */
+  remember(ctx: KoaContext): () => void {
+    const state = this.states.get(ctx)
+    const noted = state && JSON.stringify(state.content)
+    const isRenewed = this.renewed.has(ctx)
+    const isEnded = this.ended.has(ctx)
+
+    return () => {
+      if (!this.found.has(ctx)) return
+      const content = noted === undefined ? this.foundBy(ctx) : JSON.parse(noted)
+      if (!isRenewed) this.renewed.delete(ctx)
+      if (!isEnded) this.ended.delete(ctx)
+      this.write.call(ctx, content ? { content } : {})
+      this.states.delete(ctx)
+    }
+  }
+
+  /**
    * Makes sure that a session can be kept. Messages that there is no room for are dropped: what they tell of has
    * happened, and is not to fail because of them.
    */
   fit(ctx: KoaContext): void {
     const content = this.states.get(ctx)?.content
-    if (!content) return
+    // What has been kept before can be kept again.
+    if (!content || JSON.stringify(content) === this.found.get(ctx)) return
     for (;;) {
       try {
         return void this.encode(content)

@@ -59,6 +59,15 @@ export interface SessionStore {
   check?(): Promise<void>
 }
 
+/** What a store of ours has kept as JSON; what can not be read is no session. */
+export function readSession(text: string): SessionData | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** The part of the context that writes and reads cookies. */
 interface CookieContext {
   cookies: {

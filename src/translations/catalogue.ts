@@ -5,10 +5,8 @@ import { defaultLocale, pluralRules } from './formatters.js'
 import { interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
-export { defaultLocale }
-
 /** The folder of the framework's own texts. */
-export const frameworkLocales = join(import.meta.dirname, '../../../locales')
+const frameworkLocales = join(import.meta.dirname, '../../../locales')
 
 /** What a catalogue takes beside its folder. */
 export interface CatalogueOptions {

@@ -1,23 +1,14 @@
+import { remembered } from '../remembered.js'
+
 /** The locale that is asked last. */
 export const defaultLocale = 'en-US'
-
-/** The most formatters of a kind that are kept. */
-const most = 100
 
 /**
  * Keeps what is made for a locale: formatters of Intl are slow to make. A locale that Intl does not know by its form
  * (`xx_YY`) has those of the default one.
  */
 export function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
-  const kept = new Map<string, T>()
-  return (locale) => {
-    const known = kept.get(locale)
-    if (known !== undefined) return known
-    if (kept.size === most) kept.clear()
-    const made = make(isLocale(locale) ? locale : defaultLocale)
-    kept.set(locale, made)
-    return made
-  }
+  return remembered((locale) => make(isLocale(locale) ? locale : defaultLocale))
 }
 
 /** A day: `May 1, 2026`. */

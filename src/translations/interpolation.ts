@@ -17,6 +17,7 @@ export function interpolate(text: string, values: Values, locale: string): strin
 
 /** The values with their lists joined by "or": a choice, as the messages of validations have it. */
 export function withChoices(values: Values, locale: string): Values {
+  if (!Object.values(values).some(Array.isArray)) return values
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
       name,

@@ -1,3 +1,4 @@
+import { remembered } from '../remembered.js'
 import { truncations } from './catalogue.js'
 
 /** What a client says of the languages that it likes. */
@@ -29,7 +30,7 @@ interface Range {
 }
 
 function accepted(known: readonly string[], header: string, fallback: string): string | undefined {
-  const ranges = parse(header)
+  const ranges = rangesOf(header)
   const allowed = known.filter((locale) => !isRefused(locale, ranges))
   for (const { tag, quality } of ranges.toSorted((a, b) => b.quality - a.quality)) {
     if (quality === 0) break
@@ -39,8 +40,10 @@ function accepted(known: readonly string[], header: string, fallback: string): s
   return undefined
 }
 
+const rangesOf = remembered(parseAcceptLanguage)
+
 /** `de-CH, de;q=0.9, *;q=0.1`: what can not be read is left out. */
-function parse(header: string): Range[] {
+function parseAcceptLanguage(header: string): readonly Range[] {
   return header.split(',').flatMap((part) => {
     const [, tag, weight = '1'] =
       /^\s*([a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)\s*(?:;\s*q=([01](?:\.\d*)?)\s*)?$/i.exec(part) ?? []

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
 import { BrokenTranslations } from '../errors.js'
+
+/** yaml is loaded with the first file: an application that says nothing starts without it. */
+const require = createRequire(import.meta.url)
 
 /** A text, or one for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
 export type Translation = string | Record<string, string>
@@ -22,6 +26,7 @@ const categories = new Set(['zero', 'one', 'two', 'few', 'many', 'other'])
  * @throws BrokenTranslations that names the line
  */
 export function readLocaleFile(file: string): Entry[] {
+  const { LineCounter, parseDocument }: typeof Yaml = require('yaml')
   const lines = new LineCounter()
   const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false })
   const [error] = document.errors

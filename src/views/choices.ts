@@ -28,5 +28,10 @@ export function choiceValue(choice: Choice): string {
 
 function choiceLabel(choice: Choice, labelOf: (word: string) => string): string {
   if (typeof choice === 'string') return labelOf(choice)
-  return 'value' in choice ? choice.label : textValue(choice.title ?? choice.name ?? choice.id)
+  return 'value' in choice ? choice.label : recordLabel(choice)
+}
+
+/** What a record is called where another one refers to it: its title, else its name, else its id. */
+export function recordLabel({ id, title, name }: { id: string; title?: unknown; name?: unknown }): string {
+  return textValue(title ?? name ?? id)
 }

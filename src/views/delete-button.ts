@@ -6,8 +6,13 @@ import type { ViewContext } from './view-context.js'
  * A button that deletes what is at a path: a form, so that it works without JavaScript. With it, `application.js` asks
  * for confirmation first.
  */
-export function deleteButton(context: ViewContext, path: string, label = context.t('kit.delete')): Html {
+export function deleteButton(
+  context: ViewContext,
+  path: string,
+  label = context.t('kit.delete'),
+  fields = hiddenFields(context, 'DELETE'),
+): Html {
   return html`<form action="${path}" method="post" data-confirm="${context.t('kit.confirm')}">
-    ${hiddenFields(context, 'DELETE')}<button class="danger" type="submit">${label}</button>
+    ${fields}<button class="danger" type="submit">${label}</button>
   </form>`
 }

@@ -1,4 +1,5 @@
 import { dayFormat, momentFormat } from '../translations/formatters.js'
+import { recordLabel } from './choices.js'
 import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
@@ -16,14 +17,24 @@ export function time(context: ViewContext, value: Date | string | null | undefin
   return html`<time datetime="${date.toISOString()}">${text} UTC</time>`
 }
 
-/** Shows a value of any kind: a moment as `time` does, a boolean as yes or no, JSON as code, anything else as text. */
+/**
+ * Shows a value of any kind: a moment as `time` does, a boolean as yes or no, a record by its title, name or id, JSON as
+ * code, anything else as text.
+ */
 export function display(context: ViewContext, value: unknown): Html {
   if (value instanceof Date) return time(context, value)
   if (typeof value === 'boolean') return html`${context.t(value ? 'kit.yes' : 'kit.no')}`
+  if (isRecord(value)) return html`${recordLabel(value)}`
   if (typeof value === 'object' && value !== null) {
     return html`<code>${JSON.stringify(value, null, 2)}</code>`
   }
   return html`${value}`
+}
+
+/** An instance of a model, and not what a JSON column holds. */
+function isRecord(value: unknown): value is { id: string } {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return false
+  return Object.getPrototypeOf(value) !== Object.prototype
 }
 
 function isDay(value: Date | string): boolean {

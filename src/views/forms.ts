@@ -95,7 +95,13 @@ export class Form {
 
   /** JSON, as text of several lines. */
   json(attribute: string, options: FieldOptions = {}): Html {
-    return this.#textarea(attribute, jsonValue, { class: 'code', spellcheck: 'false', ...options })
+    // What could not be read is shown as it was sent.
+    const isSubmitted = this.context.submittedValue?.(this.record, attribute) !== undefined
+    return this.#textarea(attribute, isSubmitted ? textValue : jsonValue, {
+      class: 'code',
+      spellcheck: 'false',
+      ...options,
+    })
   }
 
   /** A box to tick. The hidden `false` before it is what a box sends that is not ticked. */

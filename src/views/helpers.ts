@@ -41,6 +41,8 @@ export interface ViewHelpers {
 
 /** The locals of every template: the helpers, and the path functions by name (`postPath(post)`). */
 export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['paths'] {
+  // A list has a button for each record, with the same fields in it.
+  let deletion: Html | undefined
   const helpers: ViewHelpers = {
     locale: context.locale,
     currentUrl: context.currentUrl,
@@ -52,7 +54,8 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     paginator: (pagination) => paginator(context, pagination),
     collectionLinks: () => collectionLinks(context),
     nestedLinks: (record) => nestedLinks(context, record),
-    deleteButton: (path, text) => deleteButton(context, path, text),
+    deleteButton: (path, text) =>
+      deleteButton(context, path, text, (deletion ??= hiddenFields(context, 'DELETE'))),
     time: (value) => time(context, value),
     display: (value) => display(context, value),
   }

@@ -17,7 +17,9 @@ const entities: Record<string, string> = {
 
 /** Escapes text for HTML, between tags as well as in a quoted attribute. */
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+  return /[&<>"']/.test(text)
+    ? text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+    : text
 }
 
 /**
@@ -27,7 +29,10 @@ export function escapeHtml(text: string): string {
  * @example html`<p>${message}</p>`
  */
 export function html(strings: TemplateStringsArray, ...values: unknown[]): Html {
-  return new Html(String.raw({ raw: strings }, ...values.map(toSource)))
+  let source = strings[0] ?? ''
+  for (let index = 0; index < values.length; index++)
+    source += toSource(values[index]) + (strings[index + 1] ?? '')
+  return new Html(source)
 }
 
 /** The attributes of a tag. `true` is an attribute without a value; null, undefined and false leave it out. */
@@ -48,6 +53,7 @@ function attribute([name, value]: [string, Attributes[string]]): string {
 }
 
 function toSource(value: unknown): string {
+  if (typeof value === 'string') return escapeHtml(value)
   if (Array.isArray(value)) return value.map(toSource).join('')
   if (value === null || value === undefined || value === false) return ''
   return value instanceof Html ? value.toString() : escapeHtml(String(value))

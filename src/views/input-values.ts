@@ -21,8 +21,8 @@ export function dateTimeValue(value: unknown): string {
   return value instanceof Date ? `${dateValue(value)}T${timeValue(value)}` : textValue(value)
 }
 
-/** JSON, indented for people. Text is what the user submitted, and stays as it is. */
+/** JSON, indented for people. */
 export function jsonValue(value: unknown): string {
   if (value === null || value === undefined) return ''
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return JSON.stringify(value, null, 2)
 }

@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
-import pug from 'pug'
+import type pug from 'pug'
 import { TemplateNotFound } from '../errors.js'
+
+/** pug is loaded with the first template: an application without templates starts without it. */
+const require = createRequire(import.meta.url)
 
 /** Where templates are, and whether they are compiled only once. */
 export interface RendererOptions {
@@ -26,13 +30,13 @@ export const frameworkTemplates = join(import.meta.dirname, '../../../templates'
  * @example new Renderer({ folders: ['templates'], cache: true }).render('posts/show', { post })
  */
 export class Renderer {
-  readonly #folders: string[]
-  readonly #cache: boolean
-  readonly #compiled = new Map<string, pug.compileTemplate>()
+  private readonly folders: string[]
+  private readonly cache: boolean
+  private readonly compiled = new Map<string, pug.compileTemplate>()
 
   constructor({ folders, cache }: RendererOptions) {
-    this.#folders = [...new Set([...folders, frameworkTemplates])]
-    this.#cache = cache
+    this.folders = [...new Set([...folders, frameworkTemplates])]
+    this.cache = cache
   }
 
   /**
@@ -42,33 +46,34 @@ export class Renderer {
    * @throws TemplateNotFound when no folder has it, or the name leads out of the folders
    */
   render(view: string, locals: Record<string, unknown> = {}): string {
-    return this.#template(view)(locals)
+    return this.template(view)(locals)
   }
 
-  #template(view: string): pug.compileTemplate {
-    const kept = this.#compiled.get(view)
+  private template(view: string): pug.compileTemplate {
+    const kept = this.compiled.get(view)
     if (kept) return kept
-    const template = this.#compile(this.#locate(`${view}.pug`))
-    if (this.#cache) this.#compiled.set(view, template)
+    const template = this.compile(this.locate(`${view}.pug`))
+    if (this.cache) this.compiled.set(view, template)
     return template
   }
 
-  #compile(filename: string): pug.compileTemplate {
-    const plugin: ResolvePlugin = { resolve: (file, source) => this.#locate(this.#nameOf(file, source)) }
-    const options = { filename, compileDebug: !this.#cache, plugins: [plugin] }
-    return pug.compileFile(filename, options)
+  private compile(filename: string): pug.compileTemplate {
+    const plugin: ResolvePlugin = { resolve: (file, source) => this.locate(this.nameOf(file, source)) }
+    const options = { filename, compileDebug: !this.cache, plugins: [plugin] }
+    const compiler: typeof pug = require('pug')
+    return compiler.compileFile(filename, options)
   }
 
   /** The name that an `extends` or `include` asks for: `/layout.pug` counts from the folders, `_form.pug` from its source. */
-  #nameOf(file: string, source: string): string {
+  private nameOf(file: string, source: string): string {
     if (file.startsWith('/')) return file.slice(1)
-    const folder = this.#folders.find((folder) => isWithin(relative(folder, source))) ?? dirname(source)
+    const folder = this.folders.find((folder) => isWithin(relative(folder, source))) ?? dirname(source)
     return join(relative(folder, dirname(source)), file)
   }
 
-  #locate(name: string): string {
+  private locate(name: string): string {
     if (!isWithin(name)) throw new TemplateNotFound(name, [])
-    const tried = this.#folders.map((folder) => join(folder, name))
+    const tried = this.folders.map((folder) => join(folder, name))
     const found = tried.find((file) => existsSync(file))
     if (!found) throw new TemplateNotFound(name, tried)
     return found

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { request } from '../support/app.js'
+import { client } from '../support/app.js'
 
 describe('home', () => {
   it('welcomes its visitors', async () => {
-    const answer = await request('GET', '/')
+    const answer = await client.get('/')
     expect(answer.status).to.equal(200)
     expect(answer.text).to.include('Welcome to Blog')
   })

@@ -16,7 +16,10 @@ export class Comment extends Model {
   @JoinColumn({ name: 'post_id' })
   post?: Relation<Post>
 
-  /** Runs before a comment is created. Add what is wrong with it: `errors.add('body', 'taken', 'Body is taken.')`. */
+  /**
+   * Runs before a comment is created, also when its decorators have found something: such a field may hold nothing. Add
+   * what else is wrong: `errors.add('body', 'taken', 'Body is taken.')`.
+   */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
 
   /** Runs before a comment is updated. */

@@ -11,7 +11,10 @@ export class Post extends Model {
   @Column('text', { nullable: true })
   description!: string | null
 
-  /** Runs before a post is created. Add what is wrong with it: `errors.add('title', 'taken', 'Title is taken.')`. */
+  /**
+   * Runs before a post is created, also when its decorators have found something: such a field may hold nothing. Add
+   * what else is wrong: `errors.add('title', 'taken', 'Title is taken.')`.
+   */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
 
   /** Runs before a post is updated. */

@@ -1,0 +1,88 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { checkAnswers } from './check.js'
+import { LoadProcess } from './load-process.js'
+import { machine } from './machine.js'
+import { matchCosts } from './match.js'
+import { measure } from './measure.js'
+import { plotComparison } from './plot.js'
+import { readsBesideWrites } from './reads-beside-writes.js'
+import { compare, print, type Report, type Samples } from './report.js'
+import { withSides, type Sides } from './sides.js'
+import { starts } from './starts.js'
+import { workloads } from './workloads.js'
+
+/**
+ * npm run bench: examples/blog beside a peer that is written by hand, and the floor beneath both.
+ *
+ *     npm run bench                      all of it, in about eight minutes
+ *     npm run bench -- --quick           few rounds, in about two
+ *     npm run bench -- --only show       one workload
+ *     npm run bench -- --plot            draws docs/performance.svg anew
+ */
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    plot: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    connections: { type: 'string' },
+    output: { type: 'string', default: 'bench/results/comparison.json' },
+  },
+})
+const rounds = Number(options.rounds ?? (options.quick ? 3 : 9))
+const connections = (options.connections ?? (options.quick ? '32' : '1,32,500')).split(',').map(Number)
+const chosen = workloads.filter(({ name }) => options.only === undefined || name === options.only)
+const root = join(import.meta.dirname, '../..')
+
+await withSides(1000, async (sides) => {
+  await checkAnswers(sides)
+  console.log('The answers of both are the same. Now the time that they take.')
+  const load = new LoadProcess()
+  await warm(sides, load)
+  const samples = await measureAll(sides, load)
+  const reads = options.only ? undefined : await readsBesideWrites(sides, rounds)
+  const startsAndMemory = options.only ? undefined : await starts(rounds)
+  load.stop()
+  const report: Report = {
+    machine: machine(),
+    rounds,
+    comparisons: compare(samples),
+    samples,
+    reads,
+    starts: startsAndMemory,
+    match: options.only ? undefined : matchCosts(),
+  }
+  print(report)
+  const file = join(root, options.output)
+  await mkdir(join(file, '..'), { recursive: true })
+  await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
+  if (options.plot) await writeFile(join(root, 'docs/performance.svg'), plotComparison(report))
+})
+
+async function warm(sides: Sides, load: LoadProcess): Promise<void> {
+  for (const workload of chosen)
+    for (const name of Object.values(workload.servers)) await measure(workload, 32, sides[name], load, 3000)
+}
+
+/** Every round asks each of them for everything, so that what else the machine does meets them alike. */
+async function measureAll(sides: Sides, load: LoadProcess): Promise<Samples[]> {
+  const all = chosen.flatMap((workload) =>
+    connections.map((count): Samples => {
+      return { workload: workload.name, connections: count, ours: [], peer: [], floor: [] }
+    }),
+  )
+  for (let round = 0; round < rounds; round++) {
+    for (const samples of all) {
+      const workload = workloads.find(({ name }) => name === samples.workload)
+      if (!workload) continue
+      // Ours is not always the first.
+      const order = (['ours', 'peer', 'floor'] as const).toSorted(() => (round % 2 === 0 ? 0 : -1))
+      for (const who of order)
+        samples[who].push(await measure(workload, samples.connections, sides[workload.servers[who]], load))
+    }
+    process.stdout.write(`round ${round + 1} of ${rounds}\r`)
+  }
+  return all
+}

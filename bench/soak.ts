@@ -1,0 +1,201 @@
+/**
+ * Wears on two workers for some minutes with reads, writes, failing writes and sessions, and looks whether anything
+ * grows: memory after garbage collection, open files, connections, transactions that nobody has ended.
+ *
+ *     KIT_ENGINE=postgres npm run soak -- --minutes 3 --rate 100
+ *
+ * The engine is SQLite unless KIT_ENGINE says otherwise. The status is 1 when something grows. For Linux.
+ */
+import '../spec/support/setup.js'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { Database } from '../src/index.js'
+import { Client } from '../spec/support/clients.js'
+import { mochaHooks, sharedDatabase } from '../spec/support/engine.js'
+import { config } from '../spec/support/orders.js'
+import { Served } from '../spec/support/served.js'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '3' },
+    rate: { type: 'string', default: '100' },
+  },
+})
+const minutes = Number(values.minutes)
+const rate = Number(values.rate)
+const engine = process.env['KIT_ENGINE'] ?? 'sqlite'
+const workers = 2
+const pauses = 24
+
+/** What is measured at one time. Memory is in MB. */
+interface Sample {
+  second: number
+  heap: number
+  rss: number
+  primaryRss: number
+  files: number
+  primaryFiles: number
+  connections: number
+  transactions: number
+  /** The write-ahead log of SQLite, which can not be begun anew while a reader holds it. */
+  log: number
+}
+
+/** By how much each may grow between the second and the last quarter of a run: a part of it, and a number. */
+const mayGrow: Partial<Record<keyof Sample, [part: number, number: number]>> = {
+  heap: [0.1, 3],
+  rss: [0.15, 15],
+  primaryRss: [0.15, 10],
+  files: [0, 4],
+  primaryFiles: [0, 2],
+  connections: [0, 2],
+  log: [0.2, 4],
+}
+
+const url = await sharedDatabase()
+const database = await new Database(config(url), 'test').open()
+await database.migrate()
+const served = await Served.start(
+  new URL('soak-main.js', import.meta.url).href,
+  ['start', '--workers', String(workers)],
+  { DATABASE_URL: url, NODE_OPTIONS: '--expose-gc' },
+)
+await served.workers(workers)
+
+const clients = [new Client(served.url, 20), new Client(served.url, 5, false)]
+const created: string[] = []
+const outcomes = new Map<string, number>()
+const samples: Sample[] = []
+const began = performance.now()
+for (let pause = 0; pause < pauses; pause++) {
+  await wear((minutes * 60_000) / pauses)
+  samples.push(await sample())
+}
+served.kill('SIGTERM')
+const { status } = await served.ended
+await served.remove()
+await database.close()
+await mochaHooks.afterAll()
+
+const grown = findGrowth()
+console.log(`${engine}: ${minutes} minutes at ${rate} requests a second, ${workers} workers`)
+console.table(samples.filter((_, number) => number % 3 === 2))
+console.log(`Answers: ${[...outcomes].map(([outcome, count]) => `${count} x ${outcome}`).join(', ')}`)
+console.log(
+  grown.length === 0 && status === 0 ? 'Nothing has grown.' : grown.join('\n') || `Ended with ${status}.`,
+)
+process.exitCode = grown.length === 0 && status === 0 ? 0 : 1
+
+/** Asks at the rate, without waiting for answers, and then waits for the last ones. */
+async function wear(milliseconds: number): Promise<void> {
+  const asked: Promise<void>[] = []
+  const end = performance.now() + milliseconds
+  for (let next = performance.now(); next < end; next += 1000 / rate) {
+    await delay(Math.max(0, next - performance.now()))
+    asked.push(ask(Math.random()))
+  }
+  await Promise.all(asked)
+}
+
+async function ask(kind: number): Promise<void> {
+  const client = clients[kind * 1000 < 900 ? 0 : 1] as Client
+  const outcome = await request(client, (kind * 10) % 1)
+  if (outcome.status === 201) created.push((JSON.parse(outcome.body ?? '') as { id: string }).id)
+  const name = String(outcome.status ?? outcome.error)
+  outcomes.set(name, (outcomes.get(name) ?? 0) + 1)
+}
+
+function request(client: Client, kind: number) {
+  const id = created[Math.floor(Math.random() * created.length)]
+  if (kind < 0.3) return client.get('/orders?per_page=10')
+  if (kind < 0.45 && id) return client.get(`/orders/${id}`)
+  if (kind < 0.7) return client.post('/orders', { title: 'kept' })
+  if (kind < 0.8) return client.post('/orders', { title: 'fails' })
+  if (kind < 0.85) return client.post('/orders', { title: '' })
+  if (kind < 0.88) return client.get('/nowhere')
+  if (kind < 0.92) return client.put('/basket', { items: kind })
+  return client.delete(`/orders/${created.shift() ?? 'none'}`)
+}
+
+async function sample(): Promise<Sample> {
+  await delay(300)
+  const vitals = new Map<number, { rss: number; heap: number; files: number }>()
+  const client = new Client(served.url, 1, false)
+  while (vitals.size < workers) {
+    const { pid, ...rest } = JSON.parse((await client.get('/vitals')).body ?? '')
+    vitals.set(pid, rest)
+  }
+  const sum = (name: 'rss' | 'heap' | 'files') =>
+    [...vitals.values()].reduce((all, one) => all + one[name], 0)
+  const primary = `/proc/${served.pid}`
+  const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`${primary}/status`, 'utf8'))?.[1])
+  return {
+    second: Math.round((performance.now() - began) / 1000),
+    heap: megabytes(sum('heap')),
+    rss: megabytes(sum('rss')),
+    primaryRss: megabytes(rss * 1024),
+    files: sum('files'),
+    primaryFiles: readdirSync(`${primary}/fd`).length,
+    ...(await onServer()),
+  }
+}
+
+/** What the server knows of our connections, without this one. */
+async function onServer(): Promise<Pick<Sample, 'connections' | 'transactions' | 'log'>> {
+  if (engine === 'sqlite') {
+    const file = url.slice('sqlite:'.length)
+    return {
+      connections: 0,
+      transactions: isLocked(file) ? 1 : 0,
+      log: megabytes(statSync(`${file}-wal`).size),
+    }
+  }
+  const [row]: Record<string, string>[] = await database.query(
+    engine === 'postgres'
+      ? `SELECT COUNT(*) AS connections, COUNT(*) FILTER (WHERE xact_start IS NOT NULL) AS transactions
+         FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+      : `SELECT COUNT(*) AS connections, COUNT(t.trx_id) AS transactions
+         FROM information_schema.processlist p
+         LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id
+         WHERE p.db = DATABASE() AND p.id <> CONNECTION_ID()`,
+  )
+  return {
+    connections: Number(row?.['connections']),
+    transactions: Number(row?.['transactions']),
+    log: 0,
+  }
+}
+
+/** Whether somebody writes to a file of SQLite. */
+function isLocked(file: string): boolean {
+  const other = new Sqlite(file, { timeout: 0 })
+  try {
+    other.exec('BEGIN IMMEDIATE; ROLLBACK')
+    return false
+  } catch {
+    return true
+  } finally {
+    other.close()
+  }
+}
+
+function findGrowth(): string[] {
+  const quarter = pauses / 4
+  const growth = Object.entries(mayGrow).flatMap(([name, [part, number]]) => {
+    const before = median(samples.slice(quarter, 2 * quarter).map((one) => one[name as keyof Sample]))
+    const after = median(samples.slice(-quarter).map((one) => one[name as keyof Sample]))
+    return after > before * (1 + part) + number ? [`${name} has grown from ${before} to ${after}.`] : []
+  })
+  const left = samples.filter(({ transactions }) => transactions > 0)
+  return left.length > 0 ? [...growth, `Transactions were left open ${left.length} times.`] : growth
+}
+
+function median(numbers: number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+}
+
+function megabytes(bytes: number): number {
+  return Math.round((bytes / 1024 / 1024) * 10) / 10
+}

@@ -1,0 +1,121 @@
+import type { Call } from './load.js'
+import type { PostsFile } from './posts-file.js'
+import type { KindName } from './server-process.js'
+
+/** Something that a server is asked to do, over and over. */
+export interface Workload {
+  name: string
+  /** Ours, the one that it is compared with, and the floor beneath both. */
+  servers: { ours: KindName; peer: KindName; floor: KindName }
+  /** The median of the ratios (peer's time / ours) that is to be reached. */
+  goal: number
+  status: number
+  /** The requests of a round. */
+  calls(file: PostsFile, amount: number, visitor: Visitor): Call[]
+}
+
+/** What a browser keeps of the pages before. */
+export interface Visitor {
+  cookie: string
+  token: string
+}
+
+const asJson = { Accept: 'application/json', 'X-Forwarded-Proto': 'https' }
+const withJson = { ...asJson, 'Content-Type': 'application/json' }
+const asHtml = {
+  Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'Accept-Language': 'en-US,en;q=0.5',
+  'X-Forwarded-Proto': 'https',
+}
+const fields = JSON.stringify({
+  title: 'A new title',
+  description: 'A description of some length '.repeat(7),
+})
+const api = { ours: 'api', peer: 'peerApi', floor: 'floor' } as const
+const web = { ours: 'web', peer: 'peerWeb', floor: 'floor' } as const
+
+/** The workloads, in the order in which they are shown. */
+export const workloads: readonly Workload[] = [
+  {
+    name: 'show',
+    servers: api,
+    goal: 1.3,
+    status: 200,
+    calls: ({ ids }) => ids.map((id) => ({ method: 'GET', path: `/posts/${id}`, headers: asJson })),
+  },
+  {
+    name: 'list',
+    servers: api,
+    goal: 1.2,
+    status: 200,
+    calls: () => [{ method: 'GET', path: '/posts', headers: asJson }],
+  },
+  {
+    name: 'html index',
+    servers: web,
+    goal: 1.2,
+    status: 200,
+    calls: (_file, _amount, { cookie }) => [
+      { method: 'GET', path: '/posts', headers: { ...asHtml, Cookie: cookie } },
+    ],
+  },
+  {
+    name: 'create',
+    servers: api,
+    goal: 1,
+    status: 201,
+    calls: () => [{ method: 'POST', path: '/posts', headers: withJson, body: fields }],
+  },
+  {
+    name: 'update',
+    servers: api,
+    goal: 1,
+    status: 200,
+    calls: ({ ids }) =>
+      ids.map((id) => ({ method: 'PUT', path: `/posts/${id}`, headers: withJson, body: fields })),
+  },
+  {
+    name: 'delete',
+    servers: api,
+    goal: 1,
+    status: 200,
+    calls: (file, amount) =>
+      file.insert(amount).map((id) => ({ method: 'DELETE', path: `/posts/${id}`, headers: asJson })),
+  },
+  {
+    name: '404',
+    servers: api,
+    goal: 1,
+    status: 404,
+    calls: () => [{ method: 'GET', path: '/posts/01a1f9df-29cf-76db-a126-d6e54c0890f7', headers: asJson }],
+  },
+  {
+    name: 'failed validation',
+    servers: api,
+    goal: 1,
+    status: 422,
+    calls: () => [{ method: 'POST', path: '/posts', headers: withJson, body: '{"title":" "}' }],
+  },
+  {
+    name: 'show, web',
+    servers: web,
+    goal: 1,
+    status: 200,
+    calls: ({ ids }, _amount, { cookie }) =>
+      ids.map((id) => ({ method: 'GET', path: `/posts/${id}`, headers: { ...asJson, Cookie: cookie } })),
+  },
+  {
+    name: 'html create',
+    servers: web,
+    goal: 1,
+    status: 303,
+    calls: (_file, _amount, { cookie, token }) => [
+      {
+        method: 'POST',
+        path: '/posts',
+        headers: { ...asHtml, Cookie: cookie, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: `authenticity_token=${token}&title=A+new+title&description=${'A+description+of+some+length+'.repeat(7)}`,
+      },
+    ],
+  },
+]

@@ -1,0 +1,246 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { Context, Database } from '../../src/index.js'
+import { engine } from '../support/engine.js'
+import { newShelf, Shelf, withLibrary, type Library } from '../support/library.js'
+
+const json = { accept: 'application/json' }
+
+/** A point that two requests wait at for one another, the first time. */
+function meeting(): () => Promise<void> {
+  let arrived = 0
+  let meet = (): void => {}
+  const met = new Promise<void>((resolve) => (meet = resolve))
+  return async () => {
+    arrived += 1
+    if (arrived === 2) meet()
+    await Promise.race([met, delay(2000)])
+  }
+}
+
+/** Handlers that change two shelves in opposite order, and meet in between. */
+async function crossing({ database, handle }: Library): Promise<Shelf[]> {
+  const shelves = [await newShelf(database, 'a'), await newShelf(database, 'b')]
+  const meet = meeting()
+  handle(async (ctx) => {
+    const [first, second] = ctx.query['way'] === 'back' ? shelves.toReversed() : shelves
+    await ctx.tx.increment(Shelf, { id: first?.id ?? '' }, 'count', 1)
+    await meet()
+    await ctx.tx.increment(Shelf, { id: second?.id ?? '' }, 'count', 1)
+    ctx.body = 'done'
+  })
+  return shelves
+}
+
+async function counts(database: Database): Promise<number[]> {
+  const shelves = await database.manager.find(Shelf, { order: { name: 'ASC' } })
+  return shelves.map(({ count }) => count)
+}
+
+describe('Transactions in conflict', () => {
+  describe('by a deadlock', () => {
+    before(function () {
+      // SQLite has one writer at a time.
+      if (engine === 'sqlite') this.skip()
+    })
+
+    it('are both carried out where the method is idempotent', () =>
+      withLibrary({}, async (library) => {
+        await crossing(library)
+        const answers = await Promise.all([
+          library.site.put('/?way=there', json),
+          library.site.put('/?way=back', json),
+        ])
+        expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+        expect(await counts(library.database)).to.deep.equal([2, 2])
+        expect(library.log.text()).to.contain('the request is repeated')
+      }))
+
+    it('leave one POST undone, answered 503 with Retry-After', () =>
+      withLibrary({}, async (library) => {
+        await crossing(library)
+        const answers = await Promise.all([
+          library.site.post('/?way=there', json),
+          library.site.post('/?way=back', json),
+        ])
+        expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 503])
+        const refused = answers.find(({ status }) => status === 503)
+        expect(refused?.headers.get('retry-after')).to.equal('1')
+        expect(await counts(library.database)).to.deep.equal([1, 1])
+      }))
+
+    it('are both carried out where the application says that POST may be repeated', () =>
+      withLibrary({ isRepeatable: () => true }, async (library) => {
+        await crossing(library)
+        const answers = await Promise.all([
+          library.site.post('/?way=there', json),
+          library.site.post('/?way=back', json),
+        ])
+        expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+        expect(await counts(library.database)).to.deep.equal([2, 2])
+      }))
+
+    it('keep nothing of a handler that catches the error and goes on', () =>
+      withLibrary({}, async (library) => {
+        const [a, b] = await crossing(library)
+        const meet = meeting()
+        library.handle(async (ctx) => {
+          const [first, second] = ctx.query['way'] === 'back' ? [b, a] : [a, b]
+          await ctx.tx.increment(Shelf, { id: first?.id ?? '' }, 'count', 1)
+          await meet()
+          await ctx.tx.increment(Shelf, { id: second?.id ?? '' }, 'count', 1).catch(() => {})
+          await ctx.tx.increment(Shelf, { id: first?.id ?? '' }, 'count', 10).catch(() => {})
+          ctx.body = 'done'
+        })
+        const answers = await Promise.all([
+          library.site.post('/?way=there', json),
+          library.site.post('/?way=back', json),
+        ])
+        expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 503])
+        expect((await counts(library.database)).toSorted()).to.deep.equal([1, 11])
+      }))
+  })
+
+  it('by what one has read and the other changed are carried out one after the other: GET', () =>
+    withLibrary(engine === 'postgres' ? { isolation: 'SERIALIZABLE' } : {}, async (library) => {
+      const { database, site, handle } = library
+      const shelf = await newShelf(database)
+      const meet = meeting()
+      handle(async (ctx) => {
+        const { count } = await ctx.tx.findOneByOrFail(Shelf, { id: shelf.id })
+        await meet()
+        // On MariaDB the snapshot is no ground for a refusal; a lock is.
+        if (engine === 'mariadb') await ctx.tx.increment(Shelf, { id: shelf.id }, 'count', 1)
+        else await ctx.tx.update(Shelf, { id: shelf.id }, { count: count + 1 })
+        ctx.body = 'done'
+      })
+      const answers = await Promise.all([site.get('/', json), site.get('/', json)])
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+      expect(await counts(database)).to.deep.equal([2])
+    }))
+
+  it('at the commit are repeated as well', function () {
+    // Only PostgreSQL finds a conflict as late as that.
+    if (engine !== 'postgres') this.skip()
+    return withLibrary({ isolation: 'SERIALIZABLE' }, async ({ database, site, handle }) => {
+      await newShelf(database)
+      const meet = meeting()
+      handle(async (ctx) => {
+        const sum = await ctx.tx.count(Shelf)
+        await ctx.tx.insert(Shelf, { name: `shelf ${sum}` })
+        await meet()
+        ctx.body = 'done'
+      })
+      const answers = await Promise.all([site.put('/', json), site.put('/', json)])
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+      const shelves = await database.manager.find(Shelf, { order: { name: 'ASC' } })
+      expect(shelves.map(({ name }) => name)).to.deep.equal(['a', 'shelf 1', 'shelf 2'])
+    })
+  })
+
+  describe('that are repeated', () => {
+    before(function () {
+      // On SQLite a GET is repeated in its turn, and all others wait for theirs before they read.
+      if (engine === 'sqlite') this.skip()
+    })
+
+    /** Lets a handler fail as an engine does, so often. */
+    function failing(times: number, handler: (ctx: Context) => unknown): (ctx: Context) => Promise<void> {
+      let count = 0
+      return async (ctx) => {
+        await handler(ctx)
+        if (count++ < times) await provoke(ctx)
+        ctx.body ??= 'done'
+      }
+    }
+
+    it('leave nothing behind: no rows, no headers, no status, no work after the commit', () =>
+      withLibrary({}, async ({ database, site, handle }) => {
+        const shelf = await newShelf(database)
+        let count = 0
+        let done = 0
+        handle(
+          failing(1, async (ctx) => {
+            count += 1
+            ctx.afterCommit(() => (done += 1))
+            if (count === 1) {
+              ctx.status = 202
+              ctx.set('X-First', 'yes')
+              ctx.body = 'first'
+            }
+            await ctx.tx.insert(Shelf, { name: `try ${count}` })
+            ctx.state['shelf'] = shelf
+          }),
+        )
+        const answer = await site.put('/', json)
+        expect([answer.status, answer.text, answer.headers.get('x-first')]).to.deep.equal([200, 'done', null])
+        expect([count, done]).to.deep.equal([2, 1])
+        const shelves = await database.manager.find(Shelf, { order: { name: 'ASC' } })
+        expect(shelves.map(({ name }) => name)).to.deep.equal(['a', 'try 2'])
+      }))
+
+    it('find the session as it was, and give a message once', () =>
+      withLibrary({ api: false }, async ({ database, site, handle }) => {
+        await newShelf(database)
+        handle((ctx) => {
+          Object.assign(ctx.session, { kept: 'before' })
+          ctx.flash('success', 'from before')
+          ctx.body = 'done'
+        })
+        await site.put('/', json)
+
+        const seen: unknown[] = []
+        handle(
+          failing(1, (ctx) => {
+            seen.push({ ...ctx.session, flash: ctx.takeFlash() })
+            Object.assign(ctx.session, { kept: 'changed', added: true })
+            ctx.flash('success', 'saved')
+          }),
+        )
+        expect((await site.put('/', json)).status).to.equal(200)
+        expect(seen[1]).to.deep.equal(seen[0])
+
+        handle((ctx) => {
+          const { kept, added } = ctx.session
+          ctx.body = { kept, added, flash: ctx.takeFlash().map(({ message }) => message) }
+        })
+        expect((await site.put('/', json)).json).to.deep.equal({
+          kept: 'changed',
+          added: true,
+          flash: ['saved'],
+        })
+      }))
+
+    it('are given up after two repetitions, with 503', () =>
+      withLibrary({}, async ({ database, site, handle }) => {
+        await newShelf(database)
+        let count = 0
+        handle(failing(9, () => (count += 1)))
+        const answer = await site.put('/', json)
+        expect([answer.status, answer.headers.get('retry-after'), count]).to.deep.equal([503, '1', 3])
+      }))
+
+    it('are as many as the application says', () =>
+      withLibrary({ repeats: 0 }, async ({ database, site, handle }) => {
+        await newShelf(database)
+        let count = 0
+        handle(failing(9, () => (count += 1)))
+        expect((await site.put('/', json)).status).to.equal(503)
+        expect(count).to.equal(1)
+      }))
+  })
+})
+
+/** Has the engine itself refuse a statement because of a conflict. */
+async function provoke(ctx: Context): Promise<unknown> {
+  switch (engine) {
+    case 'postgres':
+      return ctx.tx.query(`DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$`)
+    case 'mariadb':
+      return ctx.tx.query(
+        `BEGIN NOT ATOMIC SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'conflict'; END`,
+      )
+    default:
+      throw new Error('SQLite has no conflicts among those who write')
+  }
+}

@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+import type { Database } from '../../src/index.js'
+import { engine, type Engine } from '../support/engine.js'
+import { Book, newShelf, Shelf, withLibrary } from '../support/library.js'
+
+const json = { accept: 'application/json' }
+const absent = '0193b6a2-7c3e-7000-8000-00000000000a'
+
+interface Case {
+  what: string
+  /** What is saved with `ctx.save`, or inserted as it is. */
+  save?: object
+  insert?: object
+  status: number
+  errors: Record<string, string[]>
+  /** Engines that have no such rule, and take the value. */
+  without?: Engine[]
+}
+
+/** What is wrong, where PostgreSQL does not say with which column. */
+function unnamed(field: string, sentence: string): Record<string, string[]> {
+  if (engine === 'postgres') return { base: [`The record ${sentence}`] }
+  return { [field]: [`${field[0]?.toUpperCase()}${field.slice(1)} ${sentence}`] }
+}
+
+const cases: Case[] = [
+  {
+    what: 'a value that must be unique',
+    save: { title: 'taken' },
+    status: 409,
+    errors: { title: ['Title has already been taken.'] },
+  },
+  {
+    what: 'two values that must be unique together',
+    save: { title: 'new', shelf_id: 'THE SHELF', place: 1 },
+    status: 409,
+    errors: { place: ['Place has already been taken.'] },
+  },
+  {
+    what: 'a value of an index that has a name',
+    save: { title: 'new', number: 'taken' },
+    status: 409,
+    errors: { number: ['Number has already been taken.'] },
+  },
+  {
+    what: 'a reference to nothing',
+    save: { title: 'new', shelf_id: absent },
+    status: 422,
+    errors: { shelf_id: ['Shelf does not exist.'] },
+  },
+  {
+    what: 'no value where there must be one',
+    save: { title: null },
+    status: 422,
+    errors: { title: ['Title can not be blank.'] },
+  },
+  {
+    what: 'a text that is too long',
+    save: { title: 'longer than ten' },
+    status: 422,
+    errors: { title: ['Title is too long.'] },
+  },
+  {
+    what: 'what a check refuses',
+    save: { title: 'new', pages: 1000 },
+    status: 422,
+    errors: { base: ['Book is not allowed.'] },
+  },
+  {
+    what: 'a number that is out of range',
+    insert: { title: 'new', place: 3_000_000_000 },
+    status: 422,
+    errors: unnamed('place', 'is out of range.'),
+    without: ['sqlite'],
+  },
+  {
+    what: 'a bigint that is out of range',
+    insert: { title: 'new', views: '9223372036854775808' },
+    status: 422,
+    errors: unnamed('views', 'is out of range.'),
+    without: ['sqlite'],
+  },
+  {
+    what: 'a decimal that is out of range',
+    insert: { title: 'new', price: '12345.00' },
+    status: 422,
+    errors: unnamed('price', 'is out of range.'),
+    without: ['sqlite'],
+  },
+  {
+    what: 'a malformed uuid',
+    insert: { title: 'new', code: 'no uuid' },
+    status: 422,
+    errors: unnamed('code', 'can not be read.'),
+    without: ['sqlite'],
+  },
+  {
+    what: 'a malformed date',
+    insert: { title: 'new', printed: '2026-02-30' },
+    status: 422,
+    errors: unnamed('printed', 'can not be read.'),
+    without: ['sqlite'],
+  },
+  {
+    what: 'malformed JSON',
+    insert: { title: 'new', notes: () => `'{'` },
+    status: 422,
+    errors: unnamed('notes', 'can not be read.'),
+    without: ['sqlite'],
+  },
+  {
+    what: 'a value that is none of an enumeration',
+    insert: { title: 'new', kind: 'drama' },
+    status: 422,
+    errors:
+      engine === 'sqlite' ? { base: ['The record is not allowed.'] } : unnamed('kind', 'can not be read.'),
+  },
+]
+
+describe('What the database refuses', () => {
+  for (const { what, save, insert, status, errors, without = [] } of cases) {
+    const isTaken = without.includes(engine)
+    it(`is answered ${isTaken ? 'never, since this engine takes it' : status}: ${what}`, () =>
+      withLibrary({}, async ({ site, database, handle }) => {
+        const shelf = await fill(database)
+        handle(async (ctx) => {
+          if (insert) await ctx.tx.insert(Book, insert)
+          else {
+            const values = JSON.parse(JSON.stringify(save).replace('THE SHELF', shelf.id))
+            const found = await ctx.save(Object.assign(new Book(), values))
+            if (found) return ctx.respond(found.status, { json: found })
+            // The transaction goes on after a record that was refused.
+            await ctx.tx.find(Book)
+          }
+          ctx.status = 201
+        })
+        const answer = await site.post('/', json)
+        expect(answer.status, answer.text).to.equal(isTaken ? 201 : status)
+        if (isTaken) return
+        expect(answer.json.errors).to.deep.equal(errors)
+        expect(await database.manager.count(Book)).to.equal(1)
+      }))
+  }
+
+  it('is answered 409: a record that others refer to', () =>
+    withLibrary({}, async ({ site, database, handle }) => {
+      const shelf = await fill(database)
+      handle(async (ctx) => ctx.destroy(await ctx.find(Shelf, shelf.id)))
+      const answer = await site.delete('/', json)
+      expect(answer.status).to.equal(409)
+      expect(answer.json.errors).to.deep.equal({
+        base: ['This can not be deleted, because something else still refers to it.'],
+      })
+    }))
+
+  describe('and a handler catches', () => {
+    it(`is ${engine === 'postgres' ? 'answered 500, and nothing is kept' : 'no matter of what else it does'}`, () =>
+      withLibrary({}, async ({ site, database, handle }) => {
+        await fill(database)
+        handle(async (ctx) => {
+          await ctx.tx.insert(Book, { title: 'before' })
+          await ctx.tx.insert(Book, { title: 'taken' }).catch(() => {})
+          ctx.status = 201
+        })
+        const answer = await site.post('/', json)
+        const isAborted = engine === 'postgres'
+        expect(answer.status).to.equal(isAborted ? 500 : 201)
+        if (isAborted) expect(answer.json.detail).to.contain('do what may fail in ctx.tx.transaction')
+        expect(await titles(database)).to.deep.equal(isAborted ? ['taken'] : ['before', 'taken'])
+      }))
+
+    it('is no matter of what else it does, where it was tried in a savepoint', () =>
+      withLibrary({}, async ({ site, database, handle }) => {
+        await fill(database)
+        handle(async (ctx) => {
+          await ctx.tx.insert(Book, { title: 'before' })
+          await ctx.tx.transaction((tx) => tx.insert(Book, { title: 'taken' })).catch(() => {})
+          await ctx.tx.insert(Book, { title: 'after' })
+          ctx.status = 201
+        })
+        expect((await site.post('/', json)).status).to.equal(201)
+        expect(await titles(database)).to.deep.equal(['after', 'before', 'taken'])
+      }))
+  })
+})
+
+async function titles(database: Database): Promise<string[]> {
+  const books = await database.manager.find(Book, { order: { title: 'ASC' } })
+  return books.map(({ title }) => title)
+}
+
+/** One book on one shelf. */
+async function fill(database: Database): Promise<Shelf> {
+  const shelf = await newShelf(database)
+  await database.manager.insert(Book, { title: 'taken', number: 'taken', shelf_id: shelf.id, place: 1 })
+  return shelf
+}

@@ -1,0 +1,119 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Database } from '../../src/index.js'
+import { engine } from '../support/engine.js'
+import { config, Post } from '../support/failing-posts.js'
+import { hasServer, ownServer, type OwnServer } from '../support/own-server.js'
+
+/** What clients have been told while the server went away and came back. */
+interface Seen {
+  /** How often each status was answered. */
+  statuses: Map<number, number>
+  /** The ids of what was answered 201. */
+  created: string[]
+  /** The statuses of reads of what had been created. */
+  reads: Set<number>
+  /** The longest that a request took, in milliseconds. */
+  longest: number
+}
+
+describe('A restart of the database server under load', function () {
+  this.timeout(120_000)
+  let server: OwnServer
+  let child: ChildProcess
+  let url: string
+
+  before(async function () {
+    if (engine === 'sqlite') return this.skip()
+    if (!hasServer(engine)) {
+      if (process.env['KIT_REQUIRE_ALL'])
+        throw new Error(`The programs of a ${engine} server are not installed.`)
+      return this.skip()
+    }
+    server = await ownServer(engine)
+    const database = await new Database(config(server.url), 'test').open()
+    await database.migrate()
+    await database.close()
+    child = fork(new URL('../support/posts-server.js', import.meta.url), [server.url])
+    const [address]: unknown[] = await once(child, 'message')
+    url = String(address)
+  })
+
+  after(async () => {
+    if (child) {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+    }
+    await server?.remove()
+  })
+
+  const signals: NodeJS.Signals[] = engine === 'postgres' ? ['SIGINT', 'SIGQUIT'] : ['SIGTERM', 'SIGKILL']
+  for (const signal of signals) {
+    it(`(${signal}) is errors while it is away, and nothing lost; the process goes on by itself`, async () => {
+      const seen: Seen = { statuses: new Map(), created: [], reads: new Set(), longest: 0 }
+      let isOver = false
+      const clients = Array.from({ length: 8 }, async () => {
+        while (!isOver) await visit(url, seen)
+      })
+      await until(() => seen.created.length > 20)
+      await server.stop(signal)
+      await delay(1500)
+      const before = seen.created.length
+      await server.start()
+      await until(() => seen.created.length > before + 20)
+      isOver = true
+      await Promise.all(clients)
+
+      const counted = JSON.stringify([...seen.statuses])
+      expect(seen.statuses.get(503), counted).to.be.above(0)
+      // 500 is the answer to a commit that the server has not answered any more.
+      expect(
+        [...seen.statuses.keys()].filter((status) => ![201, 500, 503].includes(status)),
+        counted,
+      ).to.deep.equal([])
+      expect(seen.statuses.get(500) ?? 0, counted).to.be.at.most(8)
+      expect([...seen.reads].filter((status) => status !== 200 && status !== 503)).to.deep.equal([])
+      expect(seen.longest).to.be.below(15_000)
+      expect(child.exitCode).to.equal(null)
+      expect(await missing(server.url, seen.created)).to.deep.equal([])
+      expect((await fetch(`${url}/up`)).status).to.equal(200)
+    })
+  }
+})
+
+/** Creates a post, and reads one that was created before. */
+async function visit(url: string, seen: Seen): Promise<void> {
+  const start = performance.now()
+  const answer = await fetch(`${url}/posts`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"title":"kept"}',
+  })
+  const { id } = (await answer.json()) as { id?: string }
+  seen.statuses.set(answer.status, (seen.statuses.get(answer.status) ?? 0) + 1)
+  if (answer.status === 201 && id) seen.created.push(id)
+  const known = seen.created[Math.floor(Math.random() * seen.created.length)]
+  if (known) {
+    const read = await fetch(`${url}/posts/${known}`)
+    await read.text()
+    seen.reads.add(read.status)
+  }
+  seen.longest = Math.max(seen.longest, performance.now() - start)
+  await delay(10)
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (const start = performance.now(); !isSo(); await delay(50))
+    if (performance.now() - start > 30_000) throw new Error('the service does not recover')
+}
+
+/** Those ids whose posts are not in the database. */
+async function missing(url: string, ids: string[]): Promise<string[]> {
+  const database = await new Database(config(url), 'test').open()
+  const rows = await database.manager.find(Post, { select: { id: true } })
+  await database.close()
+  const there = new Set(rows.map(({ id }) => id))
+  return ids.filter((id) => !there.has(id))
+}

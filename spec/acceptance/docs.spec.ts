@@ -1,0 +1,243 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { XMLValidator } from 'fast-xml-parser'
+import pug from 'pug'
+import { parse as parseYaml } from 'yaml'
+import { codeBlocks, namedFile, pages, referenceExamples, type CodeBlock } from '../support/code-blocks.js'
+import { kit, linkPackages, temporaryFolder } from '../support/kit.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+/** What docs/getting-started.md says is done step by step by a spec of its own. */
+const blocks = [
+  ...codeBlocks().filter(({ page }) => page !== 'docs/getting-started.md'),
+  ...referenceExamples(),
+]
+
+/** The blocks in one of these languages, as rows of a table of specs. */
+function blocksIn(...languages: string[]): Array<[string, CodeBlock]> {
+  return blocks.flatMap((block): Array<[string, CodeBlock]> =>
+    languages.includes(block.language) ? [[`${block.page}:${block.line}`, block]] : [],
+  )
+}
+
+describe('The links in README.md, CONTRIBUTING.md and docs/', () => {
+  for (const page of pages()) {
+    it(`of ${page} lead somewhere`, () => {
+      const links = [...readPage(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link)
+      expect(links.filter((link) => !leadsSomewhere(page, link))).to.deep.equal([])
+    })
+  }
+})
+
+describe('The code in README.md, CONTRIBUTING.md and docs/', () => {
+  it('is in a language that is checked here', () => {
+    const languages = new Set(blocks.map((block) => block.language))
+    const checked = ['', 'ts', 'js', 'pug', 'yaml', 'json', 'xml', 'sh', 'ini', 'dockerfile', 'nginx', 'http']
+    expect([...languages].filter((language) => !checked.includes(language))).to.deep.equal([])
+  })
+
+  describe('TypeScript', function () {
+    this.timeout(60_000)
+    let folder: string
+    let complaints: string[]
+
+    before(() => {
+      folder = application()
+      for (const [, block] of blocksIn('ts')) write(folder, moduleOf(block), fileOf(block))
+      // What CONTRIBUTING.md shows is a file of the framework.
+      write(folder, "export type { Context, Middleware } from 'resource-kit'\n", 'src/context.ts')
+      complaints = compile(folder)
+    })
+    after(() => rmSync(folder, { recursive: true, force: true }))
+
+    for (const [place, block] of blocksIn('ts')) {
+      it(`${place} compiles under strict`, () => {
+        expect(complaints.filter((line) => line.startsWith(fileOf(block)))).to.deep.equal([])
+      })
+    }
+
+    it('needs nothing that is wrong elsewhere', () => {
+      const files = blocksIn('ts').map(([, block]) => fileOf(block))
+      expect(complaints.filter((line) => !files.some((file) => line.startsWith(file)))).to.deep.equal([])
+    })
+  })
+
+  for (const [place, { code }] of blocksIn('js')) {
+    it(`${place} is JavaScript`, () => {
+      const check = spawnSync(process.execPath, ['--input-type=module', '--check'], { input: code })
+      expect(check.stderr.toString()).to.equal('')
+    })
+  }
+
+  for (const [place, { code }] of blocksIn('pug')) {
+    it(`${place} is a template`, () => {
+      pug.compile(code, { basedir: join(root, 'templates'), filename: 'page.pug' })
+    })
+  }
+
+  for (const [place, { code }] of blocksIn('yaml')) {
+    it(`${place} is YAML`, () => {
+      parseYaml(code)
+    })
+  }
+
+  for (const [place, { code }] of blocksIn('json')) {
+    it(`${place} is JSON`, () => {
+      JSON.parse(code)
+    })
+  }
+
+  for (const [place, { code }] of blocksIn('xml')) {
+    it(`${place} is well-formed XML`, () => {
+      expect(XMLValidator.validate(code)).to.equal(true)
+    })
+  }
+
+  describe('commands', function () {
+    this.timeout(60_000)
+    const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
+
+    for (const [place, { code }] of blocksIn('sh')) {
+      for (const args of kitCommandsOf(code)) {
+        it(`${place} kit ${args.join(' ')} is a command with these options`, async () => {
+          const run = await kit(root, [...args, '--help'])
+          expect(run.errors).to.equal('')
+          const unknown = args.filter((word) => word.startsWith('-') && !run.output.includes(nameOf(word)))
+          expect(unknown).to.deep.equal([])
+        })
+      }
+
+      for (const script of npmScriptsOf(code)) {
+        it(`${place} npm run ${script} is a script`, () => {
+          expect(scripts).to.include(script)
+        })
+      }
+    }
+  })
+})
+
+function readPage(page: string): string {
+  return readFileSync(join(root, page), 'utf8')
+}
+
+/** Whether there is such a page, with a heading of that name. */
+function leadsSomewhere(from: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const page = path === '' ? from : join(dirname(from), path)
+  if (!existsSync(join(root, page))) return false
+  return anchor === undefined || anchorsOf(readPage(page)).includes(anchor)
+}
+
+/** The anchors of a page's headings, as the sites that show Markdown make them. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** An application with posts and comments, in which the examples are compiled. */
+function application(): string {
+  const folder = temporaryFolder()
+  const blog = join(root, 'examples/blog')
+  cpSync(blog, folder, {
+    recursive: true,
+    filter: (path) => !/^(dist|node_modules|db)$/.test(basename(path)),
+  })
+  const settings = JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8'))
+  settings.include = ['src', 'migrations', 'spec', 'ormconfig.ts', 'examples']
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
+  linkPackages(folder)
+  return folder
+}
+
+function write(folder: string, content: string, file: string): void {
+  mkdirSync(dirname(join(folder, file)), { recursive: true })
+  writeFileSync(join(folder, file), content)
+}
+
+/** Where a block is compiled: beside the file that it is, else in a folder of such examples. */
+function fileOf(block: CodeBlock): string {
+  const folder = dirname(namedFile(block) ?? 'examples/')
+  return join(folder, `${basename(block.page, '.md')}-${block.line}.ts`)
+}
+
+/** What tsc says, a line each. */
+function compile(folder: string): string[] {
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  const { stdout } = spawnSync(tsc, ['--noEmit', '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
+  return stdout.split('\n').filter((line) => line.includes('error TS'))
+}
+
+/**
+ * A block with imports is a file of an application. Any other is a piece of one: it may use what the names in
+ * `surroundings` stand for, and declare them anew.
+ */
+function moduleOf({ code }: CodeBlock): string {
+  if (/^import /m.test(code)) return code
+  if (/^declare module /m.test(code)) return `import 'resource-kit'\n${code}`
+  const piece = code.replaceAll(/^export default /gm, 'const exported = ').replaceAll(/^export /gm, '')
+  return `${surroundings}\nexport async function example(ctx: Context): Promise<unknown> {\n${piece}\nreturn ctx\n}\n`
+}
+
+const surroundings = `
+import { join } from 'node:path'
+import * as classValidator from 'class-validator'
+import { Column, Entity, In, Table, type EntityManager, type MigrationInterface, type QueryRunner } from 'typeorm'
+import {
+  App, BadRequest, BaseResource, csrf, Database, databaseSessions, forceSSL, HttpError, Model, Parent, parameterLogger, Present,
+  redisSessions, Resource, securityHeaders, sessionsTable, transaction, translations,
+  type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type SessionData,
+  type SessionStore, type ValidationErrors,
+} from 'resource-kit'
+import { caughtLog, Client, Factory, Isolation, testApplication } from 'resource-kit/testing'
+import { createClient } from 'redis'
+import { PostsResource } from '../src/actions/posts.js'
+import { CommentsResource } from '../src/actions/comments.js'
+import { database } from '../src/database.js'
+import { Post } from '../src/models/post.js'
+import { Comment } from '../src/models/comment.js'
+
+declare const app: App
+declare const post: Post
+declare const comment: Comment
+declare const path: string
+declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
+declare const payment: Handler
+declare const requireAdmin: Middleware
+declare const config: DatabaseConfig
+declare const runner: QueryRunner
+declare const redis: ReturnType<typeof createClient>
+declare const client: Client, factory: Factory, isolation: Isolation
+declare class User extends Model {
+  email: string
+}
+declare const PlanesResource: typeof PostsResource
+declare class Member extends Model {
+  email: string
+  password_hash: string
+}
+declare function isPassword(password: string, kept?: string): Promise<boolean>
+`
+
+/** The lines that call our command, as words. */
+function kitCommandsOf(code: string): string[][] {
+  return code.split('\n').flatMap((line) => {
+    const [, words] = /^(?:\$ )?(?:npx )?kit ([^#&|]+)/.exec(line) ?? []
+    return words ? [words.trim().split(/\s+/)] : []
+  })
+}
+
+function npmScriptsOf(code: string): string[] {
+  return [...code.matchAll(/npm run ([\w:]+)/g)].map(([, script = '']) => script)
+}
+
+/** `--steps` of `--steps=2`. */
+function nameOf(option: string): string {
+  return option.split('=')[0] ?? option
+}

@@ -1,0 +1,186 @@
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { openBlog } from '../support/blog.js'
+import { engine } from '../support/engine.js'
+import { openEverything, Thing, thing } from '../support/everything.js'
+import { flawOf, send, type FuzzAnswer } from '../support/fuzz-client.js'
+import { fuzzRequests, type FuzzRequest, type FuzzTarget } from '../support/fuzz-requests.js'
+import { flawOfThing } from '../support/fuzz-rules.js'
+import type { Database } from '../../src/index.js'
+import type { Site } from '../support/site.js'
+
+/** How many requests are sent: a few with `npm test`, and as many as `KIT_FUZZ` says. */
+const total = Number(process.env['KIT_FUZZ'] ?? 1000)
+/** The seed of a run that failed, which is printed with the failure. */
+const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
+/** So many are sent at once. */
+const batch = 10
+
+interface Fuzzed {
+  site: Site
+  database: Database
+}
+
+describe(`${total} requests that nobody would send (KIT_FUZZ_SEED=${seed})`, function () {
+  this.timeout(30_000 + total * 60)
+  const crashes: unknown[] = []
+  const note = (error: unknown) => crashes.push(error)
+
+  before(() => void process.on('uncaughtException', note).on('unhandledRejection', note))
+  after(() => void process.off('uncaughtException', note).off('unhandledRejection', note))
+
+  it('are answered by an application with columns of every type, and leave no row that breaks its rules', async () => {
+    const everything = await openEverything()
+    const target: FuzzTarget = {
+      routes: [
+        ...Array.from({ length: 8 }, () => 'POST /things'),
+
+        'PUT /things/{id}',
+        'PATCH /things/{id}',
+        'PUT /things/{id}',
+        'POST /things/{id}',
+        'DELETE /things/{id}',
+        'GET /things',
+        'GET /things/{id}',
+        'GET /things/{id}/edit',
+        'GET /things/new',
+        'GET /nope',
+      ],
+      record: thing,
+      headers: {},
+      fields: {},
+    }
+    const statuses = await fuzz(everything, target, 'things')
+    expect(statuses.get(201), JSON.stringify([...statuses])).to.be.above(total / 100)
+    expect(crashes).to.deep.equal([])
+    for (const row of await everything.database.manager.find(Thing))
+      expect(flawOfThing(row), JSON.stringify(row)).to.equal(undefined)
+    await everything.close()
+  })
+
+  it('are answered by examples/blog, and leave no row that breaks its rules', async () => {
+    const blog = await openBlog()
+    const page = await fetch(`${blog.site.url}/posts/new`)
+    const token = /name="authenticity_token" value="([^"]+)"/.exec(await page.text())?.[1] ?? ''
+    const [cookie = ''] = page.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '')
+    const post = '/posts/{id}'
+    const target: FuzzTarget = {
+      routes: [
+        'POST /posts',
+        'POST /posts',
+        'POST /posts',
+        `POST ${post}/comments`,
+        `POST ${post}/comments`,
+        `PUT ${post}`,
+        `PATCH ${post}`,
+        `POST ${post}`,
+        `DELETE ${post}`,
+        `PUT ${post}/comments/{id}`,
+        'GET /posts',
+        `GET ${post}`,
+        `GET ${post}/edit`,
+        'GET /posts/new',
+        `GET ${post}/comments`,
+        'GET /',
+        'GET /nope',
+        'GET /application.css',
+        `GET ${post}/comments/new`,
+      ],
+      record: { title: 'a', description: 'b', body: 'c' },
+      headers: { cookie },
+      fields: { authenticity_token: token },
+    }
+    const statuses = await fuzz(blog, target, 'posts')
+    expect(statuses.get(201), JSON.stringify([...statuses])).to.be.above(total / 100)
+    expect(statuses.get(303)).to.be.above(total / 200)
+    expect(crashes).to.deep.equal([])
+    const posts: { title: string }[] = await blog.database.query('SELECT title FROM posts')
+    for (const { title } of posts) expect(title.trim()).not.to.equal('')
+    const comments: { body: string }[] = await blog.database.query('SELECT body FROM comments')
+    for (const { body } of comments) expect(body.trim()).not.to.equal('')
+    const orphans = await blog.database.query(
+      'SELECT id FROM comments WHERE post_id NOT IN (SELECT id FROM posts)',
+    )
+    expect(orphans).to.deep.equal([])
+    await blog.site.close()
+  })
+
+  /** Sends half of the requests, a few at a time, and returns how often each status was answered. */
+  async function fuzz(
+    { site }: Fuzzed,
+    target: FuzzTarget,
+    collection: string,
+  ): Promise<Map<number, number>> {
+    const ids: string[] = []
+    const statuses = new Map<number, number>()
+    const requests = fc.array(fuzzRequests(target), { minLength: batch, maxLength: batch })
+    await fc.assert(
+      fc.asyncProperty(requests, async (requests) => {
+        const known = [...ids]
+        const made = await Promise.all(requests.map((request) => ask(site, filled(request, known), statuses)))
+        for (const { answer, request } of made) {
+          const id = answer.status === 201 ? await shown(site, request, answer, collection) : undefined
+          if (id) ids.push(id)
+        }
+        if (ids.length > 50) ids.splice(0, 25)
+      }),
+      {
+        seed,
+        numRuns: Math.ceil(total / 2 / batch),
+        endOnFailure: false,
+        interruptAfterTimeLimit: 20_000 + total * 50,
+      },
+    )
+    return statuses
+  }
+})
+
+/** A request whose ids are those of records that there are. */
+function filled(request: FuzzRequest, ids: string[]): FuzzRequest {
+  const path = request.path.replaceAll(
+    /\{(\d+)\}/g,
+    (_, number) => ids[Number(number) % Math.max(ids.length, 1)] ?? 'none',
+  )
+  return { ...request, path }
+}
+
+async function ask(
+  site: Site,
+  request: FuzzRequest,
+  statuses: Map<number, number>,
+): Promise<{ request: FuzzRequest; answer: FuzzAnswer }> {
+  const answer = await send(site.url, request)
+  statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+  const flaw = flawOf(request.method, answer)
+  if (flaw) throw new Error(`${flaw} (${engine}): ${describeRequest(request)}\n${answer.text.slice(0, 2000)}`)
+  return { request, answer }
+}
+
+/** Makes sure that what was created is shown with the values that were answered, and returns its id. */
+async function shown(
+  site: Site,
+  request: FuzzRequest,
+  answer: FuzzAnswer,
+  collection: string,
+): Promise<string | undefined> {
+  if (!answer.headers['content-type']?.startsWith('application/json')) return undefined
+  const record: { id: string; post_id?: string } = JSON.parse(answer.text)
+  const path = record.post_id
+    ? `/posts/${record.post_id}/comments/${record.id}`
+    : `/${collection}/${record.id}`
+  const again = await send(site.url, {
+    method: 'GET',
+    path,
+    headers: { accept: 'application/json' },
+    body: Buffer.alloc(0),
+  })
+  if (again.text !== answer.text && again.status !== 404)
+    expect(JSON.parse(again.text), describeRequest(request)).to.deep.equal(record)
+  // Its post may have been deleted by a request beside it, and it with its post.
+  if (again.status === 404) expect(record.post_id, describeRequest(request)).to.be.a('string')
+  return record.post_id ? undefined : record.id
+}
+
+function describeRequest({ method, path, headers, body }: FuzzRequest): string {
+  return `${method} ${path.slice(0, 300)} ${JSON.stringify(headers).slice(0, 500)}\n${body.toString().slice(0, 1500)}`
+}

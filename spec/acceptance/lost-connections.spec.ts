@@ -1,0 +1,251 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { engine, newDatabase } from '../support/engine.js'
+import { newShelf, Shelf, withLibrary, type Library, type LibraryOptions } from '../support/library.js'
+import { openProxy, type Proxy } from '../support/proxy.js'
+import { connectionOf, terminate } from '../support/terminate.js'
+
+const json = { accept: 'application/json' }
+
+/** A library whose database is reached through a proxy. */
+async function withProxy(
+  options: LibraryOptions,
+  work: (library: Library & { proxy: Proxy }) => Promise<void>,
+): Promise<void> {
+  const proxy = await openProxy(await newDatabase())
+  try {
+    await withLibrary({ ...options, url: proxy.url }, (library) => work({ ...library, proxy }))
+  } finally {
+    await proxy.close()
+  }
+}
+
+/** Sleeps for five seconds in the database. */
+const sleep = engine === 'postgres' ? 'SELECT pg_sleep(5)' : 'SELECT SLEEP(5)'
+
+describe('A connection that is lost', () => {
+  before(function () {
+    // A file has no connections that could be lost.
+    if (engine === 'sqlite') this.skip()
+  })
+
+  it('between two statements is answered 503, and nothing is kept', () =>
+    withLibrary({}, async ({ site, database, handle }) => {
+      handle(async (ctx) => {
+        await ctx.tx.insert(Shelf, { name: 'a' })
+        await terminate(database, await connectionOf(ctx))
+        await delay(50)
+        await ctx.tx.insert(Shelf, { name: 'b' })
+        ctx.status = 201
+      })
+      const answer = await site.post('/', json)
+      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5'])
+      expect(await database.manager.count(Shelf)).to.equal(0)
+    }))
+
+  it('while a statement runs is answered 503', () =>
+    withLibrary({}, async ({ site, database, handle }) => {
+      handle(async (ctx) => {
+        const connection = await connectionOf(ctx)
+        await Promise.all([ctx.tx.query(sleep), delay(100).then(() => terminate(database, connection))])
+      })
+      expect((await site.get('/', json)).status).to.equal(503)
+      expect((await site.put('/', json)).status).to.equal(503)
+    }))
+
+  it('before the commit is answered 503, because nothing has been committed', () =>
+    withLibrary({}, async ({ site, database, handle }) => {
+      for (const wait of [0, 50]) {
+        handle(async (ctx) => {
+          await ctx.tx.insert(Shelf, { name: 'a' })
+          await terminate(database, await connectionOf(ctx))
+          if (wait > 0) await delay(wait)
+          ctx.status = 201
+        })
+        const answer = await site.post('/', json)
+        // Where the server has ended it, and the commit is on its way already, nobody knows.
+        expect(answer.status).to.be.oneOf(wait > 0 ? [503] : [500, 503])
+        expect(await database.manager.count(Shelf)).to.equal(0)
+      }
+    }))
+
+  it('is no matter of a handler that has caught the error: it is answered 503', () =>
+    withLibrary({}, async ({ site, database, handle }) => {
+      handle(async (ctx) => {
+        await ctx.tx.insert(Shelf, { name: 'a' })
+        await terminate(database, await connectionOf(ctx))
+        await delay(50)
+        await ctx.tx.insert(Shelf, { name: 'b' }).catch(() => {})
+        await ctx.tx.insert(Shelf, { name: 'c' }).catch(() => {})
+        ctx.status = 201
+      })
+      expect((await site.post('/', json)).status).to.equal(503)
+      expect(await database.manager.count(Shelf)).to.equal(0)
+    }))
+
+  it('while it was idle is replaced without anybody noticing', () =>
+    withLibrary({ settings: { pool: 3 } }, async ({ site, database, handle }) => {
+      const connections = new Set<number>()
+      handle(async (ctx) => {
+        connections.add(await connectionOf(ctx))
+        await delay(20)
+        ctx.body = 'done'
+      })
+      await Promise.all([site.get('/'), site.get('/'), site.get('/')])
+      expect(connections.size).to.equal(3)
+      const [own] = connections
+      for (const connection of connections)
+        if (connection !== own) await terminate(database, connection).catch(() => {})
+      await delay(50)
+      const answers = await Promise.all([site.get('/'), site.get('/'), site.get('/'), site.get('/')])
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
+    }))
+
+  it('during the commit is answered 500 to POST, which says that nobody knows, and 503 to PUT', () =>
+    withProxy({}, async ({ site, database, handle, proxy }) => {
+      let number = 0
+      handle(async (ctx) => {
+        await ctx.tx.insert(Shelf, { name: `${number}` })
+        ctx.status = 201
+      })
+      for (const when of ['before', 'after'] as const) {
+        proxy.cut('COMMIT', when)
+        const answer = await site.post('/', json)
+        expect(answer.status).to.equal(500)
+        expect(answer.json.detail).to.contain('it is not known whether the request has been carried out')
+        number += 1
+        proxy.cut('COMMIT', when)
+        const put = await site.put('/', json)
+        expect([put.status, put.headers.get('retry-after')]).to.deep.equal([503, '5'])
+        number += 1
+      }
+      const shelves = await database.manager.find(Shelf, { order: { name: 'ASC' } })
+      expect(shelves.map(({ name }) => name)).to.deep.equal(['2', '3'])
+    }))
+
+  it('at the beginning of a transaction is answered 503', () =>
+    withProxy({}, async ({ site, handle, proxy }) => {
+      handle(async (ctx) => {
+        await ctx.tx.find(Shelf)
+        ctx.body = 'done'
+      })
+      for (const when of ['before', 'after'] as const) {
+        proxy.cut('START TRANSACTION', when)
+        expect((await site.get('/', json)).status).to.equal(503)
+      }
+      expect((await site.get('/', json)).status).to.equal(200)
+    }))
+
+  it('without a word is answered 503 where there is a statementTimeout, five seconds after it', () =>
+    withProxy({ settings: { statementTimeout: 100, patience: 500 } }, async ({ site, handle, proxy }) => {
+      handle(async (ctx) => {
+        await ctx.tx.find(Shelf)
+        proxy.swallow()
+        await ctx.tx.find(Shelf)
+      })
+      const start = performance.now()
+      expect((await site.get('/', json)).status).to.equal(503)
+      expect(performance.now() - start).to.be.within(5000, 9000)
+      // Nor is there another connection in time.
+      handle((ctx) => ctx.tx.find(Shelf))
+      expect((await site.get('/', json)).status).to.equal(503)
+      expect(performance.now() - start).to.be.below(12_000)
+    }))
+
+  it('leaves the pool as large as it was', () =>
+    withLibrary({ settings: { pool: 2, patience: 500 } }, async ({ site, database, handle }) => {
+      for (let time = 0; time < 5; time += 1) {
+        handle(async (ctx) => {
+          await terminate(database, await connectionOf(ctx))
+          await delay(20)
+          await ctx.tx.query('SELECT 1')
+        })
+        expect((await site.post('/', json)).status).to.equal(503)
+      }
+      handle(async (ctx) => {
+        await ctx.tx.query('SELECT 1')
+        await delay(50)
+        ctx.body = 'done'
+      })
+      const answers = await Promise.all([1, 2, 3, 4].map(() => site.post('/', json)))
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
+    }))
+})
+
+describe('The patience of a database', () => {
+  it('ends the wait for a connection: 503 with Retry-After, and not a hang', () =>
+    withLibrary({ settings: { pool: 2, patience: 300 } }, async ({ site, database, handle, log }) => {
+      await newShelf(database)
+      let release = () => {}
+      const released = new Promise<void>((resolve) => (release = resolve))
+      handle(async (ctx) => {
+        await ctx.tx.find(Shelf)
+        await released
+        ctx.body = 'done'
+      })
+      const first = [site.get('/', json), site.get('/', json)]
+      await delay(100)
+      const start = performance.now()
+      const late = await Promise.all(Array.from({ length: 20 }, () => site.get('/', json)))
+      expect(performance.now() - start).to.be.within(250, 1500)
+      expect(new Set(late.map(({ status }) => status))).to.deep.equal(new Set([503]))
+      expect(late[0]?.headers.get('retry-after')).to.equal('1')
+      expect(log.text()).to.contain('waited 0.3 s for one of 2 database connections')
+      release()
+      expect((await Promise.all(first)).map(({ status }) => status)).to.deep.equal([200, 200])
+      const again = await Promise.all([1, 2, 3].map(() => site.get('/', json)))
+      expect(again.map(({ status }) => status)).to.deep.equal([200, 200, 200])
+    }))
+
+  it('ends the wait for the locks of another transaction: 503', function () {
+    return withLibrary({ settings: { patience: 1000 } }, async ({ site, database, handle }) => {
+      const shelf = await newShelf(database)
+      handle(async (ctx) => {
+        await ctx.tx.increment(Shelf, { id: shelf.id }, 'count', 1)
+        ctx.body = 'done'
+      })
+      await database.transaction(async (tx) => {
+        await tx.increment(Shelf, { id: shelf.id }, 'count', 10)
+        const start = performance.now()
+        expect((await site.put('/', json)).status).to.equal(503)
+        expect(performance.now() - start).to.be.within(900, 3000)
+      })
+      expect((await site.put('/', json)).status).to.equal(200)
+      expect((await database.manager.findOneByOrFail(Shelf, { id: shelf.id })).count).to.equal(11)
+    })
+  })
+
+  it('is not that with a statement, which statementTimeout ends: 503', function () {
+    // SQLite works in this process, which can not do anything else meanwhile.
+    if (engine === 'sqlite') this.skip()
+    return withLibrary({ settings: { statementTimeout: 300 } }, async ({ site, database, handle }) => {
+      await newShelf(database)
+      handle(async (ctx) => {
+        await ctx.tx.query(engine === 'postgres' ? sleep : 'SELECT SLEEP(5) FROM shelves')
+        ctx.body = 'done'
+      })
+      const start = performance.now()
+      const answer = await site.get('/', json)
+      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5'])
+      expect(performance.now() - start).to.be.below(2000)
+      handle(async (ctx) => {
+        await ctx.tx.query('SELECT 1')
+        ctx.body = 'done'
+      })
+      expect((await site.get('/', json)).status).to.equal(200)
+    })
+  })
+
+  it('keeps a transaction that nobody has ended from being that of the next one', function () {
+    if (engine !== 'postgres') this.skip()
+    return withLibrary({ settings: { pool: 1 } }, async ({ database }) => {
+      const runner = database.createQueryRunner()
+      await runner.query('BEGIN')
+      await runner.query(
+        `INSERT INTO shelves (id, name) VALUES ('0193b6a2-7c3e-7000-8000-00000000000a', 'x')`,
+      )
+      await runner.release()
+      expect(await database.manager.count(Shelf)).to.equal(0)
+    })
+  })
+})

@@ -1,0 +1,263 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { App, Database, transaction, type AppOptions } from '../../src/index.js'
+import { caughtLog } from '../../src/testing/index.js'
+import { newDatabase } from '../support/engine.js'
+import { Book, Shelf } from '../support/library.js'
+
+const short: AppOptions = {
+  headersTimeout: 400,
+  requestTimeout: 800,
+  keepAliveTimeout: 300,
+  sendTimeout: 400,
+  bodyLimit: 20 * 1024 * 1024,
+}
+
+interface Server {
+  port: number
+  url: string
+  log: ReturnType<typeof caughtLog>
+  close(): Promise<void>
+}
+
+/** Runs a piece of a spec with an application whose pool has one connection. */
+async function withServer(options: AppOptions, work: (server: Server) => Promise<void>): Promise<void> {
+  const server = await openServer(options)
+  try {
+    await work(server)
+  } finally {
+    await server.close()
+  }
+}
+
+async function openServer(options: AppOptions): Promise<Server> {
+  const test = { url: await newDatabase(), pool: 1, patience: 1000 }
+  const database = await new Database({ test, models: [Shelf, Book] }, 'test').open()
+  await database.synchronize()
+  const log = caughtLog()
+  const app = new App({ api: true, logger: log.logger, drainTimeout: 0, ...options })
+  app.use(transaction(database))
+  app.post('/shelves', async (ctx) => {
+    await ctx.tx.insert(Shelf, { name: 'a' })
+    ctx.status = 201
+  })
+  app.get('/shelves', async (ctx) => {
+    ctx.body = await ctx.tx.find(Shelf)
+  })
+  app.get('/slow', async (ctx) => {
+    await delay(1000)
+    ctx.body = 'done'
+  })
+  app.get('/large', async (ctx) => {
+    await ctx.tx.find(Shelf)
+    ctx.body = 'x'.repeat(20 * 1024 * 1024)
+  })
+  const url = await app.listen(0, '127.0.0.1')
+  return { url, port: Number(new URL(url).port), log, close: () => app.close() }
+}
+
+/** A connection, what comes back on it, and how long it lasts. */
+async function open(port: number): Promise<{ socket: Socket; received(): string; ended: Promise<number> }> {
+  const start = performance.now()
+  const socket = connect(port, '127.0.0.1')
+  let received = ''
+  socket.on('data', (data) => (received += data.toString('latin1')))
+  socket.on('error', () => {})
+  const ended = once(socket, 'close').then(() => performance.now() - start)
+  await once(socket, 'connect')
+  return { socket, received: () => received, ended }
+}
+
+/** Sends a text by the byte, one every few milliseconds, until the connection ends. */
+async function drip(socket: Socket, text: string): Promise<void> {
+  for (const byte of text) {
+    if (socket.destroyed) return
+    socket.write(byte)
+    await delay(20)
+  }
+}
+
+const head =
+  'POST /shelves HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n'
+
+describe('A slow client', function () {
+  this.timeout(20_000)
+
+  it('that sends its headers by the byte is cut off with 408, and holds no connection of the database', () =>
+    withServer(short, async ({ port, url }) => {
+      const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
+      for (const { socket } of clients) void drip(socket, `GET /shelves HTTP/1.1\r\nX: ${'x'.repeat(500)}`)
+      const answers = await Promise.all(Array.from({ length: 10 }, () => fetch(`${url}/shelves`)))
+      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
+      for (const { ended, received } of clients) {
+        expect(await ended).to.be.within(350, 1500)
+        expect(received()).to.match(/^HTTP\/1.1 408 /)
+      }
+    }))
+
+  it('that sends its body by the byte is cut off with 408, and holds no connection of the database', () =>
+    withServer(short, async ({ port, url, log }) => {
+      const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
+      for (const { socket } of clients) {
+        socket.write(head)
+        void drip(socket, `{"name":"${'x'.repeat(490)}"`)
+      }
+      await delay(100)
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => fetch(`${url}/shelves`, { method: 'POST' })),
+      )
+      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([201]))
+      for (const { ended, received } of clients) {
+        expect(await ended).to.be.within(700, 2000)
+        expect(received()).to.match(/^HTTP\/1.1 408 /)
+      }
+      expect(await (await fetch(`${url}/shelves`)).json()).to.have.length(10)
+      const errors = log.lines.filter(({ level }) => Number(level) >= 50)
+      expect(errors).to.deep.equal([])
+    }))
+
+  it('that leaves in the middle of its body is no error of the application', () =>
+    withServer(short, async ({ port, url, log }) => {
+      const { socket, ended } = await open(port)
+      socket.write(`${head}{"name":`)
+      await delay(50)
+      socket.destroy()
+      await ended
+      await delay(50)
+      expect((await fetch(`${url}/shelves`)).status).to.equal(200)
+      expect(log.lines.filter(({ level }) => Number(level) >= 50)).to.deep.equal([])
+    }))
+
+  it('that does not read its answer is cut off, and holds no connection of the database', () =>
+    withServer(short, async ({ port, url }) => {
+      const clients = await Promise.all(Array.from({ length: 5 }, () => open(port)))
+      for (const { socket } of clients) {
+        socket.pause()
+        socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
+      }
+      await delay(300)
+      expect((await fetch(`${url}/shelves`)).status).to.equal(200)
+      await delay(1500)
+      for (const { socket, received, ended } of clients) {
+        socket.resume()
+        await ended
+        expect(received().length).to.be.below(20 * 1024 * 1024)
+      }
+    }))
+
+  it('that reads its answer slowly, but does, gets all of it', () =>
+    withServer(short, async ({ port }) => {
+      const { socket, received, ended } = await open(port)
+      socket.write('GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+      for (let pauses = 0; pauses < 8; pauses += 1) {
+        socket.pause()
+        await delay(200)
+        socket.resume()
+        await delay(2)
+      }
+      await ended
+      expect(received().length).to.be.above(20 * 1024 * 1024)
+    }))
+
+  it('is not one that waits for a slow answer', () =>
+    withServer(short, async ({ url }) => {
+      expect(await (await fetch(`${url}/slow`)).text()).to.equal('done')
+    }))
+
+  it('that asks nothing more is let go after keepAliveTimeout', () =>
+    withServer(
+      { ...short, headersTimeout: 5000, requestTimeout: 5000, sendTimeout: 5000 },
+      async ({ port }) => {
+        const { socket, ended, received } = await open(port)
+        socket.write('GET /shelves HTTP/1.1\r\nHost: x\r\n\r\n')
+        // Node adds a second, so that a client which heeds the header is never too late.
+        expect(await ended).to.be.within(300, 2000)
+        expect(received()).to.contain('Connection: keep-alive')
+      },
+    ))
+})
+
+describe('Many idle connections', function () {
+  this.timeout(20_000)
+
+  it('hinder nobody', () =>
+    withServer({}, async ({ port, url }) => {
+      const idle = await Promise.all(Array.from({ length: 1000 }, () => open(port)))
+      const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/shelves`)))
+      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
+      for (const { socket } of idle) socket.destroy()
+    }))
+})
+
+describe('A request that is too large', () => {
+  let server: Server
+  before(async () => {
+    server = await openServer({})
+  })
+  after(() => server.close())
+
+  const cases: Record<string, [request: string, status: number]> = {
+    'a hundred long headers': [
+      `GET /shelves HTTP/1.1\r\nHost: x\r\n${`X-A: ${'x'.repeat(200)}\r\n`.repeat(100)}\r\n`,
+      431,
+    ],
+    'ten thousand short headers': [
+      `GET /shelves HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(10_000)}\r\n`,
+      431,
+    ],
+    'a url of 20 KB': [`GET /shelves?${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    'a url of 15 KB': [
+      `GET /shelves?${'x'.repeat(15_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      200,
+    ],
+    'a thousand short headers': [
+      `GET /shelves HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'A: b\r\n'.repeat(1000)}\r\n`,
+      200,
+    ],
+  }
+  for (const [what, [request, status]] of Object.entries(cases)) {
+    it(`is answered ${status}: ${what}`, async () => {
+      const { socket, received, ended } = await open(server.port)
+      socket.write(request)
+      await ended
+      expect(received()).to.match(new RegExp(`^HTTP/1.1 ${status} `))
+    })
+  }
+})
+
+describe('A request that is malformed', () => {
+  let server: Server
+  before(async () => {
+    server = await openServer({})
+  })
+  after(() => server.close())
+
+  const post = 'POST /shelves HTTP/1.1\r\nHost: x\r\n'
+  const cases: Record<string, string> = {
+    'fewer bytes than its Content-Length': `${post}Content-Length: 100\r\n\r\n{}`,
+    'more bytes than its Content-Length': `${post}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}{}`,
+    'two lengths': `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
+    'a length and chunks': `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`,
+    'a negative length': `${post}Content-Length: -2\r\n\r\n{}`,
+    'a length that is no number': `${post}Content-Length: 2a\r\n\r\n{}`,
+    'broken chunks': `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`,
+    'a header without a colon': `${post}X\r\n\r\n`,
+    'a method that is none': 'P\0ST / HTTP/1.1\r\n\r\n',
+    'no HTTP': '\x16\x03\x01\x02\x00\x01',
+  }
+  for (const [what, request] of Object.entries(cases)) {
+    it(`is refused, and the connection ended: ${what}`, async () => {
+      const { url, log } = server
+      const { socket, received, ended } = await open(server.port)
+      socket.end(request)
+      expect(await ended).to.be.below(2000)
+      // The first of two may be answered: what it is refused for comes after it.
+      const [, ...statuses] = received().split(/^HTTP\/1.1 (?=\d)/m)
+      expect(statuses.at(-1) ?? '400', received()).to.match(/^4\d\d/)
+      expect((await fetch(`${url}/shelves`)).status).to.equal(200)
+      expect(log.lines.filter(({ level }) => Number(level) >= 50)).to.deep.equal([])
+    })
+  }
+})

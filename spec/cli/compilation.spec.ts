@@ -1,0 +1,86 @@
+import { expect } from 'chai'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build, isStale } from '../../src/cli/compilation.js'
+import { failure } from '../support/failure.js'
+import { root, temporaryFolder } from '../support/kit.js'
+
+describe('build(folder)', function () {
+  this.timeout(20_000)
+  let folder: string
+
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    mkdirSync(join(folder, 'src'))
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+    write('package.json', '{ "type": "module" }')
+    write(
+      'tsconfig.json',
+      '{ "compilerOptions": { "rootDir": ".", "outDir": "dist", "types": [] }, "include": ["src"] }',
+    )
+    write('src/one.ts', 'export const one = 1\n')
+    await build(folder)
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  /** Writes a file a second ago, so that a build is later. */
+  function write(path: string, content: string): void {
+    writeFileSync(join(folder, path), content)
+    const then = new Date(Date.now() - 1000)
+    utimesSync(join(folder, path), then, then)
+  }
+
+  const compiled = (): string[] => readdirSync(join(folder, 'dist/src')).toSorted()
+
+  it('makes dist/, and nothing beside it', () => {
+    expect(compiled()).to.deep.equal(['one.js'])
+    expect(readdirSync(folder).filter((name) => name.startsWith('.dist-'))).to.deep.equal([])
+    expect(isStale(folder)).to.equal(false)
+  })
+
+  it('is due when a source is new, has changed, or is gone', async () => {
+    write('src/two.ts', 'export const two = 2\n')
+    expect(isStale(folder)).to.equal(true)
+    await build(folder)
+    expect(isStale(folder)).to.equal(false)
+
+    writeFileSync(join(folder, 'src/two.ts'), 'export const two = 3\n')
+    expect(isStale(folder)).to.equal(true)
+    await build(folder)
+
+    rmSync(join(folder, 'src/two.ts'))
+    expect(isStale(folder)).to.equal(true)
+    await build(folder)
+    expect(compiled()).to.deep.equal(['one.js'])
+  })
+
+  it('is due when a source has changed while it was under way', async () => {
+    const building = build(folder)
+    writeFileSync(join(folder, 'src/one.ts'), 'export const one = 2\n')
+    await building
+    expect(isStale(folder)).to.equal(true)
+  })
+
+  it('leaves what was compiled before when the code does not compile', async () => {
+    write('src/one.ts', 'export const one: string = 1\n')
+    expect(String(await failure(build(folder)))).to.include('src/one.ts(1,14): error TS2322')
+    expect(compiled()).to.deep.equal(['one.js'])
+    expect(readdirSync(folder).filter((name) => name.startsWith('.dist-'))).to.deep.equal([])
+  })
+
+  it('can be under way several times at once', async () => {
+    await Promise.all([build(folder), build(folder), build(folder), build(folder)])
+    expect(compiled()).to.deep.equal(['one.js'])
+    expect(readdirSync(folder).filter((name) => name.startsWith('.dist-'))).to.deep.equal([])
+  })
+
+  it('removes what a build has left that was killed', async () => {
+    const left = join(folder, '.dist-killed')
+    mkdirSync(left)
+    const yesterday = new Date(Date.now() - 24 * 60 * 60 * 1000)
+    utimesSync(left, yesterday, yesterday)
+    await build(folder)
+    expect(existsSync(left)).to.equal(false)
+  })
+})

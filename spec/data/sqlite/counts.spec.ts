@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect } from 'chai'
+import { COUNTED, SqliteCounts } from '../../../src/data/sqlite/counts.js'
+import { SqliteStatement } from '../../../src/data/sqlite/statement.js'
+
+/** Enough rows for counting them to take long. */
+const rows = 300_000
+
+describe('SqliteCounts', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kit-counts-'))
+  const file = join(folder, 'counts.sqlite')
+  let writer: Sqlite.Database
+  let reader: Sqlite.Database
+  let executed: number
+
+  before(() => {
+    writer = new Sqlite(file)
+    writer.pragma('journal_mode = WAL')
+    writer.exec('CREATE TABLE things (name TEXT)')
+    writer.exec(
+      `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ${rows}) INSERT INTO things SELECT n % 2 FROM number`,
+    )
+  })
+  beforeEach(() => {
+    reader = new Sqlite(file)
+    executed = 0
+  })
+  afterEach(() => reader.close())
+  after(() => {
+    writer.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  function counter(database: Sqlite.Database): (name?: string) => unknown {
+    const counts = new SqliteCounts(database)
+    const statement = new SqliteStatement(
+      database.prepare(`SELECT COUNT(*) AS "${COUNTED}" FROM things WHERE name = ? OR ? IS NULL`),
+    )
+    const execute = statement.execute.bind(statement)
+    statement.execute = (parameters) => {
+      executed += 1
+      return execute(parameters)
+    }
+    return (name) => Object(counts.count(statement, [name ?? null, name ?? null]).rows?.[0])[COUNTED]
+  }
+
+  it('counts once, as long as nothing changes', () => {
+    const count = counter(reader)
+    expect([count(), count(), count(), count()]).to.deep.equal([rows, rows, rows, rows])
+    // The first time it learns that this count takes long.
+    expect(executed).to.equal(2)
+  })
+
+  it('counts anew when another connection has written', () => {
+    const count = counter(reader)
+    expect([count(), count()]).to.deep.equal([rows, rows])
+    writer.exec("INSERT INTO things VALUES ('more')")
+    expect(count()).to.equal(rows + 1)
+    writer.exec("DELETE FROM things WHERE name = 'more'")
+    expect(count()).to.equal(rows)
+  })
+
+  it('tells the values of a condition apart', () => {
+    const count = counter(reader)
+    expect([count('0'), count('1'), count('2'), count('0')]).to.deep.equal([rows / 2, rows / 2, 0, rows / 2])
+  })
+
+  it('keeps nothing on a connection that writes itself, whose work may be rolled back', () => {
+    const count = counter(reader)
+    expect([count(), count()]).to.deep.equal([rows, rows])
+    reader.exec("BEGIN; INSERT INTO things VALUES ('mine')")
+    expect(count()).to.equal(rows + 1)
+    reader.exec('ROLLBACK')
+    expect(count()).to.equal(rows)
+  })
+
+  it('counts within the state that a transaction sees', () => {
+    const count = counter(reader)
+    expect([count(), count()]).to.deep.equal([rows, rows])
+    reader.exec('BEGIN')
+    expect(count()).to.equal(rows)
+    writer.exec("INSERT INTO things VALUES ('later')")
+    expect(count()).to.equal(rows)
+    reader.exec('COMMIT')
+    expect(count()).to.equal(rows + 1)
+    writer.exec("DELETE FROM things WHERE name = 'later'")
+  })
+
+  it('keeps no count of a query that somebody else has written', () => {
+    const sql = 'SELECT COUNT(*) AS "total" FROM things'
+    expect(new SqliteStatement(reader.prepare(sql)).isCount).to.equal(false)
+    expect(new SqliteStatement(reader.prepare(sql.replace('total', COUNTED))).isCount).to.equal(true)
+  })
+})

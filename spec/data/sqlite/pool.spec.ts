@@ -1,0 +1,19 @@
+import Sqlite from 'better-sqlite3'
+import { expect } from 'chai'
+import { setTimeout as delay } from 'node:timers/promises'
+import { SqliteConnection } from '../../../src/data/sqlite/connection.js'
+import { SqlitePool } from '../../../src/data/sqlite/pool.js'
+import { failure } from '../../support/failure.js'
+
+describe('SqlitePool', () => {
+  it('closes a connection that was still being opened when it was closed itself', async () => {
+    const database = new Sqlite(':memory:')
+    const open = () => delay(10).then(() => new SqliteConnection(database))
+    const pool = new SqlitePool(open, { size: 1, patience: 100 })
+    const taking = failure(pool.take())
+    await delay(1)
+    pool.close()
+    expect(String(await taking)).to.contain('closed')
+    expect(database.open).to.equal(false)
+  })
+})

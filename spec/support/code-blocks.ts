@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A block of code in a page for people. */
+export interface CodeBlock {
+  /** The page, from the root of the repository, and the line on which the block begins. */
+  page: string
+  line: number
+  language: string
+  code: string
+}
+
+/** The blocks of README.md, CONTRIBUTING.md and docs/, in the order of the pages. */
+export function codeBlocks(): CodeBlock[] {
+  return pages().flatMap((page) => blocksOf(page, readFileSync(join(root, page), 'utf8')))
+}
+
+/** The pages for people, from the root of the repository. */
+export function pages(): string[] {
+  const guides = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
+  return ['README.md', 'CONTRIBUTING.md', ...guides.toSorted().map((name) => `docs/${name}`)]
+}
+
+/** The examples of the reference, as the doc comments have them. Its other blocks are signatures. */
+export function referenceExamples(): CodeBlock[] {
+  return ['docs/reference/resource-kit.md', 'docs/reference/resource-kit/testing.md'].flatMap((page) => {
+    const text = readFileSync(join(root, page), 'utf8')
+    const lines = text.split('\n')
+    return blocksOf(page, text).filter(({ line }) => /^#+ Example/.test(lines[line - 3] ?? ''))
+  })
+}
+
+function blocksOf(page: string, text: string): CodeBlock[] {
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', code = ''], index, all) => ({
+    page,
+    line: text.slice(0, all[index]?.index).split('\n').length,
+    language,
+    code,
+  }))
+}
+
+/** The file that a block is, where its first line says so: `// src/app.ts`. */
+export function namedFile({ code }: CodeBlock): string | undefined {
+  return /^(?:\/\/-?|#) ((?:src|spec|templates|migrations|locales)\/\S+)\n/.exec(code)?.[1]
+}

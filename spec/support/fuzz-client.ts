@@ -1,0 +1,64 @@
+import { Agent, request, type IncomingHttpHeaders } from 'node:http'
+import { parseXml } from '../../src/http/xml.js'
+import type { FuzzRequest } from './fuzz-requests.js'
+
+/** What came back. */
+export interface FuzzAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+
+/** Sends a request; one that is not answered within ten seconds fails. */
+export function send(url: string, { method, path, headers, body }: FuzzRequest): Promise<FuzzAnswer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const length = body.length > 0 || method === 'POST' ? { 'content-length': String(body.length) } : {}
+    const sent = request(
+      { agent, hostname, port, method, path, headers: { ...asLatin1(headers), ...length } },
+      (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('error', reject)
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        )
+      },
+    )
+    sent.setTimeout(10_000, () => sent.destroy(new Error('there was no answer within ten seconds')))
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** Node sends headers as bytes of Latin-1. */
+function asLatin1(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
+  )
+}
+
+/** What is wrong with an answer to whatever was asked; undefined when nothing is. */
+export function flawOf(method: string, { status, headers, text }: FuzzAnswer): string | undefined {
+  if (status >= 500) return `it is answered ${status}`
+  // What Node refuses itself has no id.
+  if (!headers['x-request-id'] && ![400, 408, 413, 417, 431].includes(status)) return 'it has no request id'
+  if (method === 'HEAD' || status === 204 || status === 304 || (status >= 300 && status < 400) || text === '')
+    return undefined
+  const type = headers['content-type'] ?? ''
+  try {
+    if (/[/+]json/.test(type)) JSON.parse(text)
+    else if (/[/+]xml/.test(type)) parseXml(text)
+    else if (type.startsWith('text/html') && !/^\s*<(!doctype html|form)[^]*<\/(html|form)>\s*$/i.test(text))
+      return 'its page is cut short'
+  } catch (error) {
+    return `its body can not be read: ${String(error)}`
+  }
+  return undefined
+}

@@ -1,0 +1,39 @@
+/**
+ * The `src/main.ts` of an application that serves orders, with sessions, from the database of `DATABASE_URL`. `SESSIONS`
+ * says where they are kept: in the database unless it is `redis`.
+ */
+import 'reflect-metadata'
+import { setTimeout } from 'node:timers/promises'
+import { createClient } from 'redis'
+import { App, Database, databaseSessions, redisSessions, transaction } from '../../src/index.js'
+import { config, OrdersResource } from './orders.js'
+import { redisUrl } from './redis.js'
+
+const database = new Database(config(''), 'test')
+const sessionStore =
+  process.env['SESSIONS'] === 'redis'
+    ? redisSessions(createClient({ url: redisUrl }), { prefix: `kit_spec_${process.ppid}:` })
+    : databaseSessions(database)
+const app = new App({ sessionStore, drainTimeout: 10_000 })
+app.get('/pid', (ctx) => void (ctx.body = { pid: process.pid }))
+app.get('/slow', async (ctx) => {
+  await setTimeout(Number(ctx.query['ms'] ?? 300))
+  ctx.body = 'slow'
+})
+app.get('/basket', (ctx) => void (ctx.body = { ...ctx.session, pid: process.pid }))
+app.put('/basket', (ctx) => {
+  Object.assign(ctx.session, ctx.request.body)
+  ctx.body = { pid: process.pid }
+})
+app.delete('/basket', (ctx) => {
+  ctx.session = null
+  ctx.status = 204
+})
+app.get('/busy', (ctx) => {
+  const end = Date.now() + 400
+  while (Date.now() < end);
+  ctx.body = 'busy'
+})
+app.use(transaction(database))
+app.resource(OrdersResource)
+await app.listen()

@@ -1,0 +1,156 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** A database server of a spec's own, on a free port and in a temporary folder: it may be ended and started again. */
+export interface OwnServer {
+  /** The url of an empty database. */
+  url: string
+  start(): Promise<void>
+  stop(signal: NodeJS.Signals): Promise<void>
+  /** Ends it, and deletes all that it holds. */
+  remove(): Promise<void>
+}
+
+/** How the programs of an engine are called. */
+interface Programs {
+  /** The program that must be there, and one that prepares the folder. */
+  server: string
+  prepare: string[]
+  run: string[]
+  user: string
+  url: string
+}
+
+type ServerEngine = 'postgres' | 'mariadb'
+
+/** Whether the programs of an engine's server are on this machine. */
+export function hasServer(engine: ServerEngine): boolean {
+  return existsSync(programsOf(engine, '', 0).server)
+}
+
+/** Makes a server of an engine, and starts it. */
+export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
+  const folder = mkdtempSync(join(tmpdir(), `kit-${engine}-`))
+  const port = await freePort()
+  const { server, prepare, run, user, url } = programsOf(engine, folder, port)
+  const as = asUser(user, folder)
+  const [program = '', ...args] = [...as, ...prepare]
+  const prepared = spawnSync(program, args, { encoding: 'utf8' })
+  if (prepared.status !== 0)
+    throw new Error(`${prepare.join(' ')} failed:\n${prepared.stdout}${prepared.stderr}`)
+
+  let child: ChildProcess | undefined
+  const end = (): unknown => child?.kill('SIGKILL')
+  process.on('exit', end)
+
+  async function stop(signal: NodeJS.Signals): Promise<void> {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+
+  async function start(): Promise<void> {
+    const [program = '', ...args] = [...as, server, ...run]
+    for (let time = 0; time < 20; time += 1) {
+      child = spawn(program, args, { stdio: 'ignore' })
+      while (child.exitCode === null && child.signalCode === null) {
+        if (await answers(port)) return
+        await delay(50)
+      }
+      // What a killed server has left behind may have to end first.
+      await delay(200)
+    }
+    throw new Error(`${server} does not start`)
+  }
+
+  await start()
+  return {
+    url,
+    start,
+    stop,
+    async remove() {
+      await stop('SIGKILL')
+      process.off('exit', end)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function programsOf(engine: ServerEngine, folder: string, port: number): Programs {
+  if (engine === 'mariadb') {
+    const server = '/usr/sbin/mariadbd'
+    const data = [`--datadir=${folder}`, '--no-defaults'].toReversed()
+    return {
+      server,
+      prepare: ['mariadb-install-db', ...data, '--auth-root-authentication-method=normal', '--skip-test-db'],
+      run: [
+        ...data,
+        `--port=${port}`,
+        '--bind-address=127.0.0.1',
+        `--socket=${folder}/s`,
+        `--pid-file=${folder}/pid`,
+      ],
+      user: 'mysql',
+      url: `mysql://root@127.0.0.1:${port}/mysql`,
+    }
+  }
+  const bin = postgresFolder()
+  return {
+    server: `${bin}/postgres`,
+    prepare: [`${bin}/initdb`, '-D', folder, '-A', 'trust', '-U', 'postgres', '--no-sync'],
+    run: [
+      '-D',
+      folder,
+      '-p',
+      String(port),
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      `unix_socket_directories=${folder}`,
+    ],
+    user: 'postgres',
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+  }
+}
+
+function postgresFolder(): string {
+  const all = '/usr/lib/postgresql'
+  const newest = existsSync(all) ? readdirSync(all).toSorted((a, b) => Number(b) - Number(a))[0] : undefined
+  return `${all}/${newest}/bin`
+}
+
+/** Neither server runs as root: it is then that of its own user. */
+function asUser(user: string, folder: string): string[] {
+  if (process.getuid?.() !== 0) return []
+  const id = (flag: string): string => spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout.trim()
+  chownSync(folder, Number(id('-u')), Number(id('-g')))
+  return ['setpriv', `--reuid=${user}`, `--regid=${id('-g')}`, '--init-groups']
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  // A server that listens on a port has an AddressInfo.
+  const { port } = server.address() as AddressInfo
+  await new Promise((closed) => server.close(closed))
+  return port
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('data', () => settle(true)).once('error', () => settle(false))
+    // PostgreSQL says nothing before it is asked: whether it speaks TLS.
+    socket.once('connect', () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])))
+    const settle = (isThere: boolean): void => {
+      socket.destroy()
+      resolve(isThere)
+    }
+  })
+}

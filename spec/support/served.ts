@@ -1,0 +1,112 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { environment, kitFile } from './kit.js'
+
+/** How a process has ended. */
+export interface End {
+  status: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** A line of the log. */
+export interface Line {
+  msg: string
+  level: number
+  pid: number
+  worker?: number
+}
+
+/** What `kit start` runs in its folder, as an application that has been built. */
+export class Served {
+  readonly log: Line[] = []
+  errors = ''
+  url = ''
+  readonly ended: Promise<End>
+  private readonly folder: string
+  private readonly child: ChildProcessByStdio<null, Readable, Readable>
+
+  /**
+   * Starts an application.
+   *
+   * @param main the compiled file that its `src/main.ts` is
+   * @param args those of `kit`; without any the file runs without `kit`
+   */
+  static async start(main: string, args: string[], env: NodeJS.ProcessEnv): Promise<Served> {
+    const served = new Served(main, args, env)
+    while (served.url === '') {
+      const end = await Promise.race([served.ended, delay(10)])
+      if (end) throw new Error(`kit ${args.join(' ')} ended: ${served.errors}${JSON.stringify(served.log)}`)
+    }
+    return served
+  }
+
+  constructor(main: string, args: string[], env: NodeJS.ProcessEnv) {
+    this.folder = builtApplication(main)
+    const what = args.length > 0 ? [kitFile, ...args] : [join(this.folder, 'dist/src/main.js')]
+    this.child = spawn(process.execPath, ['--enable-source-maps', ...what], {
+      cwd: this.folder,
+      env: environment({ GO_ENV: 'test', LOG_LEVEL: 'info', PORT: '0', ...env }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const stop = (): boolean => this.child.kill('SIGKILL')
+    process.once('exit', stop)
+    this.child.once('close', () => process.off('exit', stop))
+    this.ended = once(this.child, 'close').then(([status, signal]) => ({ status, signal }))
+    this.child.stderr.on('data', (chunk: Buffer) => (this.errors += chunk.toString()))
+    createInterface(this.child.stdout).on('line', (text) => {
+      const line: Line = JSON.parse(text)
+      this.log.push(line)
+      const [, address] = /^listening on (http:[^,]+)/.exec(line.msg) ?? []
+      if (address) this.url = address
+    })
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal)
+  }
+
+  /** The processes that answer, as soon as there are so many. */
+  async workers(count: number): Promise<number[]> {
+    const pids = new Set<number>()
+    for (let tries = 0; pids.size < count; tries++) {
+      if (tries === 500) throw new Error(`only ${[...pids].join(', ')} answer`)
+      const answer = await fetch(`${this.url}/pid`, { headers: { connection: 'close' } }).catch(
+        () => undefined,
+      )
+      if (answer?.ok) pids.add((JSON.parse(await answer.text()) as { pid: number }).pid)
+      await delay(10)
+    }
+    return [...pids]
+  }
+
+  /** Ends it, where it has not ended yet, and deletes its folder. */
+  async remove(): Promise<void> {
+    this.kill('SIGKILL')
+    await this.ended
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** The folder of an application that was deployed without its sources. */
+function builtApplication(main: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'kit-served-'))
+  const files = {
+    'package.json': JSON.stringify({ type: 'module', dependencies: { 'resource-kit': '*' } }),
+    'dist/src/main.js': `await import(${JSON.stringify(main)})`,
+  }
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(join(folder, file, '..'), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  return folder
+}

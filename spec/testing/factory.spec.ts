@@ -1,0 +1,89 @@
+import { expect } from 'chai'
+import { MaxLength, Matches } from 'class-validator'
+import { Column, Entity, Table } from 'typeorm'
+import type { MigrationInterface, QueryRunner } from 'typeorm'
+import { column, Database, Model, primaryKey, timestamps } from '../../src/index.js'
+import { Factory } from '../../src/testing/index.js'
+import { Comment, openBlog, Post } from '../support/blog-data.js'
+import { Thing, thing } from '../support/everything.js'
+import { failure } from '../support/failure.js'
+
+@Entity('users')
+class User extends Model {
+  @Matches(/@/)
+  @MaxLength(20)
+  @Column('varchar')
+  email!: string
+}
+
+class CreateUsers1700000000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const columns = [primaryKey(runner), column(runner, 'email', 'string'), ...timestamps(runner)]
+    await runner.createTable(new Table({ name: 'users', columns }))
+  }
+
+  async down(): Promise<void> {}
+}
+
+describe('Factory', () => {
+  let database: Database
+  let factory: Factory
+
+  beforeEach(async () => {
+    database = await openBlog('sqlite::memory:')
+    factory = new Factory(database)
+  })
+
+  afterEach(() => database.close())
+
+  it('makes a record with a value in every column that must not be empty', async () => {
+    const post = await factory.make(Post)
+    expect(post.title).to.match(/^title /)
+    expect(post.description).to.equal(null)
+    expect(await database.manager.existsBy(Post, { id: post.id })).to.equal(true)
+  })
+
+  it('makes what a record refers to, unless it is given', async () => {
+    const comment = await factory.make(Comment)
+    expect(await database.manager.existsBy(Post, { id: comment.post_id })).to.equal(true)
+    const again = await factory.make(Comment, { post_id: comment.post_id })
+    expect(again.post_id).to.equal(comment.post_id)
+    expect(await database.manager.count(Post)).to.equal(1)
+  })
+
+  it('makes records that differ', async () => {
+    const posts = [await factory.make(Post), await factory.make(Post)]
+    expect(new Set(posts.map((post) => post.title)).size).to.equal(2)
+  })
+
+  it('builds a record without saving it', async () => {
+    expect(factory.build(Post, { description: 'mine' })).to.include({ description: 'mine' })
+    expect(await database.manager.count(Post)).to.equal(0)
+  })
+
+  it('has a value for every kind of attribute', async () => {
+    const things = new Database({ test: { url: 'sqlite::memory:' }, models: [Thing] }, 'test')
+    await things.open()
+    const built = new Factory(things).build(Thing)
+    const empty = Object.keys(thing).filter((name) => Reflect.get(built, name) === undefined)
+    expect(empty).to.deep.equal([])
+    await things.close()
+  })
+
+  it('knows what the application says of a model', async () => {
+    const users = new Database(
+      { test: { url: 'sqlite::memory:' }, models: [User], migrations: [CreateUsers1700000000000] },
+      'test',
+    )
+    await users.open()
+    await users.migrate()
+    const own = new Factory(users)
+    expect(String(await failure(own.make(User)))).to.match(
+      /can not make a User: email: .*factory\.define\(User/,
+    )
+    own.define(User, (n) => ({ email: `user${n}@example` }))
+    expect((await own.make(User)).email).to.match(/^user\d@example$/)
+    expect((await own.make(User, { email: 'a@b' })).email).to.equal('a@b')
+    await users.close()
+  })
+})

@@ -1,0 +1,64 @@
+import { expect } from 'chai'
+import { App, BaseResource, Database, Resource, transaction, type Context } from '../../src/index.js'
+import { testApplication } from '../../src/testing/index.js'
+import { Comment, CreateBlog1700000000000, Post } from '../support/blog-data.js'
+
+@Resource('/posts')
+class PostsResource extends BaseResource {
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Post)
+    return ctx.respond({ json: records })
+  }
+
+  override async create(ctx: Context) {
+    const post = ctx.bind(new Post())
+    const errors = await ctx.save(post)
+    if (errors) throw errors
+    return ctx.respond(201, { json: post })
+  }
+}
+
+const database = new Database(
+  { test: { url: 'sqlite::memory:' }, models: [Post, Comment], migrations: [CreateBlog1700000000000] },
+  'test',
+)
+const app = new App({ api: true })
+app.use(transaction(database))
+app.resource(PostsResource)
+const { client, factory, isolate, hooks } = testApplication(app, database)
+
+describe('testApplication(app, database)', () => {
+  before(() => hooks.beforeAll())
+  after(() => hooks.afterAll())
+
+  const titles = async (): Promise<string[]> =>
+    (await client.get('/posts')).json.map((post: Post) => post.title)
+
+  describe('isolate()', () => {
+    isolate()
+
+    before(() => factory.make(Post, { title: 'of all tests' }))
+
+    it('keeps what is made before all tests, and what the test itself makes', async () => {
+      await client.post('/posts', { json: { title: 'of this test' } })
+      expect(await titles()).to.deep.equal(['of this test', 'of all tests'])
+    })
+
+    it('undoes what another test has made', async () => {
+      expect(await titles()).to.deep.equal(['of all tests'])
+    })
+
+    it('rolls a refused request back as ever', async () => {
+      const refused = await client.post('/posts', { json: { title: 'of all tests' } })
+      expect(refused.status).to.equal(409)
+      expect(refused.json.errors).to.deep.equal({ title: ['Title has already been taken.'] })
+      expect(await titles()).to.deep.equal(['of all tests'])
+    })
+  })
+
+  describe('the next describe', () => {
+    it('finds an empty database', async () => {
+      expect(await titles()).to.deep.equal([])
+    })
+  })
+})

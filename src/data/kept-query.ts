@@ -1,0 +1,122 @@
+import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { PlainModel, Row } from './plain-model.js'
+import { COUNTED } from './sqlite/counts.js'
+
+/** What a query asks for beside the model. */
+export interface Asked {
+  /** Columns and what they have to be. */
+  where?: object | undefined
+  order?: object | undefined
+  /** How many records, and how many are left out before them. */
+  limit?: number
+  offset?: number
+}
+
+/** A query that TypeORM has built once, for all that have these columns in their condition. */
+interface KeptQuery {
+  sql: string
+  /** The columns of the condition, in the order of the query's parameters. */
+  names: string[]
+}
+
+/** So many queries are kept of a model. */
+const mostKept = 200
+
+const kept = new WeakMap<PlainModel, Map<string, KeptQuery>>()
+
+/** Whether a condition is one that queries are kept for: each column has to be one text or number. */
+function isSimple(where: unknown): where is Record<string, string | number> {
+  if (typeof where !== 'object' || where === null || Array.isArray(where)) return false
+  for (const value of Object.values(where))
+    if (typeof value !== 'string' && typeof value !== 'number') return false
+  return true
+}
+
+/** The records that fulfil a condition; undefined when TypeORM has to be asked, for the condition is more than columns. */
+export async function selectRecords(
+  tx: EntityManager,
+  model: PlainModel,
+  { where = {}, order, limit, offset }: Asked,
+): Promise<object[] | undefined> {
+  if (!isSimple(where)) return undefined
+  const query = queryFor(tx, model, where, order, 'records')
+  if (!query) return undefined
+  const values: unknown[] = query.names.map((name) => where[name])
+  let { sql } = query
+  if (limit === 1) sql += ' LIMIT 1'
+  else if (limit !== undefined) sql += ` LIMIT ${place(tx, values.push(limit))}`
+  if (offset) sql += ` OFFSET ${place(tx, values.push(offset))}`
+  const rows = await ask(tx, sql, values)
+  return rows.map((row) => model.toRecord(row))
+}
+
+/** How many records fulfil a condition; undefined when TypeORM has to be asked. */
+export async function countRecords(
+  tx: EntityManager,
+  model: PlainModel,
+  where: object = {},
+): Promise<number | undefined> {
+  if (!isSimple(where)) return undefined
+  const query = queryFor(tx, model, where, undefined, 'count')
+  if (!query) return undefined
+  const [row] = await ask(
+    tx,
+    query.sql,
+    query.names.map((name) => where[name]),
+  )
+  return Number(row?.[COUNTED])
+}
+
+function ask(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+  return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
+}
+
+function queryFor(
+  tx: EntityManager,
+  model: PlainModel,
+  where: Record<string, string | number>,
+  order: object | undefined,
+  what: 'records' | 'count',
+): KeptQuery | undefined {
+  const queries = kept.get(model) ?? new Map<string, KeptQuery>()
+  kept.set(model, queries)
+  const names = Object.keys(where)
+  const key = JSON.stringify([what, names, order])
+  let query = queries.get(key)
+  if (!query) {
+    query = build(tx, model, names, order, what)
+    if (query && queries.size < mostKept) queries.set(key, query)
+  }
+  return query
+}
+
+/**
+ * Has TypeORM build a query. Signs in the place of values tell which parameter is which.
+ *
+ * @returns undefined when it has other parameters, or when a record could be in several of its rows
+ */
+function build(
+  tx: EntityManager,
+  { metadata }: PlainModel,
+  names: string[],
+  order: object | undefined,
+  what: 'records' | 'count',
+): KeptQuery | undefined {
+  const columns = names.map((name) => metadata.findColumnWithPropertyPathStrict(name))
+  if (columns.some((column) => !column || column.transformer || column.embeddedMetadata)) return undefined
+  const signs = names.map((name) => `sign of ${name}`)
+  const where = Object.fromEntries(names.map((name, index) => [name, signs[index]]))
+  const builder: SelectQueryBuilder<ObjectLiteral> = tx
+    .createQueryBuilder(metadata.target, metadata.name)
+    .setFindOptions({ where, ...(order && { order }) })
+  if (what === 'count') builder.select('COUNT(*)', COUNTED).orderBy().setOption('disable-global-order')
+  const [sql, parameters] = builder.getQueryAndParameters()
+  if (builder.expressionMap.joinAttributes.some(({ relation }) => !relation?.isManyToOne)) return undefined
+  const asked = parameters.flatMap((parameter) => names[signs.indexOf(String(parameter))] ?? [])
+  return asked.length === parameters.length ? { sql, names: asked } : undefined
+}
+
+/** The placeholder of a query's n-th parameter. */
+function place(tx: EntityManager, position: number): string {
+  return tx.dataSource.options.type === 'postgres' ? `$${position}` : '?'
+}

@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { QueryRunner } from 'typeorm'
+import { MigrationsLocked } from '../errors.js'
+
+/** How long a process waits for another one that migrates. */
+const MINUTES = 10
+
+/**
+ * Does something that one process alone may do with a database at a time: on PostgreSQL and MariaDB with a lock of this
+ * connection, which the server releases when the process dies. On SQLite the transaction that follows is the lock.
+ *
+ * @throws MigrationsLocked when another process does it for too long
+ */
+export async function withMigrationLock<T>(runner: QueryRunner, work: () => Promise<T>): Promise<T> {
+  const lock = LOCKS[runner.dataSource.options.type]
+  if (!lock) return work()
+
+  await take(runner, lock)
+  try {
+    return await work()
+  } finally {
+    // A connection that is lost has lost its lock, too.
+    await runner.query(`SELECT ${lock.release}`).catch(() => undefined)
+  }
+}
+
+/** Asks again and again: a server that is asked to wait would do so no longer than its time-outs let it. */
+async function take(runner: QueryRunner, lock: Lock): Promise<void> {
+  const deadline = performance.now() + MINUTES * 60_000
+  for (let wait = 10; performance.now() < deadline; wait = Math.min(wait * 2, 500)) {
+    const [row]: { taken: unknown }[] = await runner.query(`SELECT ${lock.take} AS taken`)
+    // A boolean of PostgreSQL, a number of MariaDB, which is text when it is large.
+    if (row?.taken === true || Number(row?.taken) === 1) return
+    await delay(wait)
+  }
+  throw new MigrationsLocked(MINUTES)
+}
+
+/** The functions by which an engine gives a lock at once or not at all, and takes it back. */
+interface Lock {
+  take: string
+  release: string
+}
+
+const NUMBER = 7_231_903
+const postgres: Lock = {
+  take: `pg_try_advisory_lock(${NUMBER})`,
+  release: `pg_advisory_unlock(${NUMBER})`,
+}
+
+/** These locks are of the whole server, so that one has the name of its database in it. */
+const NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
+const mysql: Lock = { take: `GET_LOCK(${NAME}, 0)`, release: `RELEASE_LOCK(${NAME})` }
+
+const LOCKS: Record<string, Lock> = { postgres, mysql, mariadb: mysql }

@@ -1,0 +1,99 @@
+import type { DataSource, EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
+import { momentOf } from './sqlite/moment.js'
+
+/** A row as a query of TypeORM returns it: the columns by their aliases. */
+export type Row = Record<string, unknown>
+
+/**
+ * A model whose records are their columns and nothing else: no eager or lazy relations, embedded columns, inheritance or
+ * listeners. Its rows become records without the machinery that the others need.
+ */
+export class PlainModel {
+  private readonly members: Member[]
+
+  constructor(readonly metadata: EntityMetadata) {
+    const { driver } = metadata.dataSource
+    this.members = metadata.columns
+      .filter((column) => !column.isVirtual)
+      .map((column) => ({
+        alias: DriverUtils.buildAlias(driver, undefined, metadata.name, column.databaseName),
+        property: column.propertyName,
+        read: readerOf(metadata.dataSource, column),
+      }))
+  }
+
+  /** Makes a record of a row, as TypeORM would. A column that was not selected is not set. */
+  toRecord(row: Row): object {
+    const record: Row = this.metadata.create(undefined, { fromDeserializer: true })
+    for (const { alias, property, read } of this.members) {
+      const value = row[alias]
+      if (value !== undefined) record[property] = read(value)
+    }
+    return record
+  }
+}
+
+interface Member {
+  alias: string
+  property: string
+  /** Makes a value of JavaScript of the database's. */
+  read: (value: unknown) => unknown
+}
+
+const known = new WeakMap<EntityMetadata, PlainModel | false>()
+
+/** A model as a plain one; undefined when it is more, or when somebody listens for its records to be loaded. */
+export function plainModel(tx: EntityManager, metadata: EntityMetadata): PlainModel | undefined {
+  let model = known.get(metadata)
+  if (model === undefined) {
+    model = isPlain(metadata) && new PlainModel(metadata)
+    known.set(metadata, model)
+  }
+  if (model === false || isHeard(tx.dataSource.subscribers, ['afterLoad'])) return undefined
+  return model
+}
+
+/** Whether a subscriber of the application hears of one of these events, of whichever model. */
+export function isHeard(
+  subscribers: readonly EntitySubscriberInterface[],
+  events: readonly (keyof EntitySubscriberInterface)[],
+): boolean {
+  // The first subscriber is the framework's own.
+  if (subscribers.length <= 1) return false
+  return subscribers.slice(1).some((subscriber) => events.some((event) => subscriber[event] !== undefined))
+}
+
+function isPlain(metadata: EntityMetadata): boolean {
+  const { options, queryResultCache } = metadata.dataSource
+  const more = [
+    metadata.eagerRelations,
+    metadata.lazyRelations,
+    metadata.relationIds,
+    metadata.embeddeds,
+    metadata.childEntityMetadatas,
+    metadata.afterLoadListeners,
+    metadata.columns.filter((column) => column.isVirtualProperty),
+  ]
+  return (
+    typeof metadata.target === 'function' &&
+    metadata.tableType === 'regular' &&
+    !metadata.discriminatorColumn &&
+    !metadata.treeType &&
+    more.every((list) => list.length === 0) &&
+    options.typename === undefined &&
+    !queryResultCache
+  )
+}
+
+function readerOf({ driver }: DataSource, column: ColumnMetadata): Member['read'] {
+  const prepare = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
+  if (column.transformer || driver.options.type !== 'better-sqlite3') return prepare
+  if (TEXTS.has(column.type)) return (value) => value
+  const isMoment = column.type === Date || column.type === 'datetime'
+  return isMoment ? (value) => momentOf(value) ?? prepare(value) : prepare
+}
+
+/** The column types whose values TypeORM's driver for SQLite leaves as they are. */
+const TEXTS = new Set<unknown>([String, 'varchar', 'text', 'uuid', 'integer', 'int'])

@@ -1,0 +1,183 @@
+import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
+import { selectRecords } from './kept-query.js'
+import { Model } from './model.js'
+import { isHeard, plainModel, type PlainModel } from './plain-model.js'
+
+/**
+ * How plain models are written to SQLite: by statements that are built once. The rules are TypeORM's own. What is asked
+ * of it here, and that is not done, it has to do itself.
+ */
+class PlainSaving {
+  private readonly table: string
+  private readonly columns: ColumnMetadata[]
+  private readonly insertion: string
+
+  constructor(private readonly model: PlainModel) {
+    const { metadata } = model
+    this.table = metadata.tablePath
+      .split('.')
+      .map((part) => this.escape(part))
+      .join('.')
+    this.columns = metadata.columns
+    const names = this.columns.map((column) => this.escape(column.databaseName)).join(', ')
+    const places = this.columns.map(() => '?').join(', ')
+    this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
+  }
+
+  /** Inserts a record. */
+  async insert(tx: EntityManager, record: Model): Promise<void> {
+    stampsOf(record).stampInsert()
+    // In the place of what has no value is NULL.
+    const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
+    await tx.query(this.insertion, values)
+    this.fillWithNull(record)
+  }
+
+  /**
+   * Updates the columns of a record that are not as they are in the database, if there are some.
+   *
+   * @returns false when the database does not have the record
+   */
+  async update(tx: EntityManager, record: Model): Promise<boolean> {
+    const [found] = (await selectRecords(tx, this.model, { where: { id: record.id } })) ?? []
+    if (!found) return false
+    if (this.changesOf(record, found).length === 0) return true
+
+    stampsOf(record).stampUpdate()
+    const changes = this.changesOf(record, found)
+    const assignments = changes.map(([{ databaseName }]) => `${this.escape(databaseName)} = ?`).join(', ')
+    const sql = `UPDATE ${this.table} SET ${assignments} WHERE ${this.escape(this.idName)} = ?`
+    await tx.query(sql, [...changes.map(([, value]) => value), record.id])
+    this.fillWithNull(record)
+    return true
+  }
+
+  /** Deletes a record. */
+  async remove(tx: EntityManager, record: Model): Promise<void> {
+    await tx.query(`DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ?`, [record.id])
+  }
+
+  private get idName(): string {
+    return this.model.metadata.primaryColumns[0]?.databaseName ?? 'id'
+  }
+
+  /** The columns that have another value than in the database, with what is to be stored. What is undefined stays as it is. */
+  private changesOf(record: object, found: object): Array<[ColumnMetadata, unknown]> {
+    const changes: Array<[ColumnMetadata, unknown]> = []
+    for (const column of this.columns) {
+      const value = valueOf(record, column)
+      const stored = valueOf(found, column)
+      if (value === undefined || value === stored) continue
+      const prepared = this.stored(column, value)
+      // What is read as text stands there as that text, also where it would be refused now.
+      const kept = typeof stored === 'string' ? stored : this.stored(column, stored)
+      if (prepared !== kept) changes.push([column, prepared])
+    }
+    return changes
+  }
+
+  private fillWithNull(record: object): void {
+    for (const column of this.columns)
+      if (column.isNullable && valueOf(record, column) === undefined)
+        Reflect.set(record, column.propertyName, null)
+  }
+
+  private stored(column: ColumnMetadata, value: unknown): unknown {
+    return this.model.metadata.dataSource.driver.preparePersistentValue(value, column)
+  }
+
+  private escape(name: string): string {
+    return this.model.metadata.dataSource.driver.escape(name)
+  }
+}
+
+const known = new WeakMap<EntityMetadata, PlainSaving | false>()
+
+/** How a record is written; undefined when it is up to TypeORM. */
+export function plainSaving(
+  tx: EntityManager,
+  record: Model,
+  events: readonly (keyof EntitySubscriberInterface)[],
+): PlainSaving | undefined {
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const model = plainModel(tx, metadata)
+  if (!model || isHeard(tx.dataSource.subscribers, events)) return undefined
+  let saving = known.get(metadata)
+  if (saving === undefined) {
+    saving = isPlainlySaved(metadata) && new PlainSaving(model)
+    known.set(metadata, saving)
+  }
+  return saving && holdsColumnsAlone(metadata, record) ? saving : undefined
+}
+
+/** Whether a record holds nothing but values of its columns: no other record, and no expression of SQL. */
+function holdsColumnsAlone({ relations, columns }: EntityMetadata, record: object): boolean {
+  return (
+    relations.every(({ propertyName }) => Reflect.get(record, propertyName) === undefined) &&
+    columns.every((column) => typeof valueOf(record, column) !== 'function')
+  )
+}
+
+function isPlainlySaved(metadata: EntityMetadata): boolean {
+  return (
+    metadata.dataSource.options.type === 'better-sqlite3' &&
+    metadata.primaryColumns.length === 1 &&
+    metadata.primaryColumns[0]?.propertyName === 'id' &&
+    metadata.columns.every(isPlainColumn) &&
+    metadata.relations.every((relation) => relation.isManyToOne) &&
+    listenersOf(metadata).every(isFrameworks)
+  )
+}
+
+function isPlainColumn(column: ColumnMetadata): boolean {
+  const isStamp = column.propertyName === 'created_at' || column.propertyName === 'updated_at'
+  const isSpecial =
+    column.isVirtual ||
+    column.isGenerated ||
+    column.isVersion ||
+    column.isDeleteDate ||
+    column.isArray ||
+    !column.isSelect ||
+    !column.isInsert ||
+    !column.isUpdate ||
+    column.asExpression !== undefined ||
+    column.transformer !== undefined
+  // The times of every model are set here, any others by the database.
+  const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
+  return !isSpecial && (isStamp || !isSetElsewhere) && PLAIN_TYPES.has(column.type)
+}
+
+/** The types whose values can be compared as they are stored. */
+const PLAIN_TYPES = new Set<unknown>(
+  [
+    [String, 'varchar', 'text', 'uuid', Boolean, 'boolean', Date, 'datetime', 'date', 'time'],
+    [Number, 'int', 'integer', 'bigint', 'float', 'double', 'real', 'decimal', 'numeric'],
+  ].flat(),
+)
+
+function listenersOf(metadata: EntityMetadata): EntityListenerMetadata[] {
+  return [
+    ...metadata.beforeInsertListeners,
+    ...metadata.afterInsertListeners,
+    ...metadata.beforeUpdateListeners,
+    ...metadata.afterUpdateListeners,
+    ...metadata.beforeRemoveListeners,
+    ...metadata.afterRemoveListeners,
+  ]
+}
+
+/** The listeners of every model are called here. */
+function isFrameworks({ target, propertyName }: EntityListenerMetadata): boolean {
+  return target === Model && (propertyName === 'stampInsert' || propertyName === 'stampUpdate')
+}
+
+/** What Model does before a record is saved: protected, for it is nobody else's to call. */
+function stampsOf(record: Model): { stampInsert(): void; stampUpdate(): void } {
+  return record as unknown as { stampInsert(): void; stampUpdate(): void }
+}
+
+function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
+  return Reflect.get(record, propertyName)
+}

@@ -1,0 +1,116 @@
+import type { Database, Options } from 'better-sqlite3'
+import { insist } from '../places.js'
+import { SqliteCounts } from './counts.js'
+import { SqliteStatement } from './statement.js'
+import type { Outcome } from './statement.js'
+
+/** The constructor of better-sqlite3, as the driver loads it. */
+export type Sqlite = new (path: string, options: Options) => Database
+
+const STATEMENTS_KEPT = 500
+
+/** One connection to a SQLite file, with the statements that it has prepared. */
+export class SqliteConnection {
+  private readonly statements = new Map<string, SqliteStatement>()
+  private mayHaveSettings = false
+  private counts: SqliteCounts | undefined
+
+  constructor(readonly database: Database) {}
+
+  /** Opens a connection, and makes the file a WAL database if it is none yet. */
+  static async open(
+    sqlite: Sqlite,
+    path: string,
+    isPrivate: boolean,
+    patience: number,
+  ): Promise<SqliteConnection> {
+    // SQLite's own busy timeout blocks the event loop: waiting for other processes is up to `run`.
+    const database = new sqlite(path, { timeout: 0 })
+    const settings = isPrivate ? ['synchronous = OFF'] : ['synchronous = NORMAL']
+    try {
+      await insist(
+        () => {
+          if (database.pragma('journal_mode', { simple: true }) !== 'wal')
+            database.pragma('journal_mode = WAL')
+          for (const setting of [...settings, 'foreign_keys = ON']) database.pragma(setting)
+        },
+        isBusy,
+        performance.now() + patience,
+      )
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    return new SqliteConnection(database)
+  }
+
+  get isInTransaction(): boolean {
+    return this.database.inTransaction
+  }
+
+  /** Runs one statement, patiently while another process holds a lock, until the deadline (of `performance.now()`). */
+  run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<Outcome> {
+    if (statement.setsSomething) this.mayHaveSettings = true
+    return insist(() => this.execute(statement, parameters), isBusy, deadline)
+  }
+
+  /** Runs one statement once; undefined when another process holds a lock, or has written meanwhile. */
+  runNow(statement: SqliteStatement, parameters: unknown[]): Outcome | undefined {
+    if (statement.setsSomething) this.mayHaveSettings = true
+    try {
+      return this.execute(statement, parameters)
+    } catch (error) {
+      if (isBusy(error) || isStale(error)) return undefined
+      throw error
+    }
+  }
+
+  private execute(statement: SqliteStatement, parameters: unknown[]): Outcome {
+    if (!statement.isCount) return statement.execute(parameters)
+    return (this.counts ??= new SqliteCounts(this.database)).count(statement, parameters)
+  }
+
+  /**
+   * The statement of a text, prepared once. It is `readonly` when it can not change the database, whether it returns
+   * rows or not. The oldest ones are forgotten.
+   */
+  prepare(sql: string): SqliteStatement {
+    const known = this.statements.get(sql)
+    if (known) return known
+    const statement = new SqliteStatement(this.database.prepare(sql))
+    this.statements.set(sql, statement)
+    if (this.statements.size > STATEMENTS_KEPT) {
+      const [oldest] = this.statements.keys()
+      if (oldest !== undefined) this.statements.delete(oldest)
+    }
+    return statement
+  }
+
+  /** Leaves the connection as a new one is: no transaction, foreign keys enforced. */
+  reset(): void {
+    if (this.isInTransaction) this.database.exec('ROLLBACK')
+    if (this.mayHaveSettings) this.database.pragma('foreign_keys = ON')
+    this.mayHaveSettings = false
+  }
+
+  close(): void {
+    this.statements.clear()
+    this.database.close()
+  }
+}
+
+/** Whether a lock of another process refused a statement that may well succeed when it is tried again. */
+function isBusy(error: unknown): boolean {
+  return ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_PROTOCOL'].includes(
+    codeOf(error) ?? '',
+  )
+}
+
+/** Whether a transaction wants to write on the strength of what it has read, but that has changed since. */
+export function isStale(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_BUSY_SNAPSHOT'
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,41 @@
+/**
+ * Reads a moment as it stands in SQLite: `2026-05-01 10:00:00.000`, in UTC.
+ *
+ * @returns undefined when it is written in another way
+ */
+export function momentOf(value: unknown): Date | undefined {
+  if (typeof value !== 'string' || value.length !== 23 || !isPunctuated(value)) return undefined
+  const year = digits(value, 0, 4)
+  const month = digits(value, 5, 7)
+  const day = digits(value, 8, 10)
+  const hour = digits(value, 11, 13)
+  const minute = digits(value, 14, 16)
+  const second = digits(value, 17, 19)
+  const millisecond = digits(value, 20, 23)
+  // A number that is none compares as false, too.
+  const isMoment =
+    year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour <= 23 && minute <= 59
+  if (!isMoment || !(second <= 59) || !(millisecond >= 0)) return undefined
+  return new Date(Date.UTC(year, month - 1, day, hour, minute, second, millisecond))
+}
+
+function isPunctuated(text: string): boolean {
+  return (
+    text[4] === '-' &&
+    text[7] === '-' &&
+    text[10] === ' ' &&
+    text[13] === ':' &&
+    text[16] === ':' &&
+    text[19] === '.'
+  )
+}
+
+/** The number that these decimal digits are; NaN where one is none. */
+function digits(text: string, from: number, to: number): number {
+  let number = 0
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - 48
+    number = digit >= 0 && digit <= 9 ? number * 10 + digit : Number.NaN
+  }
+  return number
+}

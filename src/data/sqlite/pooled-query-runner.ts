@@ -1,0 +1,349 @@
+import { QueryFailedError, QueryResult, QueryRunnerAlreadyReleasedError } from 'typeorm'
+import type { ObjectLiteral, ReplicationMode } from 'typeorm'
+import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlaceholdersNotSupportedError.js'
+import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
+import { HttpError, TransactionConflict, TransactionEnded } from '../../errors.js'
+import type { Leave } from '../places.js'
+import type { PooledSqliteDriver } from './pooled-driver.js'
+import { isStale } from './connection.js'
+import type { SqliteConnection } from './connection.js'
+import type { Held, SqlitePool } from './pool.js'
+import type { Outcome } from './statement.js'
+
+/** Statements that change the connection itself, which the runner then keeps to the end. */
+const STAYS = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
+
+/**
+ * Runs statements: single ones on the connection that everybody shares, those of a transaction on a connection of
+ * their own. It takes the turn to write with the first statement that needs it, and keeps it to the transaction's end.
+ */
+export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
+  declare driver: PooledSqliteDriver
+  private held: Promise<Held> | undefined
+  /** What is held, once it is. */
+  private current: Held | undefined
+  private isHeldForTransaction = false
+  private turn: Promise<Leave> | undefined
+  /** Ends the turn to write, once it has come. */
+  private leave: Leave | undefined
+  /** When the patience of the statement that begins a transaction ends, waiting for its turn included. */
+  private deadline: number | undefined
+
+  constructor(
+    driver: PooledSqliteDriver,
+    private readonly replicationMode: ReplicationMode,
+  ) {
+    super(driver)
+  }
+
+  override getReplicationMode(): ReplicationMode {
+    return this.replicationMode
+  }
+
+  /** Takes a connection that this runner has to itself until it is released. */
+  override async connect(): Promise<SqliteConnection['database']> {
+    const { connection } = await this.hold(() => this.pool.take())
+    return connection.database
+  }
+
+  /** Begins a transaction, or a savepoint within it. A transaction waits for its turn to write before it begins. */
+  override async startTransaction(isolationLevel?: IsolationLevel): Promise<void> {
+    if (this.isTransactionActive) return super.startTransaction(isolationLevel)
+
+    this.isTransactionActive = true
+    try {
+      if (this.isHeard) await this.broadcaster.broadcast('BeforeTransactionStart')
+      await this.begin()
+    } catch (error) {
+      this.isTransactionActive = false
+      await this.endTransaction()
+      throw error
+    }
+    this.transactionDepth = 1
+    if (this.isHeard) await this.broadcaster.broadcast('AfterTransactionStart')
+  }
+
+  /** Commits, or releases a savepoint. */
+  override async commitTransaction(): Promise<void> {
+    if (this.isHeard || this.transactionDepth !== 1) return super.commitTransaction()
+
+    await this.query('COMMIT')
+    this.isTransactionActive = false
+    this.transactionDepth = 0
+  }
+
+  /** Rolls back. SQLite has done so already after some errors (a full disk): then there is nothing left to do. */
+  override async rollbackTransaction(): Promise<void> {
+    if (!(await this.isLost())) return super.rollbackTransaction()
+
+    this.transactionDepth -= 1
+    this.isTransactionActive = this.transactionDepth > 0
+    await this.broadcaster.broadcast('AfterTransactionRollback')
+  }
+
+  /** Gives everything back. A transaction that is still open is rolled back. */
+  override async release(): Promise<void> {
+    if (this.isReleased) return
+    this.isReleased = true
+    this.isTransactionActive = false
+    this.transactionDepth = 0
+    this.loadedTables = []
+    this.clearSqlMemory()
+    if (this.held) await this.giveBack()
+    if (this.turn) await this.leaveTurn()
+  }
+
+  /** Runs one statement. */
+  override query(
+    query: string,
+    parameters: unknown[] | ObjectLiteral | undefined,
+    structured: true,
+  ): Promise<QueryResult>
+  override query(
+    query: string,
+    parameters?: unknown[] | ObjectLiteral,
+    structured?: boolean,
+  ): Promise<unknown>
+  override async query(
+    query: string,
+    parameters?: unknown[] | ObjectLiteral,
+    structured = false,
+  ): Promise<unknown> {
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError()
+    if (parameters && !Array.isArray(parameters)) throw new NamedPlaceholdersNotSupportedError()
+
+    const values = parameters?.map(toSqlite) ?? []
+    const { logger } = this.dataSource
+    logger.logQuery(query, values, this)
+    try {
+      const result = this.isHeard ? await this.tell(query, values) : await this.outcomeOf(query, values)
+      return structured ? toResult(result) : (result.rows ?? result.lastId)
+    } catch (error) {
+      logger.logQueryError(error instanceof Error ? error : String(error), query, values, this)
+      throw error instanceof HttpError || !(error instanceof Error)
+        ? error
+        : new QueryFailedError(query, values, error)
+    }
+  }
+
+  /** Whether there is a subscriber of the application, who may hear of queries and transactions. */
+  private get isHeard(): boolean {
+    // The first subscriber is the framework's own, which hears of neither.
+    return this.dataSource.subscribers.length > 1
+  }
+
+  /** Runs one statement, and tells the subscribers before and after it. */
+  private async tell(query: string, values: unknown[]): Promise<Outcome> {
+    const after = new BroadcasterResult()
+    await this.broadcaster.broadcast('BeforeQuery', query, values)
+    const start = performance.now()
+    try {
+      const outcome = await this.outcomeOf(query, values)
+      const [duration, raw] = [performance.now() - start, outcome.rows ?? outcome.lastId]
+      this.broadcaster.broadcastAfterQueryEvent(after, query, values, true, duration, raw, undefined)
+      return outcome
+    } catch (error) {
+      this.broadcaster.broadcastAfterQueryEvent(after, query, values, false, undefined, undefined, error)
+      throw error
+    } finally {
+      await after.wait()
+    }
+  }
+
+  private outcomeOf(sql: string, values: unknown[]): Outcome | Promise<Outcome> {
+    return this.runNow(sql, values) ?? this.run(sql, values)
+  }
+
+  private get pool(): SqlitePool {
+    return this.driver.pool
+  }
+
+  private async begin(): Promise<void> {
+    const isReading = this.replicationMode === 'slave'
+    this.deadline = this.newDeadline()
+    try {
+      if (!isReading && !this.takeTurnNow()) await this.takeTurn()
+      this.isHeldForTransaction = !this.held
+      if (!this.holdNow(isReading))
+        await this.hold(() => (isReading ? this.pool.take() : this.pool.takeWriter()))
+      await this.query(isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
+    } finally {
+      this.deadline = undefined
+    }
+  }
+
+  /** Takes the turn to write where nobody else has it. Whether there is one now. */
+  private takeTurnNow(): boolean {
+    if (this.turn) return this.leave !== undefined
+    this.leave = this.pool.takeTurnNow()
+    if (!this.leave) return false
+    this.turn = Promise.resolve(this.leave)
+    return true
+  }
+
+  /** Takes a connection that is open and idle. Whether one is held now. */
+  private holdNow(isReading: boolean): boolean {
+    if (this.held) return this.current !== undefined
+    this.current = isReading ? this.pool.takeNow() : this.pool.takeWriterNow()
+    if (!this.current) return false
+    this.held = Promise.resolve(this.current)
+    return true
+  }
+
+  /**
+   * Runs a statement at once where nothing has to be waited for: on a connection that is held, with the turn to write
+   * where it writes.
+   *
+   * @returns undefined when `run` has to do it, also where another process is in the way
+   */
+  private runNow(sql: string, values: unknown[]): Outcome | undefined {
+    const connection = this.current?.connection
+    if (!connection || (this.transactionDepth > 0 && !connection.isInTransaction)) return undefined
+    const statement = connection.prepare(sql)
+    if (!statement.readonly && !this.leave) return undefined
+    try {
+      const outcome = connection.runNow(statement, values)
+      if (outcome && !connection.isInTransaction) this.endTransactionNow()
+      return outcome
+    } catch (error) {
+      if (!connection.isInTransaction) this.endTransactionNow()
+      throw error
+    }
+  }
+
+  private endTransactionNow(): void {
+    if (this.isHeldForTransaction) this.current?.giveBack()
+    if (this.isHeldForTransaction) this.forget()
+    // A turn that has not come yet is that of a statement which waits for it.
+    if (!this.leave) return
+    this.leave()
+    this.turn = undefined
+    this.leave = undefined
+  }
+
+  private forget(): void {
+    this.held = undefined
+    this.current = undefined
+    this.isHeldForTransaction = false
+  }
+
+  private newDeadline(): number {
+    return performance.now() + this.pool.options.patience
+  }
+
+  private run(sql: string, values: unknown[]): Promise<Outcome> {
+    const isSingle = !this.held && this.transactionDepth === 0 && !STAYS.test(sql)
+    return isSingle ? this.runSingle(sql, values) : this.runHeld(sql, values)
+  }
+
+  private async runSingle(sql: string, values: unknown[]): Promise<Outcome> {
+    const deadline = this.newDeadline()
+    const connection = await this.pool.share()
+    const statement = connection.prepare(sql)
+    if (statement.readonly) return connection.run(statement, values, deadline)
+    const leave = await this.pool.takeTurn()
+    try {
+      return await connection.run(statement, values, deadline)
+    } finally {
+      leave()
+    }
+  }
+
+  private async runHeld(sql: string, values: unknown[]): Promise<Outcome> {
+    if (await this.isLost()) throw new Error('SQLite has rolled back this transaction after an earlier error')
+    const deadline = this.deadline ?? this.newDeadline()
+    const { connection } = await this.hold(() => this.pool.take())
+    try {
+      const statement = connection.prepare(sql)
+      if (!statement.readonly) await this.takeTurnOn(connection)
+      return await connection.run(statement, values, deadline)
+    } catch (error) {
+      if (!isStale(error)) throw error
+      await this.leaveTurn()
+      throw new TransactionConflict({ cause: error })
+    } finally {
+      if (!connection.isInTransaction) await this.endTransaction()
+    }
+  }
+
+  /** Whether SQLite has rolled back on its own. Without this check, what follows would be committed at once. */
+  private async isLost(): Promise<boolean> {
+    if (this.transactionDepth === 0) return false
+    const held = await this.held
+    return !held?.connection.isInTransaction
+  }
+
+  private async endTransaction(): Promise<void> {
+    if (this.isHeldForTransaction) await this.giveBack()
+    await this.leaveTurn()
+  }
+
+  private async hold(take: () => Promise<Held>): Promise<Held> {
+    const held = (this.held ??= take())
+    try {
+      const current = await held
+      if (this.held === held) this.current = current
+    } catch (error) {
+      this.held = undefined
+      throw error
+    }
+    if (!this.isReleased) return held
+    // Nobody will release the runner once more.
+    if (this.held === held) await this.giveBack()
+    throw new QueryRunnerAlreadyReleasedError()
+  }
+
+  private async giveBack(): Promise<void> {
+    const { held } = this
+    this.forget()
+    await held?.then(({ giveBack }) => giveBack(), ignore)
+  }
+
+  private async takeTurn(): Promise<void> {
+    const turn = (this.turn ??= this.pool.takeTurn())
+    try {
+      const leave = await turn
+      if (this.turn === turn) this.leave = leave
+    } catch (error) {
+      this.turn = undefined
+      throw error
+    }
+    // Whoever was released while he waited has no turn: the connection for writing is already that of the next one.
+    if (!this.isReleased) return
+    await this.leaveTurn()
+    throw new QueryRunnerAlreadyReleasedError()
+  }
+
+  /** Takes the turn for a statement, unless its transaction has ended meanwhile: the connection may be another one's now. */
+  private async takeTurnOn(connection: SqliteConnection): Promise<void> {
+    await this.takeTurn()
+    if (this.current?.connection === connection) return
+    if (!this.isTransactionActive) await this.leaveTurn()
+    throw new TransactionEnded()
+  }
+
+  private async leaveTurn(): Promise<void> {
+    const { turn } = this
+    this.turn = undefined
+    this.leave = undefined
+    await turn?.then((leave) => leave(), ignore)
+  }
+}
+
+/** Who waited for what could not be had has been told. */
+function ignore(): void {}
+
+/** better-sqlite3 binds no booleans. */
+function toSqlite(value: unknown): unknown {
+  return typeof value === 'boolean' ? Number(value) : value
+}
+
+function toResult({ rows, affected, lastId }: Outcome): QueryResult {
+  const result = new QueryResult()
+  result.raw = rows ?? lastId
+  if (rows) result.records = rows
+  if (affected !== undefined) result.affected = affected
+  return result
+}

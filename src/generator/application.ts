@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { CommandError, MissingModel, MissingProperty, ParentNotRegistered } from '../errors.js'
+import type { Attribute } from './attributes.js'
+import { namesOf, type Names } from './names.js'
+import { applicationName, isRegistered } from './registration.js'
+
+/**
+ * The text of src/app.ts.
+ *
+ * @throws CommandError when it is not there, or makes no application
+ */
+export function readApplication(folder: string): string {
+  const text = read(folder, 'src/app.ts')
+  if (text === undefined) {
+    throw new CommandError(`There is no src/app.ts in ${folder}, and resources are registered there.`)
+  }
+  if (applicationName(text) !== undefined) return text
+  throw new CommandError('src/app.ts makes no application. Write in it: export const app = new App()')
+}
+
+/** The names of a resource that is there, with those that it is nested in. */
+export function existingNames(folder: string, word: string): Names {
+  const parent = parentOf(folder, namesOf(word))
+  return namesOf(word, parent === undefined ? undefined : existingNames(folder, parent))
+}
+
+/** The resource that another one is nested in, as the command line names it; undefined where there is none. */
+export function parentOf(folder: string, { file }: Names): string | undefined {
+  const text = read(folder, `src/actions/${file}.ts`) ?? ''
+  const parent = /^@Parent\((\w+)\)/m.exec(text)?.[1]
+  const from = parent && new RegExp(`import \\{ ${parent} \\} from ['"](.+)\\.js['"]`).exec(text)?.[1]
+  return from ? posix.join(posix.dirname(file), from) : undefined
+}
+
+/** @throws ParentNotRegistered, or CommandError when the parent is nested too deeply itself */
+export function requireParent(folder: string, parent: Names): void {
+  const isThere = existsSync(join(folder, `src/actions/${parent.file}.ts`))
+  if (!isThere || !isRegistered(readApplication(folder), parent.resource)) {
+    throw new ParentNotRegistered(parent.resource, parent.singular)
+  }
+  if (parent.parent?.parent) {
+    throw new CommandError(
+      `${parent.fullPath} is nested twice already, and resources are generated no deeper. ` +
+        'Generate it without --parent, and nest it by hand.',
+    )
+  }
+}
+
+/** @throws MissingModel */
+export function requireModel(folder: string, { model, singular }: Names): void {
+  if (!existsSync(join(folder, `src/models/${singular}.ts`))) throw new MissingModel(model, singular)
+}
+
+/**
+ * Looks for what the handlers and pages of a resource ask of a model that is there already. One that extends another
+ * model than `Model` may have it from there.
+ *
+ * @throws MissingModel, MissingProperty
+ */
+export function requireProperties(
+  folder: string,
+  model: Names,
+  attributes: readonly Attribute[],
+  parent: Names | undefined,
+): void {
+  requireModel(folder, model)
+  const file = `src/models/${model.singular}.ts`
+  const text = read(folder, file) ?? ''
+  if (!/ extends Model\b/.test(text)) return
+  const properties = attributes.flatMap(({ name, reference }) =>
+    reference ? [name, reference.singular] : [name],
+  )
+  for (const property of parent ? [...properties, `${parent.singular}_id`] : properties) {
+    if (!new RegExp(`^ +(?:\\w+ )*${property}[?!]?\\s*[:=]`, 'm').test(text)) {
+      throw new MissingProperty(model.model, file, property)
+    }
+  }
+}
+
+function read(folder: string, path: string): string | undefined {
+  const file = join(folder, path)
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}

@@ -1,0 +1,159 @@
+import { camelize } from 'inflection'
+import { humanize } from '../names.js'
+import type { Attribute } from './attributes.js'
+import type { Names } from './names.js'
+import { nestingOf, type Nesting } from './nesting.js'
+import { modelImportsOf, relativePath } from './paths.js'
+import { specLocals, specPaths } from './spec-locals.js'
+import { columnsOf, indicesOf } from './tables.js'
+
+/** What the scaffolds read. Whatever there is to decide has been decided here. */
+export function localsOf(
+  kind: 'web' | 'api',
+  names: Names,
+  model: Names,
+  attributes: readonly Attribute[],
+  migrationClass: string,
+) {
+  const { parent, one } = names
+  const nesting = nestingOf(names)
+  const references = attributes.flatMap((attribute) =>
+    attribute.reference ? [{ ...attribute.reference, attribute }] : [],
+  )
+  const choices = choicesOf(references)
+  const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
+  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
+  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
+  if (parent) indexed.push([`${parent.singular}_id`, 'id'])
+  const scope = names.namespace.map((part) => `${part}.`).join('')
+  return {
+    ...names,
+    model: model.model,
+    nesting,
+    parentPath: parent && relativePath(`src/actions/${names.file}`, `src/actions/${parent.file}`),
+    attributes,
+    references,
+    /** The attribute that a page is headed with. */
+    title,
+    /** The attribute that a row of the list is headed with. */
+    header,
+    /** The attributes that follow it. A table of more columns could not be read; an item's page has them all. */
+    others: attributes
+      .filter((attribute) => attribute !== header && attribute.kind !== 'json')
+      .slice(0, COLUMNS - 1),
+    /** The attributes that a page lists beneath its heading. */
+    details: attributes.filter((attribute) => attribute !== title),
+    heading: title
+      ? { title: title.show(one, model.singular), h1: title.show(one, model.singular) }
+      : { title: `| ${names.words.One}`, h1: ` ${names.words.One}` },
+    example: { name: attributes[0]?.name ?? 'id', words: humanize(attributes[0]?.name ?? 'id') },
+    choices,
+    pages: pagesOf(names, nesting, references, choices),
+    models: modelImportsOf(model, kind === 'api' ? [] : references, parent, `src/actions/${names.file}`),
+    handlers: handlersOf(names.words),
+    message: `${scope}${names.singular}`,
+    /** What the record is called in texts and in XML. */
+    record: model.singular,
+    calls: callsOf(names, nesting),
+    spec: specLocals(names, model, references, attributes),
+    modelSpec: specPaths(`spec/models/${model.singular}`, model),
+    required: attributes.filter(({ isRequired }) => isRequired),
+    modelImports: modelImports(attributes, parent),
+    relations: relationsOf(references, parent),
+    imports: modelImportsOf(undefined, references, parent, `src/models/${names.singular}`).filter(
+      ({ model }) => model !== names.model,
+    ),
+    migrationClass,
+    columns: columnsOf(attributes, parent && `${parent.singular}_id`),
+    indices: indicesOf(names.plural, indexed),
+  }
+}
+
+/** How templates write the paths. */
+function callsOf({ paths, parent }: Names, { records, collection }: Nesting) {
+  return {
+    collection: `${paths.collection}(${parent?.one ?? ''})`,
+    collectionOfItem: `${paths.collection}(${collection.page})`,
+    new: `${paths.new}(${parent?.one ?? ''})`,
+    item: `${paths.item}(${records})`,
+    edit: `${paths.edit}(${records})`,
+  }
+}
+
+/**
+ * What the pages are given, and how the functions begin that render them. What records refer to is asked for in these
+ * functions: an answer in JSON does without.
+ */
+function pagesOf(
+  { one, many, parent }: Names,
+  { before, records }: Nesting,
+  references: readonly Reference[],
+  choices: readonly Choice[],
+) {
+  const relations = references.map(({ singular }) => `'${singular}'`).join(', ')
+  const loaded = (name: string) => (relations ? `${name}: await ctx.load(${name}, ${relations})` : name)
+  const offered = choices.map(({ many, finder }) => `${many}: await this.${finder}(ctx)`)
+  return {
+    function: relations ? 'async () =>' : '() =>',
+    index: [...(parent ? [parent.one] : []), loaded(many), 'pagination'].join(', '),
+    show: [...before.map((names) => names.one), loaded(one)].join(', '),
+    new: [...(parent ? [parent.one] : []), one, ...offered].join(', '),
+    edit: [records, ...offered].join(', '),
+  }
+}
+
+type Choice = Names & { finder: string }
+
+/** The records that a form offers to choose from, of each model once, and the method that finds them. */
+function choicesOf(references: readonly Reference[]): Choice[] {
+  const models = new Map(references.map((reference) => [reference.many, reference]))
+  return [...models.values()].map((names) => ({ ...names, finder: `find${camelize(names.many)}` }))
+}
+
+function modelImports(attributes: readonly Attribute[], parent: Names | undefined) {
+  const hasRelations = parent !== undefined || attributes.some(({ reference }) => reference)
+  const typeorm = [
+    (attributes.length > 0 || hasRelations) && 'Column',
+    'Entity',
+    ...(hasRelations ? ['JoinColumn', 'ManyToOne'] : []),
+    'type EntityManager',
+    hasRelations && 'type Relation',
+  ]
+  const kit = ['Model', attributes.some(({ isRequired }) => isRequired) && 'Present', 'type ValidationErrors']
+  return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
+}
+
+type Reference = Names & { attribute: Attribute }
+
+/** The foreign keys of a table, that of the parent last. */
+function relationsOf(references: readonly Reference[], parent: Names | undefined) {
+  return [
+    ...references.map(({ attribute, ...reference }) => ({
+      column: attribute.name,
+      names: reference,
+      isNullable: attribute.isNullable,
+      cascade: false,
+    })),
+    ...(parent ? [{ column: `${parent.singular}_id`, names: parent, isNullable: false, cascade: true }] : []),
+  ]
+}
+
+/** What each handler does, for the placeholders of its specs. */
+function handlersOf({ one, many, aOne }: Names['words']) {
+  const all: ReadonlyArray<readonly [handler: string, sentence: string]> = [
+    ['list', `shows one page of ${many}, newest first`],
+    ['show', `shows one ${one}`],
+    ['new', `shows the form for a new ${one}`],
+    ['create', `adds ${aOne}`],
+    ['edit', `shows the form for changing ${aOne}`],
+    ['update', `changes ${aOne}`],
+    ['destroy', `deletes ${aOne}`],
+  ]
+  return { web: all, api: all.filter(([handler]) => handler !== 'new' && handler !== 'edit') }
+}
+
+/** The most columns of a list. */
+const COLUMNS = 6
+
+/** What a row of a list is headed with where no attribute will do. */
+const ID: Pick<Attribute, 'name' | 'show'> = { name: 'id', show: (variable) => `= ${variable}.id` }

@@ -1,0 +1,31 @@
+import type { Attribute } from './attributes.js'
+import { listOf } from './lines.js'
+
+/**
+ * The columns of a new table, as its migration writes them.
+ *
+ * @param parentKey the column that leads to a parent
+ */
+export function columnsOf(attributes: readonly Attribute[], parentKey?: string): string {
+  const columns = [
+    'primaryKey(runner)',
+    ...attributes.map(({ migration }) => migration),
+    ...(parentKey ? [`column(runner, '${parentKey}', 'uuid')`] : []),
+    '...timestamps(runner)',
+  ]
+  return listOf(8, 'columns', columns)
+}
+
+/** The indices of a new table, each of the columns that it has; an empty text where there is none. */
+export function indicesOf(table: string, indices: readonly (readonly string[])[]): string {
+  const members = indices.map((columns) => {
+    const names = columns.map((column) => `'${column}'`).join(', ')
+    return `{ name: '${indexName(table, columns[0] ?? '')}', columnNames: [${names}] }`
+  })
+  return members.length > 0 ? listOf(8, 'indices', members, members.length > 1) : ''
+}
+
+/** `posts_author_id`: no longer than every database takes it. */
+export function indexName(table: string, column: string): string {
+  return `${table}_${column}`.slice(0, 63)
+}

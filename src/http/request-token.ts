@@ -1,0 +1,39 @@
+import type { Context } from '../context.js'
+import { PerRequest } from '../per-request.js'
+import { maskedToken, secretSign } from './csrf-token.js'
+
+/** The token of a request's page, once somebody has asked for it. */
+interface RequestToken {
+  token: string | undefined
+  /** The session that it is of, and its secret. */
+  session?: Context['session']
+  secret?: unknown
+}
+
+const tokens = new PerRequest<RequestToken>('token')
+
+/** Lets the page of a request have a token. */
+export function allowToken(ctx: Context): void {
+  tokens.set(ctx, { token: undefined })
+}
+
+/** The token of a request's page: one for all of its forms. Undefined where nobody has allowed it. */
+export function tokenOfPage(ctx: Context): string | undefined {
+  const kept = tokens.get(ctx)
+  if (!kept) return undefined
+  const { session } = ctx
+  const isCurrent =
+    kept.token !== undefined && kept.session === session && kept.secret === secretSign(session)
+  if (!isCurrent) {
+    // Nobody sees the page that HEAD asks for: no session begins with it.
+    kept.token = maskedToken(ctx.method === 'HEAD' ? { ...session } : session)
+    kept.session = session
+    kept.secret = secretSign(session)
+  }
+  return kept.token
+}
+
+/** Whether a request's page shows a token. */
+export function isTokenShown(ctx: Context): boolean {
+  return tokens.get(ctx)?.token !== undefined
+}

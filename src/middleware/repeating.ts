@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Context } from '../context.js'
+import { rememberAll } from '../data/before-repeat.js'
+import { TransactionConflict } from '../errors.js'
+import { rememberAnswer } from '../http/answer-memory.js'
+import { IDEMPOTENT } from '../http/methods.js'
+
+/** Which requests are repeated, and how often. */
+export interface RepeatOptions {
+  /** How often a request is repeated whose transaction was in conflict with another one (2). */
+  repeats?: number
+  /** Whether a request may be repeated. By default those whose method is idempotent (RFC 9110), and that upload no files. */
+  isRepeatable?: (ctx: Context) => boolean
+}
+
+/**
+ * Does what a request needs, and again where its transaction was in conflict with another one, as if for the first
+ * time: answer, session and `ctx.state` are what they were.
+ *
+ * @param once is told how often it was done before
+ * @throws TransactionConflict when the request may not be repeated (again)
+ */
+export async function repeating(
+  ctx: Context,
+  { repeats = 2, isRepeatable = isIdempotent }: RepeatOptions,
+  once: (time: number) => Promise<void>,
+): Promise<void> {
+  // Where the method forbids it, nothing has to be remembered.
+  if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return once(0)
+  const restores = [rememberAnswer(ctx), rememberAll(ctx)]
+  for (let time = 0; ; time += 1) {
+    try {
+      return await once(time)
+    } catch (error) {
+      const isOver = time >= repeats || ctx.res.headersSent
+      if (!(error instanceof TransactionConflict) || isOver || !isRepeatable(ctx)) throw error
+      ctx.log.warn({ err: error }, 'the request is repeated: another transaction was in its way')
+    }
+    for (const restore of restores) restore()
+    // Not in step with the other one.
+    await delay(10 * (time + Math.random()))
+  }
+}
+
+/** Whether nobody can tell a request that is repeated from one that is not. Uploaded files may have been moved away. */
+function isIdempotent(ctx: Context): boolean {
+  return IDEMPOTENT.includes(ctx.method) && Object.keys(ctx.request.files ?? {}).length === 0
+}

@@ -1,0 +1,38 @@
+import type { Logger } from 'pino'
+import type { Context } from '../context.js'
+import { discreet } from '../logger.js'
+import { PerRequest } from '../per-request.js'
+
+/** The log of a request. */
+interface RequestLogger {
+  /** That of the application. */
+  base: Logger
+  /** A child that carries the request's id, once somebody has asked for it. */
+  own?: Logger
+}
+
+const loggers = new PerRequest<RequestLogger>('logger')
+
+/** Gives a request its part of the log. */
+export function giveLogger(ctx: Context, base: Logger): void {
+  loggers.set(ctx, { base })
+}
+
+/** The logger of a request, whose lines carry its id. Making it costs more than a line, so it is made when it is asked for. */
+export function loggerOf(ctx: Context): Logger | undefined {
+  const state = loggers.get(ctx)
+  // The filter is read when it is needed: `parameterLogger` gives the context one of more words.
+  return (
+    state &&
+    (state.own ??= discreet(state.base, { request_id: ctx.requestId }, (values) =>
+      ctx.filterParameters(values),
+    ))
+  )
+}
+
+/** Writes a line as the request's logger would. */
+export function writeLine(ctx: Context, level: 'info' | 'debug', fields: object, message: string): void {
+  const state = loggers.get(ctx)
+  if (state && !state.own) state.base[level]({ request_id: ctx.requestId, ...fields }, message)
+  else ctx.log[level](fields, message)
+}

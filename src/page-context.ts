@@ -1,0 +1,60 @@
+import type { Context } from './context.js'
+import { submittedValue } from './http/binder.js'
+import type { Flash } from './http/flash.js'
+import type { Route } from './routing/route.js'
+import type { RouteTable } from './routing/route-table.js'
+import type { CollectionLink, ViewContext } from './views/view-context.js'
+
+/**
+ * What a template's helpers ask of the request. The session is read only by a page that shows messages.
+ *
+ * It is a class, for V8 keeps what the getters of an object literal hold, request and page, until the next large garbage
+ * collection.
+ */
+export class PageContext implements ViewContext {
+  readonly submittedValue = submittedValue
+  readonly paths: ViewContext['paths']
+  readonly currentUrl: string
+
+  constructor(
+    private readonly ctx: Context,
+    private readonly table: RouteTable,
+  ) {
+    this.paths = table.helpers
+    this.currentUrl = ctx.url
+  }
+
+  get locale(): string {
+    return this.ctx.locale
+  }
+
+  get csrfToken(): string | undefined {
+    return this.ctx.csrfToken
+  }
+
+  get flash(): Flash {
+    return this.ctx.takeFlash()
+  }
+
+  t(id: string, values?: Record<string, unknown>): string {
+    return this.ctx.t(id, values)
+  }
+
+  has(id: string): boolean {
+    return this.ctx.catalogue.has(this.ctx.locale, id)
+  }
+
+  collections(record?: object): CollectionLink[] {
+    const item = record ? this.ctx.route.resource?.itemPath : ''
+    return this.table.collections(item).map((route) => ({
+      name: route.resource?.plural ?? '',
+      path: record ? route.url(parentsOf(this.ctx, route), record) : route.url(),
+    }))
+  }
+}
+
+/** What a record of the request's resource is nested in, as its path says; which record it is, it says itself. */
+function parentsOf({ params, route: { resource } }: Context, route: Route): Record<string, string> {
+  const isParent = (name: string) => name !== resource?.param && route.path.includes(`{${name}}`)
+  return Object.fromEntries(Object.entries(params).filter(([name]) => isParent(name)))
+}

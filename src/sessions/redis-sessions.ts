@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ServiceUnavailable, SessionStoreNotReached } from '../errors.js'
+import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
+
+/** A client of the package `redis` (node-redis), as `createClient()` makes it. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean
+  readonly isReady: boolean
+  connect(): Promise<unknown>
+  close(): Promise<unknown>
+  destroy(): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  sendCommand(args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
+}
+
+/** A client of the package `ioredis`, as `new Redis()` makes it. */
+export interface IoRedisClient {
+  /** `wait`, `connecting`, `ready`, `reconnecting`, ... */
+  readonly status: string
+  connect(): Promise<unknown>
+  quit(): Promise<unknown>
+  disconnect(): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  call(command: string, ...args: string[]): Promise<unknown>
+}
+
+/** What `redisSessions()` takes beside the client. */
+export interface RedisSessionsOptions {
+  /** What the keys begin with (`session:`), so that several applications can share one Redis. */
+  prefix?: string
+  /** Milliseconds that Redis may take for an answer (2000). */
+  patience?: number
+}
+
+/**
+ * Keeps sessions in Redis, which forgets them when they have expired. The application adds the package `redis` or
+ * `ioredis`. A client that is not connected yet is connected at the start, and closed at the end.
+ *
+ * @example
+ * const redis = createClient({ url: process.env['REDIS_URL'] })
+ * const app = new App({ sessionName: '_blog_session', sessionStore: redisSessions(redis) })
+ */
+export function redisSessions(
+  client: NodeRedisClient | IoRedisClient,
+  options: RedisSessionsOptions = {},
+): SessionStore {
+  return new RedisSessions('call' in client ? new IoRedis(client) : new NodeRedis(client), options)
+}
+
+class RedisSessions implements SessionStore {
+  private readonly prefix: string
+  private readonly patience: number
+  private isOurs = false
+
+  constructor(
+    private readonly connection: Connection,
+    { prefix = 'session:', patience = 2000 }: RedisSessionsOptions,
+  ) {
+    this.prefix = prefix
+    this.patience = patience
+  }
+
+  async get(id: string): Promise<SessionData | undefined> {
+    const text = await this.ask('GET', this.prefix + id)
+    return typeof text === 'string' ? readSession(text) : undefined
+  }
+
+  async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
+    const expiry = ['PX', String(Math.max(1, Math.round(maxAge)))]
+    // One that is not new and no longer there has been ended.
+    const reply = await this.ask(
+      'SET',
+      this.prefix + id,
+      JSON.stringify(data),
+      ...expiry,
+      isNew ? 'NX' : 'XX',
+    )
+    return reply !== null
+  }
+
+  async destroy(id: string): Promise<void> {
+    await this.ask('DEL', this.prefix + id)
+  }
+
+  /** @throws SessionStoreNotReached when Redis does not answer */
+  async start(): Promise<void> {
+    try {
+      this.isOurs = this.connection.isClosed
+      if (this.isOurs) await this.inTime(this.connection.open())
+      await this.ask('PING')
+    } catch (error) {
+      if (this.isOurs) this.connection.giveUp()
+      this.isOurs = false
+      throw new SessionStoreNotReached(error)
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.isOurs) await this.inTime(this.connection.close()).catch(() => this.connection.giveUp())
+    this.isOurs = false
+  }
+
+  private async ask(...command: [string, ...string[]]): Promise<unknown> {
+    if (this.connection.isLost) throw new ServiceUnavailable('the session store does not answer', 5)
+    return this.inTime(this.connection.send(command, AbortSignal.timeout(this.patience)))
+  }
+
+  private async inTime<T>(work: Promise<T>): Promise<T> {
+    const end = new AbortController()
+    const late = delay(this.patience, undefined, { signal: end.signal, ref: false }).then(() => {
+      throw new ServiceUnavailable(`the session store has not answered for ${this.patience} ms`, 5)
+    })
+    try {
+      return await Promise.race([work, late])
+    } finally {
+      end.abort()
+      late.catch(() => undefined)
+      work.catch(() => undefined)
+    }
+  }
+}
+
+/** What the clients of both packages have in common. */
+interface Connection {
+  /** Whether nobody has opened it yet. */
+  readonly isClosed: boolean
+  /** Whether it was open, and is not now. */
+  readonly isLost: boolean
+  open(): Promise<unknown>
+  close(): Promise<unknown>
+  /** Closes it at once, also while it is being opened. */
+  giveUp(): void
+  send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
+}
+
+class NodeRedis implements Connection {
+  constructor(private readonly client: NodeRedisClient) {
+    // Without a listener, a lost connection would end the process. Requests that need it fail, and are logged.
+    client.on('error', () => {})
+  }
+
+  get isClosed(): boolean {
+    return !this.client.isOpen
+  }
+
+  get isLost(): boolean {
+    return !this.client.isReady
+  }
+
+  open(): Promise<unknown> {
+    return this.client.connect()
+  }
+
+  close(): Promise<unknown> {
+    return this.client.close()
+  }
+
+  giveUp(): void {
+    this.client.destroy()
+  }
+
+  /** @param signal takes back what has not been sent */
+  send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown> {
+    return this.client.sendCommand(command, { abortSignal: signal })
+  }
+}
+
+class IoRedis implements Connection {
+  constructor(private readonly client: IoRedisClient) {
+    client.on('error', () => {})
+  }
+
+  get isClosed(): boolean {
+    return this.client.status === 'wait' || this.client.status === 'end'
+  }
+
+  get isLost(): boolean {
+    return ['reconnecting', 'close', 'end'].includes(this.client.status)
+  }
+
+  open(): Promise<unknown> {
+    return this.client.connect()
+  }
+
+  close(): Promise<unknown> {
+    return this.client.quit()
+  }
+
+  giveUp(): void {
+    this.client.disconnect()
+  }
+
+  send([command, ...args]: [string, ...string[]]): Promise<unknown> {
+    return this.client.call(command, ...args)
+  }
+}

@@ -1,0 +1,24 @@
+import { pino, type Logger } from 'pino'
+
+/** A log that keeps its lines, for specs that read them. */
+export interface CaughtLog {
+  /** For the option `logger` of an application. */
+  logger: Logger
+  /** What has been logged so far. */
+  lines: Record<string, unknown>[]
+  /** All of it as one text. */
+  text(): string
+}
+
+/**
+ * Catches what an application logs.
+ *
+ * @example
+ * const log = caughtLog()
+ * const app = new App({ logger: log.logger })
+ */
+export function caughtLog(): CaughtLog {
+  const lines: Record<string, unknown>[] = []
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  return { logger, lines, text: () => JSON.stringify(lines) }
+}

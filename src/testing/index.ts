@@ -1,0 +1,11 @@
+/**
+ * What the specs of an application use.
+ *
+ * @module resource-kit/testing
+ */
+
+export { testApplication, type TestApplication } from './test-application.js'
+export { Client, type Answer, type ClientOptions, type FormFields, type RequestOptions } from './client.js'
+export { Factory, type Defaults, type ModelClass } from './factory.js'
+export { Isolation } from './isolation.js'
+export { caughtLog, type CaughtLog } from './caught-log.js'

@@ -1,0 +1,150 @@
+import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
+import type { Leave, Places } from '../data/places.js'
+
+/**
+ * One query runner, in a transaction, that is lent to many. To each borrower it looks like one of his own: his
+ * transaction is a savepoint, and giving the runner back ends nothing but that.
+ */
+export class SharedRunner {
+  /** What is sent to the database in one piece. */
+  private statements: Promise<unknown> = Promise.resolve()
+  private depth = 0
+
+  /**
+   * @param runner in a transaction that has begun
+   * @param turns a single place, which a borrower has from the beginning to the end of his transaction
+   */
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly runner: QueryRunner,
+    private readonly turns: Places,
+  ) {}
+
+  /** The runner as a borrower sees it. */
+  lend(mode: ReplicationMode = 'master'): QueryRunner {
+    const borrower = new Borrower(this, this.turns)
+    const members: Partial<Record<PropertyKey, unknown>> = {
+      getReplicationMode: () => mode,
+      query: (...args: Parameters<QueryRunner['query']>) => borrower.query(() => this.runner.query(...args)),
+      connect: () => this.runner.connect(),
+      startTransaction: () => borrower.begin(),
+      commitTransaction: () => borrower.commit(),
+      rollbackTransaction: () => borrower.rollback(),
+      release: () => borrower.release(),
+    }
+    const lent: QueryRunner = new Proxy(this.runner, {
+      get: (target, name) => {
+        if (name === 'isTransactionActive') return borrower.depth > 0
+        if (name === 'isReleased') return borrower.isReleased
+        return name in members ? members[name] : Reflect.get(target, name)
+      },
+      set: (_target, name, value) => {
+        members[name] = value
+        return true
+      },
+    })
+    members['manager'] = this.dataSource.createEntityManager(lent)
+    return lent
+  }
+
+  /** Runs one statement outside of any transaction of a borrower: when it fails, nothing else is lost with it. */
+  alone<T>(ask: () => Promise<T>): Promise<T> {
+    return this.inOnePiece(async () => {
+      await this.runner.startTransaction()
+      try {
+        const result = await ask()
+        await this.runner.commitTransaction()
+        return result
+      } catch (error) {
+        await this.runner.rollbackTransaction()
+        throw error
+      }
+    })
+  }
+
+  /** Runs one statement of a borrower's transaction. */
+  inOnePiece<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.statements.then(work)
+    this.statements = done.catch(() => undefined)
+    return done
+  }
+
+  /** Sets a savepoint, and returns its number. */
+  mark(): Promise<number> {
+    return this.inOnePiece(async () => {
+      await this.runner.startTransaction()
+      return (this.depth += 1)
+    })
+  }
+
+  /** Keeps what was done since the last savepoint. */
+  keep(): Promise<void> {
+    return this.inOnePiece(async () => {
+      this.depth -= 1
+      await this.runner.commitTransaction()
+    })
+  }
+
+  /** Undoes what was done since this savepoint, with those within it. */
+  undoTo(mark: number): Promise<void> {
+    return this.inOnePiece(async () => {
+      for (; this.depth >= mark; this.depth -= 1) await this.runner.rollbackTransaction()
+    })
+  }
+
+  /** Rolls everything back. */
+  async end(): Promise<void> {
+    await this.undoTo(1)
+    await this.runner.rollbackTransaction()
+    await this.runner.release()
+  }
+}
+
+/** Whoever has the runner at the time. */
+class Borrower {
+  isReleased = false
+  private readonly marks: number[] = []
+  private turn: Leave | undefined
+
+  constructor(
+    private readonly shared: SharedRunner,
+    private readonly turns: Places,
+  ) {}
+
+  get depth(): number {
+    return this.marks.length
+  }
+
+  query<T>(ask: () => Promise<T>): Promise<T> {
+    return this.depth > 0 ? this.shared.inOnePiece(ask) : this.shared.alone(ask)
+  }
+
+  async begin(): Promise<void> {
+    this.turn ??= await this.turns.take()
+    this.marks.push(await this.shared.mark())
+  }
+
+  async commit(): Promise<void> {
+    this.marks.pop()
+    await this.shared.keep()
+    this.leave()
+  }
+
+  async rollback(): Promise<void> {
+    const mark = this.marks.pop()
+    if (mark !== undefined) await this.shared.undoTo(mark)
+    this.leave()
+  }
+
+  async release(): Promise<void> {
+    if (this.isReleased) return
+    while (this.depth > 0) await this.rollback()
+    this.isReleased = true
+  }
+
+  private leave(): void {
+    if (this.depth > 0) return
+    this.turn?.()
+    this.turn = undefined
+  }
+}
