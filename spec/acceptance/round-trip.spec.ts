@@ -62,6 +62,8 @@ const trips: Record<string, Trip> = {
       maybe_bigint: '-9007199254740993',
       maybe_decimal: '12345678901.2345',
       maybe_bool: 'false',
+      maybe_time: '12:30:10.678',
+      maybe_datetime: '1000-01-01T00:00',
     },
     out: {
       ...maybe(() => null),
@@ -81,6 +83,8 @@ const trips: Record<string, Trip> = {
       maybe_bigint: '-9007199254740993',
       maybe_decimal: '12345678901.2345',
       maybe_bool: false,
+      maybe_time: '12:30:10.678',
+      maybe_datetime: '1000-01-01T00:00:00.000Z',
     },
   },
   'JSON that is a text, which looks like JSON': {
@@ -168,6 +172,15 @@ describe('A form of every kind of attribute', () => {
       ['enum', ['Enum can not be blank.']],
     ])
   })
+
+  for (const name of Object.keys(thing)) {
+    it(`is refused without its ${name}`, async () => {
+      const { [name]: _, ...form } = thing
+      const answer = await everything.site.post('/things', { form, ...json })
+      expect(answer.status, answer.text).to.equal(422)
+      expect(Object.keys(answer.json.errors)).to.deep.equal([name])
+    })
+  }
 
   it('is ordered and compared by its numbers', async () => {
     const { database } = everything

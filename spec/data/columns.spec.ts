@@ -50,7 +50,7 @@ const columns: Record<Engine, Record<AttributeKind, object>> = {
     decimal: { type: 'decimal', ...money },
     bool: { type: 'tinyint' },
     date: { type: 'date' },
-    time: { type: 'time' },
+    time: { type: 'time', precision: 6 },
     datetime: { type: 'datetime', precision: 3 },
     uuid: { type: 'uuid' },
     json: { type: 'json' },

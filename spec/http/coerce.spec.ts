@@ -231,6 +231,8 @@ describe('coerce(value, attribute)', () => {
       ['00:00', '00:00:00'],
       ['23:59:59', '23:59:59'],
       ['12:30:15.123456', '12:30:15.123456'],
+      ['12:30:10.500', '12:30:10.5'],
+      ['12:30:10.000', '12:30:10'],
     ])
     refuses('time', ['', '24:00', '12:60', '12:00:60', '1:00', '12', '12:00Z', 'noon', 1200, true])
   })
@@ -256,6 +258,8 @@ describe('coerce(value, attribute)', () => {
       '0000-01-01T00:00',
       '9999-12-31T23:59:59-14:00',
       '0001-01-01T00:00:00+14:00',
+      '0999-12-31T23:59:59.999Z',
+      '1000-01-01T00:00:00+00:01',
       '+275760-09-13T00:00:00Z',
       'Fri, 02 Jan 2026 03:04:05 GMT',
       1_767_312_000,
@@ -309,8 +313,9 @@ describe('coerce(value, attribute)', () => {
       expect(read('json', '['.repeat(1000) + ']'.repeat(1000))).to.equal(unreadable)
     })
 
-    it('does not change what objects inherit', () => {
-      read('json', '{"__proto__":{"polluted":true}}')
+    it('is not read with a key __proto__, which could not be kept', () => {
+      expect(read('json', '{"__proto__":{"polluted":true}}')).to.equal(unreadable)
+      expect(read('json', '[{"a":{"__proto__":null}}]')).to.equal(unreadable)
       expect({}).not.to.have.property('polluted')
     })
   })

@@ -67,6 +67,8 @@ function defaultsOf(runner: QueryRunner, kind: AttributeKind): ColumnDetails {
   if (kind === 'decimal') return { precision: 10, scale: 2 }
   if (!isMysql(driver)) return {}
   if (kind === 'string' || kind === 'text') return textComparison(driver)
+  // Without it, parts of a second are dropped.
+  if (kind === 'time') return { precision: 6 }
   // MySQL, and MariaDB before 10.7, have no type for it.
   if (kind === 'uuid' && uuidType(runner) === 'varchar') return { length: '36' }
   return {}

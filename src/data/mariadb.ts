@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm'
+import type { DataSource, EntityMetadata } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 
 type Driver = DataSource['driver']
@@ -43,6 +43,19 @@ export function tameMysql(driver: Driver): void {
   instructConnections(driver)
   recogniseMariadb(driver)
   leaveRoomForText(driver)
+  shortenTimes(driver)
+}
+
+/**
+ * Makes a new record's missing words NULL, which the database refuses: left out, a column of type `enum` that must not be
+ * null would be given the first of its words.
+ */
+export function insistOnWords({ dataSource, columns }: EntityMetadata, record: object): void {
+  if (!isMysql(dataSource.driver)) return
+  for (const column of columns) {
+    const isFilled = !column.enum || column.isNullable || column.default !== undefined
+    if (!isFilled && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
+  }
 }
 
 /**
@@ -88,6 +101,16 @@ async function leadsToMariadb(driver: MysqlDriver): Promise<boolean> {
     return await isMariadb(runner)
   } finally {
     await runner.release()
+  }
+}
+
+/** A time with parts of a second has six digits of them, as it is read; on the other engines it has those that it needs. */
+function shortenTimes(driver: MysqlDriver): void {
+  const prepare = driver.prepareHydratedValue.bind(driver)
+  driver.prepareHydratedValue = (value, column) => {
+    const prepared: unknown = prepare(value, column)
+    const isLong = column.type === 'time' && typeof prepared === 'string' && prepared.includes('.')
+    return isLong ? prepared.replace(/\.?0+$/, '') : prepared
   }
 }
 

@@ -4,6 +4,7 @@ import { humanize, recordName } from '../names.js'
 import { kindOf } from './attributes.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
 import { selectRecords } from './kept-query.js'
+import { insistOnWords } from './mariadb.js'
 import type { Model } from './model.js'
 import { plainModel } from './plain-model.js'
 import { plainSaving } from './plain-saving.js'
@@ -96,6 +97,7 @@ async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<
   // An id that was chosen may be that of a record which is there already.
   if (saving && isNew && record.id === undefined) return saving.insert(tx, record)
   if (saving && !isNew && (await saving.update(tx, record))) return
+  if (isNew) insistOnWords(tx.dataSource.getMetadata(record.constructor), record)
   await tx.save(record, { reload: mustReload(tx, record) })
 }
 

@@ -102,7 +102,8 @@ function readBoolean(value: unknown): unknown {
 function readTime(value: unknown): unknown {
   const written = text(value)
   if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(written)) return unreadable
-  return written.length === 5 ? `${written}:00` : written
+  if (written.length === 5) return `${written}:00`
+  return written.includes('.') ? written.replace(/\.?0+$/, '') : written
 }
 
 function readDateTime(value: unknown): unknown {
@@ -117,8 +118,8 @@ function readDateTime(value: unknown): unknown {
   return isMoment(date) ? date : unreadable
 }
 
-/** The years that every engine has, and that are written with four digits, in UTC as well. */
-const moments = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')] as const
+/** The years that every engine says it has, and that are written with four digits, in UTC as well. */
+const moments = [Date.parse('1000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')] as const
 
 function isMoment(date: Date): boolean {
   return date.getTime() >= moments[0] && date.getTime() <= moments[1]
@@ -129,10 +130,16 @@ function readJson(value: unknown, { nullable }: Attribute): unknown {
   if (value.trim() === '') return nullable ? null : unreadable
   try {
     const json: unknown = JSON.parse(value)
-    return isTooDeep(json) ? unreadable : json
+    return isTooDeep(json) || namesPrototype(json) ? unreadable : json
   } catch {
     return unreadable
   }
+}
+
+/** Whether there is a key `__proto__` in it, which TypeORM would not keep; a body of JSON with such a key is refused, too. */
+function namesPrototype(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(namesPrototype)
 }
 
 /** A day of the calendar, as `2026-02-28`. */
