@@ -1,7 +1,7 @@
 import { BeforeInsert, BeforeUpdate, CreateDateColumn, PrimaryColumn, UpdateDateColumn } from 'typeorm'
 import type { EntityManager } from 'typeorm'
-import { v7 as uuidv7 } from 'uuid'
 import type { ValidationErrors } from '../errors.js'
+import { newId } from './ids.js'
 
 /**
  * What every model has: an id that sorts by time (UUID version 7), when it was created, and when it was last updated.
@@ -52,7 +52,7 @@ export type Stamps = Partial<Pick<Model, 'id' | 'created_at' | 'updated_at'>>
 
 /** Fills in the id and the dates that a record, or a plain object on its way to be inserted, does not have yet. */
 export function stampInsert(values: Stamps): void {
-  values.id ??= uuidv7()
+  values.id ??= newId()
   values.created_at ??= new Date()
   values.updated_at ??= values.created_at
 }

@@ -1,4 +1,5 @@
-import { randomBytes, randomFillSync, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { pooledRandomBytes } from '../random.js'
 
 type Session = Record<string, unknown>
 
@@ -14,21 +15,9 @@ const lent = new WeakMap<Session, Buffer>()
  */
 export function maskedToken(session: Session): string {
   const secret = secretOf(session) ?? newSecret(session)
-  const mask = newMask()
+  // A mask is no secret: the page shows it.
+  const mask = pooledRandomBytes(size)
   return Buffer.concat([mask, xor(mask, secret)]).toString('base64url')
-}
-
-/** Random bytes for many masks, fetched at once. A mask is no secret: the page shows it. */
-const masks = Buffer.alloc(128 * size)
-let used = masks.length
-
-function newMask(): Buffer {
-  if (used === masks.length) {
-    randomFillSync(masks)
-    used = 0
-  }
-  used += size
-  return masks.subarray(used - size, used)
 }
 
 /** Whether a token was made for this session. The comparison takes the same time for each wrong one. */

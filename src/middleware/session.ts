@@ -47,10 +47,10 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   koa.keys = secrets
   const loaded: { default: typeof createSession } = require('koa-session')
   const keep = loaded.default({ key: name, ...cookie, renew: true, ...place }, koa)
-  const encode = store ? JSON.stringify : whole.encode
+  const check = store ? JSON.stringify : whole.check
   // As koa-session keeps it.
   const contents = new SessionContents(koa.context, (content) =>
-    encode({ content, _expire: Date.now() + maxAge, _maxAge: maxAge }),
+    check({ content, _expire: Date.now() + maxAge, _maxAge: maxAge }),
   )
 
   return async function session(ctx, next) {

@@ -44,11 +44,11 @@ export class SessionContents {
   /**
    * Takes the place of the `session` that koa-session has put on a context.
    *
-   * @param encode writes a content as it is kept, and throws when it can not be kept
+   * @param check throws when a content can not be kept
    */
   constructor(
     context: Koa['context'],
-    private readonly encode: (content: SessionContent) => unknown,
+    private readonly check: (content: SessionContent) => unknown,
   ) {
     // koa-session defines both, and types neither.
     const { get, set } = Object.getOwnPropertyDescriptor(context, 'session') as Required<PropertyDescriptor>
@@ -136,7 +136,7 @@ export class SessionContents {
     if (!content || JSON.stringify(content) === this.found.get(ctx)) return
     for (;;) {
       try {
-        return void this.encode(content)
+        return void this.check(content)
       } catch (error) {
         if (!(error instanceof SessionTooLarge && dropOldestFlash(content))) throw error
         ctx.log.error({ err: error }, 'a flash message was dropped: the session has no room for it')

@@ -1,5 +1,5 @@
 import { SessionTooLarge } from '../errors.js'
-import type { Signer } from './signer.js'
+import { signatureLength, type Signer } from './signer.js'
 
 /** What browsers keep of a cookie: name, value and attributes together. */
 const mostBytes = 4093
@@ -12,10 +12,12 @@ export function wholeCookie(name: string, signer: Signer) {
   return {
     /** @throws SessionTooLarge when a browser would not keep the cookie */
     encode(data: unknown): string {
-      const value = signer.sign(Buffer.from(JSON.stringify(data)).toString('base64url'))
-      const size = name.length + 1 + value.length + attributeBytes
-      if (size > mostBytes) throw new SessionTooLarge(size, mostBytes)
-      return value
+      return signer.sign(fitting(data))
+    },
+
+    /** @throws SessionTooLarge when a browser would not keep the cookie */
+    check(data: unknown): void {
+      fitting(data)
     },
 
     /** What was encoded; undefined when the value was not signed by us, or can not be read. */
@@ -28,6 +30,13 @@ export function wholeCookie(name: string, signer: Signer) {
         return undefined
       }
     },
+  }
+
+  function fitting(data: unknown): string {
+    const value = Buffer.from(JSON.stringify(data)).toString('base64url')
+    const size = name.length + 1 + value.length + signatureLength + attributeBytes
+    if (size > mostBytes) throw new SessionTooLarge(size, mostBytes)
+    return value
   }
 }
 

@@ -1,5 +1,8 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 
+/** So many characters does a signature add to a value: a dot, and 32 bytes as base64. */
+export const signatureLength = 44
+
 /** Signs the values of one cookie, so that nobody else can write or change them (HMAC with SHA-256). */
 export class Signer {
   private readonly keys: KeyObject[]
