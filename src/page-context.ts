@@ -3,6 +3,7 @@ import { submittedValue } from './http/binder.js'
 import type { Flash } from './http/flash.js'
 import type { Route } from './routing/route.js'
 import type { RouteTable } from './routing/route-table.js'
+import type { Catalogue } from './translations/catalogue.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
 
 /**
@@ -15,6 +16,8 @@ export class PageContext implements ViewContext {
   readonly submittedValue = submittedValue
   readonly paths: ViewContext['paths']
   readonly currentUrl: string
+  readonly locale: string
+  private readonly catalogue: Catalogue
 
   constructor(
     private readonly ctx: Context,
@@ -22,10 +25,9 @@ export class PageContext implements ViewContext {
   ) {
     this.paths = table.helpers
     this.currentUrl = ctx.url
-  }
-
-  get locale(): string {
-    return this.ctx.locale
+    // A page asks for a hundred texts: what each of them needs is asked for once.
+    this.locale = ctx.locale
+    this.catalogue = ctx.catalogue
   }
 
   get csrfToken(): string | undefined {
@@ -37,11 +39,11 @@ export class PageContext implements ViewContext {
   }
 
   t(id: string, values?: Record<string, unknown>): string {
-    return this.ctx.t(id, values)
+    return this.catalogue.translate(this.locale, id, values) ?? id
   }
 
   has(id: string): boolean {
-    return this.ctx.catalogue.has(this.ctx.locale, id)
+    return this.catalogue.has(this.locale, id)
   }
 
   collections(record?: object): CollectionLink[] {

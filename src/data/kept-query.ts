@@ -43,8 +43,8 @@ export async function selectRecords(
   if (!query) return undefined
   const values: unknown[] = query.names.map((name) => where[name])
   let { sql } = query
-  if (limit === 1) sql += ' LIMIT 1'
-  else if (limit !== undefined) sql += ` LIMIT ${place(tx, values.push(limit))}`
+  // SQLite plans a statement anew for each limit that is a parameter.
+  if (limit !== undefined) sql += ` LIMIT ${Number(limit)}`
   if (offset) sql += ` OFFSET ${place(tx, values.push(offset))}`
   const rows = await ask(tx, sql, values)
   return rows.map((row) => model.toRecord(row))

@@ -58,6 +58,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
 
 function localeOf(ctx: Context, { locales }: Catalogue, options: { fallback: string; name: string }): string {
   const { fallback, name } = options
+  if (locales.length === 1 && locales[0] === fallback) return fallback
   if (locales.length > 1) ctx.vary(['Accept-Language', 'Cookie'])
   const chosen = [ctx.cookies.get(name), ctx.session?.[name]]
   return chooseLocale(locales, { chosen, accept: ctx.get('Accept-Language') }, fallback)

@@ -22,7 +22,8 @@ export class Catalogue {
   readonly locales: readonly string[]
   private readonly fallback: string
   private readonly texts = new Map<string, Map<string, Translation>>()
-  private readonly chains = new Map<string, string[]>()
+  /** The texts of a locale and those that are lent to it, by id. */
+  private readonly merged = new Map<string, ReadonlyMap<string, Text>>()
 
   /**
    * @throws BrokenTranslations that names the file and the line: one that can not be read, that has no locale in its
@@ -48,17 +49,13 @@ export class Catalogue {
    * @returns undefined when there is none
    */
   translate(locale: string, id: string, values: Values = {}): string | undefined {
-    for (const candidate of this.chain(locale)) {
-      const translation = this.texts.get(candidate)?.get(id)
-      if (translation !== undefined)
-        return interpolate(choose(translation, candidate, values), values, candidate)
-    }
-    return undefined
+    const text = this.textsFor(locale).get(id)
+    return text && interpolate(choose(text, values), values, text.locale)
   }
 
   /** Whether an id has a text, in the locale or in one that lends it. */
   has(locale: string, id: string): boolean {
-    return this.chain(locale).some((candidate) => this.texts.get(candidate)?.has(id))
+    return this.textsFor(locale).has(id)
   }
 
   private addAll(locale: string, entries: Map<string, Entry>): void {
@@ -67,15 +64,25 @@ export class Catalogue {
     for (const { id, translation } of entries.values()) texts.set(id, translation)
   }
 
-  /** `de-CH` -> `de-CH`, `de`, `en-US`, `en` */
-  private chain(locale: string): string[] {
-    const kept = this.chains.get(locale)
+  /** Those of `de-CH` are of `de-CH`, `de`, `en-US` and `en`, in this order. */
+  private textsFor(locale: string): ReadonlyMap<string, Text> {
+    const kept = this.merged.get(locale)
     if (kept) return kept
-    const chain = [...new Set([locale, this.fallback, defaultLocale].flatMap(truncations))]
+    const texts = new Map<string, Text>()
+    for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
+      for (const [id, translation] of this.texts.get(candidate) ?? [])
+        texts.set(id, { translation, locale: candidate })
     // Locales are chosen among those that there are; what else somebody asks for is not kept.
-    if (this.texts.has(locale)) this.chains.set(locale, chain)
-    return chain
+    if (this.texts.has(locale) || locale === this.fallback || locale === defaultLocale)
+      this.merged.set(locale, texts)
+    return texts
   }
+}
+
+/** What a text says, and the locale that it is written in. */
+interface Text {
+  translation: Translation
+  locale: string
 }
 
 /** A locale and the more general ones: `zh-Hant-TW` -> `zh-Hant-TW`, `zh-Hant`, `zh`. */
@@ -128,7 +135,7 @@ function addOnce(entries: Map<string, Entry>, entry: Entry): void {
   entries.set(entry.id, entry)
 }
 
-function choose(translation: Translation, locale: string, { count }: Values): string {
+function choose({ translation, locale }: Text, { count }: Values): string {
   if (typeof translation === 'string') return translation
   const isNone = Number(count) === 0 && 'zero' in translation
   const category = isNone ? 'zero' : pluralRules(locale).select(Number(count))

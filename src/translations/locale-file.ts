@@ -37,8 +37,23 @@ export function readLocaleFile(file: string): Entry[] {
     const problem = problemOf(entry)
     if (problem !== undefined) throw new BrokenTranslations(file, line, problem)
     // What has no problem is an entry.
-    return { ...(entry as Pick<Entry, 'id' | 'translation'>), file, line }
+    const { id, translation } = entry as Pick<Entry, 'id' | 'translation'>
+    return { id, translation: compact(translation), file, line }
   })
+}
+
+/**
+ * Copies of texts. As they are read, they are parts of the whole file's text, and take two bytes a character when a single
+ * one of that file is beyond Latin-1: so would every page that they are put into.
+ */
+function compact(translation: Translation): Translation {
+  if (typeof translation === 'string') return copied(translation)
+  return Object.fromEntries(Object.entries(translation).map(([category, text]) => [category, copied(text)]))
+}
+
+function copied(text: string): string {
+  const encoding = /[\u0100-\uffff]/.test(text) ? 'utf16le' : 'latin1'
+  return Buffer.from(text, encoding).toString(encoding)
 }
 
 /** A directory, a dangling link and bytes that are no UTF-8 are files that can not be read, too. */

@@ -38,7 +38,8 @@ function between(last: number, number: number): Array<number | 'gap'> {
 }
 
 function pageLink(context: ViewContext, number: number | 'gap', page: number): Html {
-  if (number === 'gap') return html`<span class="gap">…</span>`
+  // As an entity: one character beyond Latin-1 doubles what the page takes until it is sent.
+  if (number === 'gap') return html`<span class="gap">&hellip;</span>`
   const name = context.t('kit.page', { number })
   const current = number === page ? 'page' : undefined
   return html`<a${attributes({ href: hrefOf(context, number), 'aria-label': name, 'aria-current': current })}>${number}</a>`
