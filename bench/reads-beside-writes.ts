@@ -23,9 +23,9 @@ export async function readsBesideWrites(
     const alone: number[] = []
     const besideWrites: number[] = []
     for (let round = 0; round < rounds; round++) {
-      alone.push((await ask(reader, sides[name], 'show', 32, 3000)).p99)
-      const writing = ask(writer, sides[name], 'create', 8, 1500)
-      besideWrites.push((await ask(reader, sides[name], 'show', 32, 1500)).p99)
+      alone.push((await ask(reader, sides[name], 'show', 32, 6000)).p99)
+      const writing = ask(writer, sides[name], 'create', 8, 3000)
+      besideWrites.push((await ask(reader, sides[name], 'show', 32, 6000)).p99)
       await writing
       sides[name].file.reset()
     }
