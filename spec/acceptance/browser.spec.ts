@@ -34,7 +34,7 @@ describeInBrowser('examples/blog in a browser', () => {
     })
 
     afterEach(() => {
-      expect(visitor.troubles).to.deep.equal([])
+      expect(visitor.troubles.splice(0)).to.deep.equal([])
     })
 
     after(() => visitor.page.context().close())

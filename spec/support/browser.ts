@@ -15,12 +15,20 @@ const flags = [
   '--disable-sync',
 ]
 
+/** What Chromium says of requests that it has given up itself: for another page, or because the machine's network changed. */
+const givenUp = ['net::ERR_ABORTED', 'net::ERR_NETWORK_CHANGED']
+
 /**
  * Declares specs that need a browser. Where there is none they are left out, and one line says so; with
- * `KIT_REQUIRE_ALL` in the environment they fail.
+ * `KIT_REQUIRE_ALL` in the environment they fail. One that fails is tried once more, for Chromium gives up what it has
+ * asked for when an interface of the machine's network comes or goes.
  */
 export function describeInBrowser(title: string, specs: () => void): void {
-  if (existsSync(path) || process.env['KIT_REQUIRE_ALL']) describe(title, specs)
+  const declare = function (this: Mocha.Suite): void {
+    this.retries(1)
+    specs()
+  }
+  if (existsSync(path) || process.env['KIT_REQUIRE_ALL']) describe(title, declare)
   else console.log(`Left out: the browser specs, because there is no Chromium. ${advice}`)
 }
 
@@ -54,9 +62,8 @@ export async function visit(
   })
   page.on('pageerror', (error) => troubles.push(String(error)))
   page.on('requestfailed', (request) => {
-    const reason = request.failure()?.errorText
-    // What is still on its way when the visitor goes to another page is given up.
-    if (reason !== 'net::ERR_ABORTED') troubles.push(`${request.method()} ${request.url()}: ${reason}`)
+    const reason = request.failure()?.errorText ?? ''
+    if (!givenUp.includes(reason)) troubles.push(`${request.method()} ${request.url()}: ${reason}`)
   })
   page.on('response', (response) => {
     // A page may well be an error page. What a page is made of must be there.

@@ -40,7 +40,7 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
   const { server, prepare, run, user, url } = programsOf(engine, folder, port)
   const as = asUser(user, folder)
   const [program = '', ...args] = [...as, ...prepare]
-  const prepared = spawnSync(program, args, { encoding: 'utf8' })
+  const prepared = spawnSync(program, args, { ...asIs, encoding: 'utf8' })
   if (prepared.status !== 0)
     throw new Error(`${prepare.join(' ')} failed:\n${prepared.stdout}${prepared.stderr}`)
 
@@ -58,7 +58,7 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
   async function start(): Promise<void> {
     const [program = '', ...args] = [...as, server, ...run]
     for (let time = 0; time < 20; time += 1) {
-      child = spawn(program, args, { stdio: 'ignore' })
+      child = spawn(program, args, { ...asIs, stdio: 'ignore' })
       while (child.exitCode === null && child.signalCode === null) {
         if (await answers(port)) return
         await delay(50)
@@ -82,6 +82,9 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
   }
 }
 
+/** Where the server's user may be, and without the machine's own language, which may not be installed. */
+const asIs = { cwd: '/', env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
+
 function programsOf(engine: ServerEngine, folder: string, port: number): Programs {
   if (engine === 'mariadb') {
     const server = '/usr/sbin/mariadbd'
@@ -103,7 +106,7 @@ function programsOf(engine: ServerEngine, folder: string, port: number): Program
   const bin = postgresFolder()
   return {
     server: `${bin}/postgres`,
-    prepare: [`${bin}/initdb`, '-D', folder, '-A', 'trust', '-U', 'postgres', '--no-sync'],
+    prepare: [`${bin}/initdb`, '-D', folder, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--no-sync'],
     run: [
       '-D',
       folder,
