@@ -67,6 +67,8 @@ export class LazyTransaction {
       throw new NotAwaited()
     }
     this.hasEnded = true
+    // A runner that was never asked holds nothing.
+    if (!this.beginning) return
     try {
       if (await this.hasBegun()) await this.commitAll()
     } catch (error) {
@@ -80,6 +82,7 @@ export class LazyTransaction {
   /** Rolls back, if there is anything to roll back, and gives the connection back. */
   async rollback(): Promise<void> {
     this.hasEnded = true
+    if (!this.beginning) return
     try {
       await this.order.settled()
       if (this.health.isConnectionLost) return await discardConnection(this.runner)

@@ -1,5 +1,6 @@
 import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-validator'
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { ValidationErrors } from '../errors.js'
 import { humanize, recordName } from '../names.js'
 import { attributesOf } from './attributes.js'
@@ -108,7 +109,19 @@ function addError(
 }
 
 /** How the decorator of a rule was called. */
-function ruleOf(model: Function, property: string, rule: string) {
+function ruleOf(model: Function, property: string, rule: string): ValidationMetadata | undefined {
+  const known = rules.get(model) ?? new Map<string, ValidationMetadata>()
+  rules.set(model, known)
+  const key = `${property} ${rule}`
+  const metadata = known.get(key) ?? findRule(model, property, rule)
+  if (metadata) known.set(key, metadata)
+  return metadata
+}
+
+/** What was found, by model: class-validator goes through all models each time that it is asked for the rules of one. */
+const rules = new WeakMap<Function, Map<string, ValidationMetadata>>()
+
+function findRule(model: Function, property: string, rule: string): ValidationMetadata | undefined {
   return getMetadataStorage()
     .getTargetValidationMetadatas(model, '', false, false)
     .find((metadata) => metadata.propertyName === property && metadata.name === rule)

@@ -76,11 +76,19 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Rolls back. SQLite has done so already after some errors (a full disk): then there is nothing left to do. */
   override async rollbackTransaction(): Promise<void> {
-    if (!(await this.isLost())) return super.rollbackTransaction()
+    if (!(await this.isLost())) return this.rollbackHeld()
 
     this.transactionDepth -= 1
     this.isTransactionActive = this.transactionDepth > 0
     await this.broadcaster.broadcast('AfterTransactionRollback')
+  }
+
+  private async rollbackHeld(): Promise<void> {
+    if (this.isHeard || this.transactionDepth !== 1) return super.rollbackTransaction()
+
+    await this.query('ROLLBACK')
+    this.isTransactionActive = false
+    this.transactionDepth = 0
   }
 
   /** Gives everything back. A transaction that is still open is rolled back. */
