@@ -1,4 +1,5 @@
 import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } from 'typeorm'
+import { currentEnvironment } from '../environment.js'
 import { RecordNotFound, ValidationErrors } from '../errors.js'
 import { humanize, recordName } from '../names.js'
 import { kindOf } from './attributes.js'
@@ -29,8 +30,19 @@ export async function findRecord<T extends Model>(
   const record = canExist(metadata, where)
     ? await findOne<T>(tx, metadata, lowerCaseIds(metadata, where))
     : undefined
-  if (!record) throw new RecordNotFound(metadata.targetName)
+  if (!record) throw notFound(metadata)
   return record
+}
+
+const isProduction = currentEnvironment() === 'production'
+
+/** In production nobody is shown where the record was looked for, and the stack is what costs most of that answer. */
+function notFound({ targetName }: EntityMetadata): RecordNotFound {
+  const { stackTraceLimit } = Error
+  if (isProduction) Error.stackTraceLimit = 0
+  const error = new RecordNotFound(targetName)
+  Error.stackTraceLimit = stackTraceLimit
+  return error
 }
 
 async function findOne<T extends Model>(
