@@ -3,15 +3,13 @@ import { request, type IncomingMessage, type ServerResponse } from 'node:http'
 /** Hands a request on to another address of this machine, and its answer back. */
 export function forward(req: IncomingMessage, res: ServerResponse, address: string): void {
   const headers = { ...req.headers, connection: 'close' }
-  const onward = request(
-    new URL(req.url ?? '/', address),
-    { method: req.method, headers, agent: false },
-    (answer) => {
-      const { connection: _connection, ...rest } = answer.headers
-      res.writeHead(answer.statusCode ?? 502, rest)
-      answer.pipe(res)
-    },
-  )
+  // The path is handed over as it came: read as a url, one that begins with two slashes would name another host.
+  const target = { method: req.method, path: req.url, headers, agent: false }
+  const onward = request(address, target, (answer) => {
+    const { connection: _connection, ...rest } = answer.headers
+    res.writeHead(answer.statusCode ?? 502, rest)
+    answer.pipe(res)
+  })
   onward.on('error', (error) => {
     if (res.headersSent) res.destroy()
     else showFailure(req, res, `The application did not answer: ${error.message}`)
