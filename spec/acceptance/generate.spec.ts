@@ -152,7 +152,8 @@ describe('kit generate and kit destroy', () => {
     )?.[1]
     const said = await kitDestroy(['resource', 'post', '-y'], '', [migration ?? ''])
     expect(said.match(/.*(edited|run).*/g)?.map(timelessText)).to.deep.equal([
-      'migrations/0000000000000_create_posts.ts has been run: the table stays. To undo it, run "kit db rollback" before.',
+      'migrations/0000000000000_create_posts.ts has been run, and its table stays: run `kit db rollback` before, ' +
+        'or `kit db reset` afterwards, which deletes all records.',
       'src/models/post.ts has been edited since it was generated.',
     ])
   })

@@ -56,6 +56,8 @@ class FailLate1700000000002 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+class CreateBlogAgain1700000000005 extends CreateBlog1700000000000 {}
+
 class BreakReferences1700000000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('DELETE FROM posts')
@@ -204,10 +206,23 @@ describe('migrations', () => {
       const without = await reopen([])
       const error = await failure(without.rollback())
       expect(error).to.be.instanceOf(DeclarationError)
-      expect(String(error)).to.contain(`"${BLOG}"`)
+      expect(String(error)).to.contain(`"${BLOG}"`).and.to.contain('start anew with `kit db reset`')
       expect(await without.migrationStatus()).to.deep.equal([
         { name: BLOG, timestamp: 1700000000000, executed: true, missing: true },
       ])
+    }))
+
+  it('say which files are gone, when a table is there already', () =>
+    withDatabase([CreateBlog1700000000000], async (database, reopen) => {
+      await database.migrate()
+      const again = await reopen([CreateBlogAgain1700000000005])
+      const { message } = (await failure(again.migrate())) as Error
+      expect(message)
+        .to.contain('already exists')
+        .and.to.contain(
+          `The files of migrations that have been run are gone: ${BLOG}. ` +
+            'Bring the file back, or start anew with `kit db reset`, which deletes all records.',
+        )
     }))
 
   describe('in several processes', () => {

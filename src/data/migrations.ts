@@ -117,8 +117,9 @@ async function run(database: Database, runner: QueryRunner, step: Step): Promise
   const history = new History(database)
   await runner.startTransaction()
   try {
-    const migration = step.next(history, await history.executed(runner))
-    if (migration) await runOne(migration, history, runner, step)
+    const executed = await history.executed(runner)
+    const migration = step.next(history, executed)
+    if (migration) await runOne(migration, history, runner, step, history.withoutFile(executed))
     if (runner.isTransactionActive) await runner.commitTransaction()
     return migration?.name
   } catch (error) {
@@ -133,6 +134,7 @@ async function runOne(
   history: History,
   runner: QueryRunner,
   { done, work, note }: Step,
+  gone: string[],
 ): Promise<void> {
   const instance = instanceOf(migration)
   const isTransactional = instance.transaction !== false
@@ -144,7 +146,7 @@ async function runOne(
     await refuseBrokenReferences(runner, broken.length)
     await note(history, runner, migration)
   } catch (error) {
-    throw new MigrationFailed(migration.name, done, remains(), error)
+    throw new MigrationFailed(migration.name, done, [remains(), ...adviceFor(gone)].join(' '), error)
   }
 }
 
@@ -168,9 +170,17 @@ function lastOf(history: History, executed: Set<string>): Migration | undefined 
   const migration = history.all().find(({ name }) => name === last)
   if (migration) return migration
   throw new DeclarationError(
-    `The migration "${last}" has been run, but its file is gone: it can not be undone.`,
+    `The migration "${last}" has been run, but its file is gone: it can not be undone. ${START_ANEW}`,
   )
 }
+
+/** What may be the reason when a table is there already: the file of its migration has been deleted, or is on another branch. */
+function adviceFor(gone: string[]): string[] {
+  if (gone.length === 0) return []
+  return [`The files of migrations that have been run are gone: ${gone.join(', ')}. ${START_ANEW}`]
+}
+
+const START_ANEW = 'Bring the file back, or start anew with `kit db reset`, which deletes all records.'
 
 function instanceOf(migration: Migration): MigrationInterface {
   if (!migration.instance) throw new DeclarationError(`The migration "${migration.name}" has no up and down.`)
@@ -190,6 +200,12 @@ class History extends MigrationExecutor {
     await new RdbmsSchemaBuilder(this.dataSource).createMetadataTableIfNecessary(runner)
     const executed = await this.loadExecutedMigrations(runner)
     return new Set(executed.toReversed().map(({ name }) => name))
+  }
+
+  /** Those of them whose file is gone. */
+  withoutFile(executed: Set<string>): string[] {
+    const names = new Set(this.all().map(({ name }) => name))
+    return [...executed].filter((name) => !names.has(name))
   }
 
   add(runner: QueryRunner, migration: Migration): Promise<void> {

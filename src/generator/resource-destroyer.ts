@@ -57,7 +57,7 @@ async function runRemark(path: string, text: string, hasRun: HasRun): Promise<st
   try {
     const isRun = await hasRun(migration)
     return isRun
-      ? `${path} has been run: the table stays. To undo it, run "kit db rollback" before.`
+      ? `${path} has been run, and its table stays: run \`kit db rollback\` before, or \`kit db reset\` afterwards, which deletes all records.`
       : undefined
   } catch (error) {
     const [reason] = String(error instanceof Error ? error.message : error).split('\n')
