@@ -1,7 +1,10 @@
 import { expect } from 'chai'
+import { pino } from 'pino'
 import { App, BaseResource, Database, Resource, transaction, type Context } from '../../src/index.js'
 import { testApplication } from '../../src/testing/index.js'
-import { Comment, CreateBlog1700000000000, Post } from '../support/blog-data.js'
+import { Comment, CreateBlog1700000000000, newPost, Post } from '../support/blog-data.js'
+import { newDatabase } from '../support/engine.js'
+import { failure } from '../support/failure.js'
 
 @Resource('/posts')
 class PostsResource extends BaseResource {
@@ -60,5 +63,42 @@ describe('testApplication(app, database)', () => {
     it('finds an empty database', async () => {
       expect(await titles()).to.deep.equal([])
     })
+  })
+})
+
+describe('the test database', () => {
+  class CreateBlogAgain1700000000001 extends CreateBlog1700000000000 {}
+
+  /** Runs the specs of an application whose migrations are these, and tells which posts they found. */
+  async function titlesAfter(url: string, migrations: Function[], env: string): Promise<string[]> {
+    const settings = { [env]: { url }, models: [Post, Comment], migrations }
+    const database = new Database(settings, env)
+    const { hooks } = testApplication(
+      new App({ api: true, env, logger: pino({ level: 'silent' }) }),
+      database,
+    )
+    try {
+      await hooks.beforeAll()
+      const posts = await database.manager.find(Post)
+      if (posts.length === 0) await database.manager.save(newPost('of a run'))
+      return posts.map(({ title }) => title)
+    } finally {
+      await hooks.afterAll()
+    }
+  }
+
+  it('is kept from run to run, and made anew when the file of a migration is gone', async () => {
+    const url = await newDatabase()
+    expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal([])
+    expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal(['of a run'])
+    expect(await titlesAfter(url, [CreateBlogAgain1700000000001], 'test')).to.deep.equal([])
+  })
+
+  it('is never deleted where it is that of another environment', async () => {
+    const url = await newDatabase()
+    await titlesAfter(url, [CreateBlog1700000000000], 'development')
+    const error = await failure(titlesAfter(url, [CreateBlogAgain1700000000001], 'development'))
+    expect(String(error)).to.contain('already exists')
+    expect(await titlesAfter(url, [CreateBlog1700000000000], 'development')).to.deep.equal(['of a run'])
   })
 })

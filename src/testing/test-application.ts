@@ -1,6 +1,6 @@
 import type { App } from '../application.js'
 import type { Database } from '../data/database.js'
-import { openOrCreate } from '../data/whole-database.js'
+import { dropDatabase, openOrCreate } from '../data/whole-database.js'
 import { Client, type ClientOptions } from './client.js'
 import { Factory } from './factory.js'
 import { Isolation } from './isolation.js'
@@ -33,6 +33,7 @@ export function testApplication(app: App, database: Database, options: ClientOpt
     hooks: {
       async beforeAll() {
         await openOrCreate(database)
+        if (app.env === 'test') await dropOutdated(database)
         await database.migrate()
         await client.open()
       },
@@ -42,6 +43,14 @@ export function testApplication(app: App, database: Database, options: ClientOpt
       },
     },
   }
+}
+
+/** Makes a test database anew when migrations have been run on it whose files are gone, such as those of another branch. */
+async function dropOutdated(database: Database): Promise<void> {
+  const states = await database.migrationStatus()
+  if (!states.some(({ missing }) => missing)) return
+  await dropDatabase(database)
+  await openOrCreate(database)
 }
 
 /** What mocha calls around tests, as it declares them for the whole process. */
