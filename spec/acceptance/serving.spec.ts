@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { failure } from '../support/failure.js'
 import { environment, kit, kitFile, newApplication } from '../support/kit.js'
 
 describe('The commands that run an application', function () {
@@ -30,15 +31,25 @@ describe('The commands that run an application', function () {
 
   /** Starts a command that goes on, and returns its address once it listens. */
   function serve(command: string, env: NodeJS.ProcessEnv, ...options: string[]): Promise<string> {
-    said = ''
-    const child = spawn(process.execPath, [kitFile, command, ...options], {
-      cwd: application.folder,
-      env: environment(env),
-    })
+    return listening(start(process.execPath, [kitFile, command, ...options], env))
+  }
+
+  /** The same by a shell, as npm does it. */
+  function serveByShell(command: string, env: NodeJS.ProcessEnv): Promise<string> {
+    return listening(start('sh', ['-c', '"$0" "$1" "$2"; exit', process.execPath, kitFile, command], env))
+  }
+
+  function start(program: string, args: string[], env: NodeJS.ProcessEnv): ChildProcess {
+    const child = spawn(program, args, { cwd: application.folder, env: environment(env) })
     children.push(child)
+    return child
+  }
+
+  function listening(child: ChildProcess): Promise<string> {
+    said = ''
     return new Promise((listening, fail) => {
       for (const stream of [child.stdout, child.stderr]) {
-        stream.on('data', (chunk: Buffer) => {
+        stream?.on('data', (chunk: Buffer) => {
           said += chunk.toString()
           const [, address] = /(?:listening on|kit dev:) (http:\/\/[\w.]+:\d+)/.exec(said) ?? []
           if (address) listening(address)
@@ -87,6 +98,17 @@ describe('The commands that run an application', function () {
       await serve('start', env, '--workers', '2', '--migrate')
       expect(said).to.include('migrated Nothing1795132800000').and.not.to.match(warning)
       rmSync(file)
+    })
+
+    it('ends with the npm that has started it, whose shell hands no signal on', async () => {
+      const env = { npm_lifecycle_event: 'start', GO_ENV: 'development', PORT: '0' }
+      const address = await serveByShell('start', env)
+      const [shell] = children.splice(0)
+      const ended = new Promise((end) => shell?.once('close', end))
+      shell?.kill('SIGTERM')
+      await ended
+      expect(said).to.include('SIGTERM: finishing the requests that are under way')
+      expect(String(await failure(fetch(address)))).to.include('fetch failed')
     })
 
     it('says in one sentence that the port is in use', async () => {

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { ApplicationEnded } from '../errors.js'
 import { currentPort } from '../server/port.js'
 import { GracefulServer } from '../server/graceful-server.js'
+import { onStopSignal } from '../server/stop-signals.js'
 import { enterApplication } from './application-folder.js'
 import { build, isStale } from './compilation.js'
 import { ChildServer } from './child-server.js'
@@ -41,7 +42,7 @@ async function dev(): Promise<void> {
     await Promise.all([watcher.close(), server.stop(), front.close(500)])
     process.exit()
   }
-  process.once('SIGINT', () => void stop()).once('SIGTERM', () => void stop())
+  onStopSignal(() => void stop())
 }
 
 /** Compiles the application and runs it in a process of its own, anew for each change. */
