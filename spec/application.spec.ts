@@ -697,7 +697,7 @@ describe('App', () => {
       const before = process.env['SESSION_SECRET']
       delete process.env['SESSION_SECRET']
       expect(() => new App({ env: 'production' }).callback()).to.throw(
-        'Set SESSION_SECRET to a long random text.',
+        'Set SESSION_SECRET to a long random text: `kit generate secret` makes one.',
       )
       expect(() => new App({ env: 'production', api: true }).callback()).not.to.throw()
       if (before !== undefined) process.env['SESSION_SECRET'] = before

@@ -290,7 +290,7 @@ export class TemplateNotFound extends Error {
   ) {
     super(
       tried.length > 0
-        ? `There is no template ${JSON.stringify(view)}. Create one of: ${tried.join(', ')}`
+        ? `There is no template ${JSON.stringify(view)}. Create ${tried[0]}`
         : `${JSON.stringify(view)} leads out of the template folders. Give a name within them, like "posts/show".`,
     )
   }
@@ -473,6 +473,19 @@ export class UnknownCommand extends CommandError {
     super(
       `There is no command "${name}".${near ? ` Did you mean "${near}"?` : ''} \`kit --help\` lists the commands.`,
     )
+  }
+}
+
+/** A command has no part of this name. */
+export class UnknownSubcommand extends CommandError {
+  override name = 'UnknownSubcommand'
+  /**
+   * @param command the command: generate
+   * @param name what was asked of it
+   * @param known what it has
+   */
+  constructor(command: string, name: string, known: readonly string[]) {
+    super(`There is no command "${command} ${name}". Known are: ${known.join(', ')}.`)
   }
 }
 

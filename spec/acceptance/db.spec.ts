@@ -119,7 +119,9 @@ describe('kit db', function () {
 
   it('names a step that it does not know', async () => {
     expect(await db('migrat')).to.deep.equal(
-      refused("Unknown command 'migrat'. Did you mean migrate? `--help` shows how the command is used."),
+      refused(
+        'There is no command "db migrat". Known are: migrate, rollback, status, create, drop, reset, seed.',
+      ),
     )
   })
 

@@ -258,7 +258,7 @@ describe('kit generate and kit destroy', () => {
 
   it('refuses to work without src/app.ts, or where it makes no application', async () => {
     rmSync(app.path('src/app.ts'))
-    const missing = `There is no src/app.ts in ${app.folder}, and resources are registered there.`
+    const missing = `There is no src/app.ts in ${app.folder}, where resources are registered. Write it: export const app = new App()`
     expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(missing)
     expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(missing)
     expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(missing)

@@ -69,7 +69,8 @@ describe('The commands that run an application', function () {
       expect(await kit(application.folder, ['start'], { env: { PORT: '0' } })).to.deep.equal({
         status: 1,
         output: '',
-        errors: 'Sessions need a secret in production. Set SESSION_SECRET to a long random text.',
+        errors:
+          'Sessions need a secret in production. Set SESSION_SECRET to a long random text: `kit generate secret` makes one.',
       })
     })
 

@@ -286,7 +286,8 @@ describe('kit start --workers 2', function () {
     })
 
     it('says once what is declared wrongly', async () => {
-      const errors = 'Sessions need a secret in staging. Set SESSION_SECRET to a long random text.'
+      const errors =
+        'Sessions need a secret in staging. Set SESSION_SECRET to a long random text: `kit generate secret` makes one.'
       const { status, errors: said } = await failure({ GO_ENV: 'staging' }, '--workers', '3')
       expect({ status, errors: said }).to.deep.equal({ status: 1, errors })
     })

@@ -44,6 +44,11 @@ describe('kit', () => {
   const MISTAKES: [args: string[], sentence: string][] = [
     [['route'], 'There is no command "route". Did you mean "routes"? `kit --help` lists the commands.'],
     [['xyzzyx'], 'There is no command "xyzzyx". `kit --help` lists the commands.'],
+    [
+      ['generate', 'post', 'title'],
+      'There is no command "generate post". Known are: resource, migration, secret.',
+    ],
+    [['destroy', 'post'], 'There is no command "destroy post". Known are: resource.'],
     [['new'], "Missing required argument 'name'. `--help` shows how the command is used."],
     [
       ['new', 'blog', '--ap'],

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from 'node:fs'
-import { UnknownCommand } from '../errors.js'
+import { UnknownCommand, UnknownSubcommand } from '../errors.js'
 import { ownKit } from './application-folder.js'
 import { COMMANDS, loadCommand, type Entry } from './commands.js'
 import { explain } from './explain.js'
@@ -59,6 +59,13 @@ async function programFor(called: Entry | undefined): Promise<Command> {
 function inherit(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent)
   for (const sub of command.commands) inherit(sub, command)
+  const known = command.commands.map((sub) => sub.name())
+  // Commander calls this in place of its own complaint, which does not say what is known.
+  if (known.length > 0) {
+    command.on('command:*', ([name = '']: string[]) => {
+      throw new UnknownSubcommand(command.name(), name, known)
+    })
+  }
   return command
 }
 

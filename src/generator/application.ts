@@ -13,7 +13,9 @@ import { applicationName, isRegistered } from './registration.js'
 export function readApplication(folder: string): string {
   const text = read(folder, 'src/app.ts')
   if (text === undefined) {
-    throw new CommandError(`There is no src/app.ts in ${folder}, and resources are registered there.`)
+    throw new CommandError(
+      `There is no src/app.ts in ${folder}, where resources are registered. Write it: export const app = new App()`,
+    )
   }
   if (applicationName(text) !== undefined) return text
   throw new CommandError('src/app.ts makes no application. Write in it: export const app = new App()')

@@ -3,6 +3,8 @@ import { DeclarationError } from '../errors.js'
 /** Signs cookies where no secret is needed: in development and in specs. */
 const openSecret = 'a secret for development and specs only'
 
+const advice = 'Set SESSION_SECRET to a long random text: `kit generate secret` makes one.'
+
 /** A secret of 32 letters and digits takes longer to guess than anybody lives. */
 const shortest = 32
 
@@ -19,14 +21,12 @@ export function sessionSecrets(given: string | readonly string[] | undefined, en
   const kept = secrets.filter((secret) => secret !== '')
   if (isOpen) return kept.length > 0 ? kept : [openSecret]
   if (kept.length === 0) {
-    throw new DeclarationError(
-      `Sessions need a secret in ${environment}. Set SESSION_SECRET to a long random text.`,
-    )
+    throw new DeclarationError(`Sessions need a secret in ${environment}. ${advice}`)
   }
   const short = kept.find((secret) => secret.length < shortest)
   if (short === undefined) return kept
   throw new DeclarationError(
     `A session secret has ${short.length} characters; in ${environment} it needs ${shortest} or more. ` +
-      'Set SESSION_SECRET to a long random text, for example of `openssl rand -hex 32`.',
+      advice,
   )
 }
