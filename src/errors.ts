@@ -235,7 +235,7 @@ export class ValidationErrors extends HttpError {
     // Nobody asks where these were collected, each time that a record is saved, and the stack is what costs most.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
-    super(status, 'the record is not valid', {}, options)
+    super(status, status === 409 ? 'another record is in the way' : 'the record is not valid', {}, options)
     Error.stackTraceLimit = stackTraceLimit
   }
 

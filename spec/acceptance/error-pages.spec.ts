@@ -9,6 +9,7 @@ import {
   ServiceUnavailable,
   transaction,
   translations,
+  ValidationErrors,
   type AppOptions,
 } from '../../src/index.js'
 import { blogDatabase, inFolder, newPost, Post } from '../support/blog-data.js'
@@ -38,6 +39,9 @@ function application(options: AppOptions = {}): App {
   app.get('/session', (ctx) => {
     Object.assign(ctx.session, { user_id: 'value-of-user' })
     ctx.body = 'kept'
+  })
+  app.get('/409', () => {
+    throw new ValidationErrors(409).add('base', 'referenced', 'Something still refers to it.')
   })
   return app
 }
@@ -123,6 +127,9 @@ describe('Error pages', () => {
         app.get('/record', () => {
           throw new RecordNotFound('Post')
         })
+        app.get('/referred', () => {
+          throw new ValidationErrors(409).add('base', 'referenced', 'Der Artikel wird noch gebraucht.')
+        })
         app.get('/default', () => {
           throw new ResourceNotImplemented()
         })
@@ -143,6 +150,11 @@ describe('Error pages', () => {
         expect(detail(await page('/thrown', 'de'))).to.equal('Somebody was faster.')
         expect(detail(await page('/subclass', 'de'))).to.equal('Sold out.')
         expect(detail(await page('/translated', 'de'))).to.equal('paid de')
+      }))
+
+    it('say what is wrong with a record', () =>
+      withPages(async () => {
+        expect(detail(await page('/referred', 'de'))).to.equal('Der Artikel wird noch gebraucht.')
       }))
 
     it('say nothing that the framework says to developers alone', () =>
@@ -190,6 +202,13 @@ describe('Error pages', () => {
         .and.to.contain('&quot;page&quot;: &quot;2&quot;')
         .and.not.to.contain('value-of-user')
         .and.not.to.contain(attack)
+    })
+
+    it('show what is wrong with a record', async () => {
+      const { text } = await site.get('/409')
+      expect(text).to.contain(
+        '<pre class="error-message">another record is in the way\nbase: Something still refers to it.</pre>',
+      )
     })
 
     it('show the keys that the failing request itself has put into the session', async () => {

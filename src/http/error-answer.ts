@@ -74,13 +74,14 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
 const ownErrors = new Set<unknown>(Object.values(errors).filter((one) => one !== errors.HttpError))
 
 /**
- * What a page says to people beside the title: the translation `error.detail.<name of the error>`, else the message
- * where the application has written it.
+ * What a page says to people beside the title: the translation `error.detail.<name of the error>`, else what is wrong
+ * with the record, or the message where the application has written it.
  */
 function detailFor(ctx: Context, error: unknown, { detail }: Problem): string | undefined {
   if (detail === undefined || !(error instanceof Error)) return undefined
   const id = `error.detail.${error.name}`
   if (ctx.catalogue.has(ctx.locale, id)) return ctx.t(id)
+  if (error instanceof errors.ValidationErrors) return Object.values(error.messages).flat().join(' ')
   return ownErrors.has(error.constructor) ? undefined : detail
 }
 
@@ -89,7 +90,7 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
   const { method } = ctx
   const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
   return {
-    error: { name, message, stack },
+    error: { name, message: [message, ...violations(error)].join('\n'), stack },
     request: { method, path: discreetPath(ctx), params, query, body },
     routes: routes.map((route) => ({
       method: route.method,
@@ -102,6 +103,12 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
     sessionKeys: sessionKeys(ctx),
     migrations: error instanceof errors.PendingMigrations ? error.names : [],
   }
+}
+
+/** What is wrong with a record, a line for each field. */
+function violations(error: unknown): string[] {
+  if (!(error instanceof errors.ValidationErrors)) return []
+  return Object.entries(error.messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
 }
 
 /** What the session holds, by name: its values may be secrets. */
