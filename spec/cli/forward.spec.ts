@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { createServer, request, type RequestListener, type Server } from 'node:http'
+import { Agent, createServer, request, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { forward } from '../../src/cli/forward.js'
 
 describe('forward(req, res, address)', () => {
   const servers: Server[] = []
+  const agent = new Agent({ keepAlive: true })
   let front: number
 
   async function listen(listener: RequestListener): Promise<number> {
@@ -15,8 +16,9 @@ describe('forward(req, res, address)', () => {
     return (server.address() as AddressInfo).port
   }
 
-  async function visit(path: string): Promise<string> {
-    const sent = request({ host: '127.0.0.1', port: front, path, agent: false }).end()
+  async function visit(path: string, body?: Buffer): Promise<string> {
+    const method = body ? 'POST' : 'GET'
+    const sent = request({ host: '127.0.0.1', port: front, path, method, agent }).end(body)
     const [answer] = await once(sent, 'response')
     const chunks: Buffer[] = []
     for await (const chunk of answer) chunks.push(chunk as Buffer)
@@ -24,16 +26,26 @@ describe('forward(req, res, address)', () => {
   }
 
   before(async () => {
-    const application = await listen((req, res) => res.end(`the application: ${req.url}`))
+    const application = await listen((req, res) => {
+      res.end(`the application: ${req.url}`)
+      req.resume()
+    })
     front = await listen((req, res) => forward(req, res, `http://127.0.0.1:${application}`))
   })
 
   after(() => {
+    agent.destroy()
     for (const server of servers) server.close()
   })
 
   it('hands a path and its query over as they came', async () => {
     expect(await visit('/posts/%2e%2e/x?a=1&a=%20')).to.equal('the application: /posts/%2e%2e/x?a=1&a=%20')
+  })
+
+  it('hands on the answer of an application that does not wait for the end of the body', async () => {
+    const body = Buffer.alloc(20_000_000)
+    for (let time = 0; time < 10; time++)
+      expect(await visit('/posts', body)).to.equal('the application: /posts')
   })
 
   it('goes to no other host, whatever the path names', async () => {

@@ -1,10 +1,13 @@
-import { request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
 
 /** Hands a request on to another address of this machine, and its answer back. */
 export function forward(req: IncomingMessage, res: ServerResponse, address: string): void {
-  const headers = { ...req.headers, connection: 'close' }
+  const { connection: _connection, ...headers } = req.headers
+  // A connection that is kept: the application closes no other one before it has read the body that it refuses, and
+  // its answer would be lost.
+  const agent = new Agent({ keepAlive: true })
   // The path is handed over as it came: read as a url, one that begins with two slashes would name another host.
-  const target = { method: req.method, path: req.url, headers, agent: false }
+  const target = { method: req.method, path: req.url, headers, agent }
   const onward = request(address, target, (answer) => {
     const { connection: _connection, ...rest } = answer.headers
     res.writeHead(answer.statusCode ?? 502, rest)
@@ -14,7 +17,12 @@ export function forward(req: IncomingMessage, res: ServerResponse, address: stri
     if (res.headersSent) res.destroy()
     else showFailure(req, res, `The application did not answer: ${error.message}`)
   })
-  res.once('close', () => onward.destroy())
+  res.once('close', () => {
+    onward.destroy()
+    agent.destroy()
+    // What is left of a refused body is read and forgotten.
+    req.unpipe().resume()
+  })
   req.pipe(onward)
 }
 
