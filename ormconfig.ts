@@ -1,6 +1,6 @@
 import type { DatabaseConfig } from './src/data/database.js'
 
-/** The database of the framework's own specs. `DATABASE_URL` takes its place. */
+/** A database for each environment, as an application names them. `DATABASE_URL` takes the place of the url. */
 export default {
   development: { url: 'sqlite:db/development.sqlite' },
   test: { url: 'sqlite::memory:' },

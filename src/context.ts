@@ -151,7 +151,11 @@ export interface ContextMembers {
    */
   save(record: Model): Promise<ValidationErrors | undefined>
 
-  /** Deletes a record. It keeps its id, so that it can be shown once more. */
+  /**
+   * Deletes a record. It keeps its id, so that it can be shown once more.
+   *
+   * @throws ValidationErrors (409) when something else still refers to it
+   */
   destroy(record: Model): Promise<void>
 
   /**

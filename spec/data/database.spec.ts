@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import Sqlite from 'better-sqlite3'
+import ormconfig from '../../ormconfig.js'
 import { Database } from '../../src/data/database.js'
 import type { DatabaseConfig } from '../../src/data/database.js'
 import { explainOpening } from '../../src/data/opening-errors.js'
@@ -38,6 +39,13 @@ describe('Database', () => {
     process.env['DATABASE_URL'] = 'sqlite:elsewhere.sqlite'
     expect(file(config)).to.equal(resolve('elsewhere.sqlite'))
     expect(file({}, 'unknown')).to.equal(resolve('elsewhere.sqlite'))
+  })
+
+  it('is that which ormconfig.ts names', async () => {
+    const database = await new Database(ormconfig, 'test').open()
+    expect(await database.ping()).to.equal(true)
+    await database.close()
+    expect(file(ormconfig)).to.equal(resolve('db/development.sqlite'))
   })
 
   it('must be declared', () => {
