@@ -93,10 +93,15 @@ describe('kit generate and kit destroy', () => {
   it('writes a resource anew with --force, and registers it once', async () => {
     await kitGenerate('resource', 'post', 'title')
     const before = app.tree()
-    await kitGenerate('resource', 'post', 'title', 'body:text', '--force')
+    const said = await kitGenerate('resource', 'post', 'title', 'body:text', '--force')
+    expect(timelessText(said).trimEnd().split('\n').at(-1)).to.equal(
+      'migrations/0000000000000_create_posts.ts may have been run as it was before. To run it as it is now: ' +
+        '`kit db reset`, which deletes all records, and `GO_ENV=test kit db reset` for the specs.',
+    )
     expect(Object.keys(app.tree())).to.deep.equal(Object.keys(before))
     expect(app.read('src/app.ts')).to.equal(before['src/app.ts'])
     expect(app.read('src/models/post.ts')).to.contain('body!: string')
+    expect(await kitGenerate('resource', 'post', 'title', 'body:text', '--force')).to.not.contain('reset')
   })
 
   it('leaves nothing behind when a file can not be written', async () => {

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { knownTypes } from '../generator/attributes.js'
-import { generate } from '../generator/files.js'
+import { generate, isCreate, type FileAction } from '../generator/files.js'
 import { migrationActions } from '../generator/migration-generator.js'
 import { resourceActions } from '../generator/resource-generator.js'
 import { enterApplication } from './application-folder.js'
@@ -94,12 +96,26 @@ function secretCommand(out: Output): Command {
 function write(
   out: Output,
   folder: string,
-  actions: Parameters<typeof generate>[1],
+  actions: readonly FileAction[],
   { dryRun = false, force = false }: { dryRun?: boolean | undefined; force?: boolean | undefined },
 ): void {
   const say = sayTo(out)
+  const rewritten = actions.filter((action) => isRewrittenMigration(folder, action))
   generate(folder, actions, { dryRun, force, say })
+  for (const { path } of rewritten) {
+    say(
+      `${path} may have been run as it was before. To run it as it is now: \`kit db reset\`, which deletes all records, ` +
+        'and `GO_ENV=test kit db reset` for the specs.',
+    )
+  }
   if (dryRun) say('Nothing was written: --dry-run.')
+}
+
+/** Whether a migration is there already, and another one than is written now. Those that have been run are not run again. */
+function isRewrittenMigration(folder: string, action: FileAction): boolean {
+  if (!isCreate(action) || !action.path.startsWith('migrations/')) return false
+  const file = join(folder, action.path)
+  return existsSync(file) && readFileSync(file, 'utf8') !== action.content
 }
 
 const RESOURCE_HELP = `
