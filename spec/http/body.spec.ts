@@ -126,6 +126,21 @@ describe('The body of a request', () => {
       })
     }
 
+    it('is told where it is broken', async () => {
+      const detail = async (type: string, body: string): Promise<string> =>
+        (await send(type, body)).json.detail
+      expect(await detail('application/json', '{"a":')).to.equal(
+        'the JSON body is not well-formed: Unexpected end of JSON input',
+      )
+      expect(await detail('application/json', "{'a': 1}")).to.match(/^the JSON body is not well-formed: .*1/)
+      expect(await detail('application/json', '"text"')).to.equal(
+        'the JSON body must be an object: { "name": "value" }',
+      )
+      expect(await detail('application/xml', '<a><b></a>')).to.match(
+        /^the XML body is not well-formed: .*'b'/,
+      )
+    })
+
     it('is read where percent-encoding is broken, as browsers do', async () => {
       expect((await send('application/x-www-form-urlencoded', 'a=%zz&%=1')).json).to.deep.equal({
         a: '%zz',

@@ -69,9 +69,21 @@ async function readDocument(ctx: Context, limit: string): Promise<unknown> {
   // co-body reads the stream and its headers; its types ask for the whole request.
   const stream = decompressed(ctx) as typeof ctx.req
   if (bodyKindOf(ctx) === 'xml') return parseXml(await coBody.text(stream, { limit }))
-  const json: unknown = await coBody.json(stream, { limit })
+  const json: unknown = await coBody.json(stream, { limit }).catch(explainJson)
   if (isTooDeep(json)) throw new BadRequest('the body is nested too deep')
   return json
+}
+
+/** Says where JSON is broken, as XML does. */
+function explainJson(error: unknown): never {
+  if (!(error instanceof SyntaxError)) throw error
+  const { message } = error
+  throw new BadRequest(
+    message.startsWith('invalid JSON')
+      ? 'the JSON body must be an object: { "name": "value" }'
+      : `the JSON body is not well-formed: ${message.slice(0, 200)}`,
+    { cause: error },
+  )
 }
 
 /** formidable's codes for what is too much: fields, files, and bytes of files. */
