@@ -26,10 +26,13 @@ export abstract class Model {
   @UpdateDateColumn()
   updated_at!: Date
 
-  /** Checks that a new record needs beyond its decorators: `errors.add('title', 'taken', 'Title is taken.')`. */
+  /**
+   * Checks that a new record needs beyond its decorators, once these have found nothing wrong with it:
+   * `errors.add('title', 'taken', 'Title is taken.')`.
+   */
   validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> | void {}
 
-  /** Checks that a changed record needs beyond its decorators. */
+  /** Checks that a changed record needs beyond its decorators, once these have found nothing wrong with it. */
   validateUpdate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> | void {}
 
   /** Gives a record its id and its dates before it is inserted. An id or a date that it has already is kept. */

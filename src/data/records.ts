@@ -58,7 +58,7 @@ async function findOne<T extends Model>(
 }
 
 /**
- * Validates a record and, when nothing is wrong, inserts or updates it.
+ * Validates a record and, when nothing is wrong, asks the hook of its model, and inserts or updates it.
  *
  * @param known what is wrong with fields that could not be read
  * @returns what is wrong, be it that the database says so, or undefined when the record has been saved
@@ -70,11 +70,14 @@ export async function saveRecord(
   known?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
   const isNew = !isSaved(record)
-  const errors = (await validate(record, t, known)) ?? new ValidationErrors()
+  const errors = await validate(record, t, known)
+  if (errors) return errors
+
   // A model may have left its hooks away, or assigned undefined to them.
   const hook = isNew ? record.validateCreate : record.validateUpdate
-  await hook?.call(record, errors, tx)
-  if (!errors.isEmpty) return errors
+  const further = new ValidationErrors()
+  await hook?.call(record, further, tx)
+  if (!further.isEmpty) return further
 
   const { id, created_at, updated_at } = record
   try {

@@ -17,8 +17,8 @@ export class Comment extends Model {
   post?: Relation<Post>
 
   /**
-   * Runs before a comment is created, also when its decorators have found something: such a field may hold nothing. Add
-   * what else is wrong: `errors.add('body', 'taken', 'Body is taken.')`.
+   * Runs before a comment is created, once its decorators have found nothing wrong with it. Add what else is wrong:
+   * `errors.add('body', 'taken', 'Body is taken.')`.
    */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
 

@@ -12,8 +12,8 @@ export class Post extends Model {
   description!: string | null
 
   /**
-   * Runs before a post is created, also when its decorators have found something: such a field may hold nothing. Add
-   * what else is wrong: `errors.add('title', 'taken', 'Title is taken.')`.
+   * Runs before a post is created, once its decorators have found nothing wrong with it. Add what else is wrong:
+   * `errors.add('title', 'taken', 'Title is taken.')`.
    */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
 
