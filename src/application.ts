@@ -252,7 +252,8 @@ export class App extends Scope {
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     if (api) this.refuseSessions()
     const { table } = this.declarations
-    extendContext(this.koa.context, { table, renderer, defaultFormat: this.defaultFormat })
+    const { defaultFormat } = this
+    extendContext(this.koa.context, { table, renderer, defaultFormat, hasSession: !api })
     bearFailingBodies(this.koa.response)
     const run = chain(this.steps(renderer))
     // Koa's context has our members since `extendContext`, which its type does not know.

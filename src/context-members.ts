@@ -8,7 +8,7 @@ import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { transactionOf } from './data/request-transaction.js'
 import { track } from './data/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
-import { BadRequest, NoTransaction, ValidationErrors } from './errors.js'
+import { BadRequest, NoSession, NoTransaction, ValidationErrors } from './errors.js'
 import { bind, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
 import { addFlash, readFlash, takeFlash } from './http/flash.js'
@@ -31,6 +31,7 @@ export interface ContextServices {
   table: RouteTable
   renderer: Renderer
   defaultFormat: Format
+  hasSession: boolean
 }
 
 /** Puts the framework's members on the context that an application gives to its handlers. */
@@ -57,6 +58,8 @@ type Members = Pick<
   | 't'
   | 'flash'
   | 'takeFlash'
+  | 'session'
+  | 'hasSession'
   | 'renewSession'
   | 'bind'
   | 'find'
@@ -71,7 +74,8 @@ type Members = Pick<
   | 'pathFor'
 >
 
-function membersOf({ table, renderer, defaultFormat }: ContextServices): Members & ThisType<Context> {
+function membersOf(services: ContextServices): Members & ThisType<Context> {
+  const { table, renderer, defaultFormat, hasSession } = services
   return {
     get locale() {
       return requestLocale(this) ?? defaultLocale
@@ -121,18 +125,28 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       return this.catalogue.translate(this.locale, id, values) ?? id
     },
 
+    /** Where there are sessions, `SessionContents` puts its own in the place of this one, and of `renewSession`. */
+    get session(): Record<string, unknown> {
+      throw new NoSession()
+    },
+
+    set session(_values) {
+      throw new NoSession()
+    },
+
+    renewSession() {},
+
+    hasSession,
+
     flash(type, message) {
-      if (hasSession(this)) addFlash(this.session, type, message)
+      if (hasSession) addFlash(this.session, type, message)
     },
 
     takeFlash() {
-      if (!hasSession(this)) return []
+      if (!hasSession) return []
       // Nobody sees the page that HEAD asks for.
       return this.method === 'HEAD' ? readFlash(this.session) : takeFlash(this.session)
     },
-
-    /** Where there are sessions, `SessionContents` puts its own in the place of this one. */
-    renewSession() {},
 
     bind(record) {
       const { resource } = this.route
@@ -202,11 +216,6 @@ function membersOf({ table, renderer, defaultFormat }: ContextServices): Members
       return table.pathFor(name, ...args)
     },
   }
-}
-
-/** Whether the application has sessions: an API application has none. */
-function hasSession(ctx: Context): boolean {
-  return 'session' in ctx
 }
 
 /** What is said of the fields of a record that could not be read. */

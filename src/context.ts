@@ -60,10 +60,19 @@ export interface ContextMembers {
 
   /**
    * The values of the request's session, kept over requests: what JSON can hold. `ctx.session = null` ends it, and what
-   * is put into it afterwards begins another one. An API application has none: there it is undefined.
+   * is put into it afterwards begins another one.
+   *
+   * @throws NoSession in an API application, which has no sessions
    */
   get session(): Record<string, unknown>
   set session(values: Record<string, unknown> | null)
+
+  /**
+   * Whether the application has sessions.
+   *
+   * @internal
+   */
+  readonly hasSession: boolean
 
   /**
    * Gives the session another id, where a store keeps it, and another secret of `csrf()`; the rest of its content stays.

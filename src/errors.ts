@@ -144,6 +144,18 @@ export class NoTransaction extends HttpError {
   }
 }
 
+/** 500: a handler or a middleware of an API application asks for its session. */
+export class NoSession extends HttpError {
+  override name = 'NoSession'
+  constructor() {
+    super(
+      500,
+      'ctx.session was asked for, and sessions are not part of an API application; leave `api: true` out of ' +
+        'new App() to have them',
+    )
+  }
+}
+
 /** 500: a handler has answered while work in its transaction was still under way; nothing of it is kept. */
 export class NotAwaited extends HttpError {
   override name = 'NotAwaited'

@@ -1,6 +1,7 @@
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { App, HttpError, transaction, type AppOptions, type Context } from '../../src/index.js'
+import { App, HttpError, transaction, translations, type AppOptions, type Context } from '../../src/index.js'
 import { Signer } from '../../src/sessions/signer.js'
 import { newPost, openBlog, Post } from '../support/blog-data.js'
 import { Site, type SpecResponse } from '../support/site.js'
@@ -266,11 +267,25 @@ describe('sessions in a cookie', () => {
     expect(await read()).to.deep.equal({})
   })
 
-  it('are none in an API application', async () => {
-    const app = new App({ api: true, logger })
-    app.get('/', (ctx) => void (ctx.body = String(ctx.session)))
-    site = await Site.open(app)
-    expect((await site.get('/')).text).to.equal('undefined')
+  it('are none in an API application, which says so to who reads or sets one', async () => {
+    for (const env of ['development', 'production']) {
+      const app = new App({ api: true, env, proxy: false, logger })
+      app.use(translations(fileURLToPath(new URL('../../../locales', import.meta.url))))
+      app.get('/', (ctx) => void (ctx.body = { locale: ctx.locale }))
+      app.get('/read', (ctx) => void (ctx.body = String(ctx.session['basket'])))
+      app.get('/set', (ctx) => void (ctx.session = { basket: [] }))
+      site = await Site.open(app)
+      expect((await site.get('/', { headers: { cookie: 'lang=de' } })).json).to.deep.equal({ locale: 'de' })
+      for (const path of ['/read', '/set']) {
+        const { status, json } = await site.get(path, { accept: 'application/json' })
+        expect([status, json.detail]).to.deep.equal([
+          500,
+          'ctx.session was asked for, and sessions are not part of an API application; leave `api: true` out of ' +
+            'new App() to have them',
+        ])
+      }
+      await site.close()
+    }
   })
 
   describe('and the transaction', () => {

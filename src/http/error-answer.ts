@@ -113,5 +113,5 @@ function violations(error: unknown): string[] {
 
 /** What the session holds, by name: its values may be secrets. */
 function sessionKeys(ctx: Context): string[] {
-  return Object.keys(ctx.session ?? {})
+  return ctx.hasSession ? Object.keys(ctx.session) : []
 }

@@ -60,6 +60,6 @@ function localeOf(ctx: Context, { locales }: Catalogue, options: { fallback: str
   const { fallback, name } = options
   if (locales.length === 1 && locales[0] === fallback) return fallback
   if (locales.length > 1) ctx.vary(['Accept-Language', 'Cookie'])
-  const chosen = [ctx.cookies.get(name), ctx.session?.[name]]
+  const chosen = [ctx.cookies.get(name), ctx.hasSession ? ctx.session[name] : undefined]
   return chooseLocale(locales, { chosen, accept: ctx.get('Accept-Language') }, fallback)
 }
