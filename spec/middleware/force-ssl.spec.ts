@@ -192,6 +192,19 @@ describe('forceSSL(options)', () => {
       ).to.equal(200)
     })
 
+    it('looks at Host alone where the application trusts no proxy, with a list of hosts and without one', async () => {
+      const forged = 'example.com\r\nX-Forwarded-Host: evil.example'
+      await open({ env: 'production' }, false)
+      expect(await redirectOf('/posts', forged)).to.equal('301 https://example.com/posts')
+      await site.close()
+      await open({ env: 'production', hosts: ['example.com'] }, false)
+      expect(await redirectOf('/posts', forged)).to.equal('301 https://example.com/posts')
+      expect(await redirectOf('/posts', 'evil.example\r\nX-Forwarded-Host: example.com')).to.equal('400')
+      await site.close()
+      await open({ env: 'production' }, true)
+      expect(await redirectOf('/posts', forged)).to.equal('301 https://evil.example/posts')
+    })
+
     it('redirects to one host where that is given', async () => {
       await open({ env: 'production', host: 'example.com:8443' })
       for (const host of ['evil.example', 'www.example.com']) {
