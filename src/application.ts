@@ -11,6 +11,7 @@ import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
 import { isOfClient } from './http/client-errors.js'
 import { createLogger, discreet } from './logger.js'
+import { developmentHosts } from './middleware/development-hosts.js'
 import { bearFailingBodies, errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
@@ -58,6 +59,11 @@ export interface AppOptions extends TimeOuts {
   host?: string
   /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
   proxy?: boolean
+  /**
+   * The hosts that it answers for in development, beside localhost, addresses and `DEVELOPMENT_HOSTS`:
+   * `['blog.example', '*.tunnel.example']`. A request for another one is answered 403.
+   */
+  developmentHosts?: readonly string[]
   /** Takes the lines of the log, by way of a child that shows errors without secrets. */
   logger?: Logger
   /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
@@ -137,8 +143,8 @@ export class App extends Scope {
   /**
    * The function that answers requests, for a server of one's own, which calls `start` and `close` itself.
    *
-   * @throws DeclarationError in production when sessions have no secret, and in an API application when a middleware
-   * needs sessions
+   * @throws DeclarationError in production when sessions have no secret, in development when a host is none, and in an
+   * API application when a middleware needs sessions
    */
   callback(): RequestListener {
     return (this.listener ??= this.compose())
@@ -271,7 +277,8 @@ export class App extends Scope {
   /** The steps of every request, from the outermost to the route. */
   private steps(renderer: Renderer): Middleware[] {
     const { table } = this.declarations
-    const { securityHeaders: headers = {} } = this.settings
+    const { securityHeaders: headers = {}, developmentHosts: hosts = [] } = this.settings
+    const isDevelopment = this.env === 'development'
     const beginning = this.lifecycles.filter((middleware) => middleware.begin)
     const dispatcher = this.dispatcher()
     return [
@@ -279,10 +286,11 @@ export class App extends Scope {
       requestLog(this.logger),
       health(() => this.check(), this.logger),
       errorHandler({
-        showsInternals: this.env === 'development',
+        showsInternals: isDevelopment,
         routes: table.routes,
         render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
       }),
+      ...(isDevelopment ? [developmentHosts(hosts, this.configuredHost)] : []),
       (ctx) => {
         for (const middleware of beginning) middleware.begin?.(ctx)
         return dispatcher.dispatch(ctx)

@@ -51,6 +51,18 @@ export class UnknownHost extends HttpError {
   }
 }
 
+/** 403: in development, the request is for a host that is neither this machine nor named by the application. */
+export class ForeignHost extends HttpError {
+  override name = 'ForeignHost'
+  constructor(host: string) {
+    super(
+      403,
+      `${JSON.stringify(host)} is not a host of this application in development; name it in DEVELOPMENT_HOSTS, or in ` +
+        'new App({ developmentHosts: [...] })',
+    )
+  }
+}
+
 /** 403: a page of another site sent the request. */
 export class CrossSiteRequest extends HttpError {
   override name = 'CrossSiteRequest'

@@ -1,8 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { expect } from 'chai'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failure } from '../support/failure.js'
@@ -156,6 +159,26 @@ describe('The commands that run an application', function () {
       writeFileSync(join(application.folder, 'src/actions/more.ts'), 'export const more = 1\n')
       rmSync(join(application.folder, 'src/actions/more.ts'))
     })
+
+    it('shows nothing of the code to other hosts than those of development', async () => {
+      const address = await serve('dev', { PORT: '0', DEVELOPMENT_HOSTS: 'blog.example' })
+      const home = join(application.folder, 'src/actions/home.ts')
+      const before = readFileSync(home, 'utf8')
+      expect(await pageFor('evil.example', address))
+        .to.include('403')
+        .and.not.to.include('well again')
+      for (const host of ['localhost', 'blog.example'])
+        expect(await pageFor(host, address), host).to.equal('well again')
+
+      writeFileSync(home, 'export const home = nothing\n')
+      await eventually(address, 'does not compile')
+      expect(await pageFor('blog.example', address)).to.include('src/actions/home.ts')
+      expect(await pageFor('evil.example', address))
+        .to.include('The application does not run.')
+        .and.to.include('DEVELOPMENT_HOSTS')
+        .and.not.to.include('home.ts')
+      writeFileSync(home, before)
+    })
   })
 
   describe('kit console', () => {
@@ -191,6 +214,13 @@ describe('The commands that run an application', function () {
 
 async function pageOf(address: string): Promise<string> {
   return (await fetch(address, { headers: { Accept: 'text/html' } })).text()
+}
+
+/** The page that a browser sees which takes the address for that of another host. */
+async function pageFor(host: string, address: string): Promise<string> {
+  const asked = request(address, { headers: { Accept: 'text/html', Host: host } }).end()
+  const [answer]: Readable[] = await once(asked, 'response')
+  return answer ? text(answer) : ''
 }
 
 /** The page, as soon as it has a text. */

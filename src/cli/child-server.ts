@@ -81,6 +81,7 @@ export class ChildServer {
         KIT_DEV: '1',
         PORT: '0',
         HOST: '127.0.0.1',
+        DEVELOPMENT_HOSTS: [process.env['DEVELOPMENT_HOSTS'], process.env['HOST']].filter(Boolean).join(','),
       },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })

@@ -2,6 +2,7 @@ import { watch } from 'chokidar'
 import { Command } from 'commander'
 import { stripVTControlCharacters } from 'node:util'
 import { ApplicationEnded } from '../errors.js'
+import { DevelopmentHosts } from '../hosts.js'
 import { currentPort } from '../server/port.js'
 import { GracefulServer } from '../server/graceful-server.js'
 import { onStopSignal } from '../server/stop-signals.js'
@@ -12,6 +13,10 @@ import { forward, showFailure } from './forward.js'
 
 /** What is watched. Templates, locales and public files are read anew without a restart. */
 const WATCHED = ['src', 'migrations', 'spec', 'ormconfig.ts', 'tsconfig.json']
+
+/** What visitors of a host that is none of development are shown: why it does not run may tell of the source. */
+const REASON_ELSEWHERE =
+  'The application does not run.\nThe terminal of `kit dev` says why, and this page where DEVELOPMENT_HOSTS names its host.'
 
 /** `kit dev`: a server that follows the changes of the code. */
 export function devCommand(): Command {
@@ -27,13 +32,16 @@ export function devCommand(): Command {
 async function dev(): Promise<void> {
   const root = enterApplication()
   const server = new DevelopmentServer(root)
+  const host = process.env['HOST'] ?? '127.0.0.1'
+  const hosts = new DevelopmentHosts([], host)
   const front = new GracefulServer((req, res) => {
     server.address.then(
       (address) => forward(req, res, address),
-      (error: unknown) => showFailure(req, res, plain(error)),
+      (error: unknown) =>
+        showFailure(req, res, hosts.includes(req.headers.host ?? '') ? plain(error) : REASON_ELSEWHERE),
     )
   })
-  console.log(`kit dev: ${await front.listen(currentPort(), process.env['HOST'] ?? '127.0.0.1')}`)
+  console.log(`kit dev: ${await front.listen(currentPort(), host)}`)
   server.change(!isStale(root))
   const watcher = watch(WATCHED, { cwd: root, ignoreInitial: true })
   watcher.on('all', () => server.changeSoon())

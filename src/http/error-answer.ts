@@ -62,7 +62,7 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
       title,
       detail: pages.showsInternals ? problem.detail : detailFor(ctx, error, problem),
       requestId,
-      ...(pages.showsInternals && insides(ctx, error, pages)),
+      ...(pages.showsInternals && !(error instanceof errors.ForeignHost) && insides(ctx, error, pages)),
     })
   } catch (failure) {
     ctx.log.error({ err: failure }, `the template ${view} failed`)

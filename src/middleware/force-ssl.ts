@@ -2,6 +2,7 @@ import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { currentEnvironment } from '../environment.js'
 import { DeclarationError, UnknownHost } from '../errors.js'
+import { isHost, isHostPattern, matchesHost, nameOfHost } from '../hosts.js'
 import { isSecure } from '../http/secure.js'
 
 /** How an application insists on https. */
@@ -49,7 +50,7 @@ export function forceSSL(options: ForceSSLOptions = {}): Middleware {
 
   async function forceSSL(ctx: Context, next: Next): Promise<void> {
     if (isActive) {
-      const host = nameOf(ctx.host)
+      const host = nameOfHost(ctx.host)
       if (!isKnown(host)) throw new UnknownHost(ctx.host)
       if (!isSecure(ctx)) return redirect(ctx, options.host ?? host)
       if (policy) ctx.set('Strict-Transport-Security', policy)
@@ -68,27 +69,18 @@ function redirect(ctx: Context, host: string): void {
   ctx.redirect(`https://${host}${ctx.path}${ctx.search}`)
 }
 
-const hostName = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
-
 function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean {
-  const wrong = [...(hosts ?? []), ...(host === undefined ? [] : [nameOf(host)])].find(
-    (one) => !hostName.test(one),
+  const wrong = [...(hosts ?? []), ...(host === undefined ? [] : [nameOfHost(host)])].find(
+    (one) => !isHostPattern(one),
   )
   if (wrong !== undefined) {
     throw new DeclarationError(
       `forceSSL() takes names of hosts, not ${JSON.stringify(wrong)}. Write it like "example.com".`,
     )
   }
-  const isHost = (name: string) => hostName.test(name) && !name.startsWith('*')
   if (!hosts) return (name) => host !== undefined || isHost(name)
-  const known = [...hosts, ...(host === undefined ? [] : [nameOf(host)])].map((one) => one.toLowerCase())
-  return (name) =>
-    isHost(name) && known.some((one) => (one.startsWith('*.') ? name.endsWith(one.slice(1)) : name === one))
-}
-
-/** A host without its port, and without the dot at the end that means the same. */
-function nameOf(host: string): string {
-  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+  const known = [...hosts, ...(host === undefined ? [] : [nameOfHost(host)])].map((one) => one.toLowerCase())
+  return (name) => isHost(name) && matchesHost(name, known)
 }
 
 function policyOf({

@@ -1,0 +1,130 @@
+import { expect } from 'chai'
+import { App, type AppOptions } from '../../src/index.js'
+import { caughtLog } from '../../src/testing/index.js'
+import { Site } from '../support/site.js'
+
+const variable = 'DEVELOPMENT_HOSTS'
+const before = process.env[variable]
+
+describe('The hosts of an application', () => {
+  let site: Site
+
+  async function open(options: AppOptions = {}): Promise<void> {
+    const app = new App({ api: true, env: 'development', logger: caughtLog().logger, ...options })
+    app.get('/secret-of-the-routes', (ctx) => void (ctx.body = 'home'))
+    site = await Site.open(app)
+  }
+
+  afterEach(async () => {
+    await site.close()
+    if (before === undefined) delete process.env[variable]
+    else process.env[variable] = before
+  })
+
+  /** The answer to a request for a host, as a browser sends it that looks up its name. */
+  async function answerTo(host: string, path = '/secret-of-the-routes', header = ''): Promise<string> {
+    return site.raw(
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\n${header}Connection: close\r\n\r\n`,
+    )
+  }
+
+  async function statusOf(host: string): Promise<number> {
+    return Number((await answerTo(host)).split(' ')[1])
+  }
+
+  describe('in development', () => {
+    const here = ['localhost', 'LOCALHOST:3000', 'localhost.', 'blog.localhost:3000', 'a.b.localhost']
+    for (const host of [
+      ...here,
+      '127.0.0.1:3000',
+      '192.168.1.20',
+      '0.0.0.0:3000',
+      '[::1]:3000',
+      '[fe80::1]',
+    ]) {
+      it(`are this machine: ${host}`, async () => {
+        await open()
+        expect(await statusOf(host)).to.equal(200)
+      })
+    }
+
+    const elsewhere = [
+      'evil.example',
+      'evil.example:3000',
+      'localhost.evil.example',
+      'evillocalhost',
+      '127.1',
+    ]
+    for (const host of [
+      ...elsewhere,
+      '127.0.0.1.evil.example',
+      'localhost@evil.example',
+      '[::1',
+      '*.localhost',
+      '',
+    ]) {
+      it(`are no others, which may lead here by DNS rebinding: ${host || 'no host'}`, async () => {
+        await open()
+        expect(await statusOf(host)).to.equal(403)
+      })
+    }
+
+    it('say in the place of a refused page what names a host, and nothing of the application', async () => {
+      await open()
+      for (const path of ['/secret-of-the-routes', '/nope', '/kit.css']) {
+        const answer = await answerTo('evil.example', path)
+        expect(answer)
+          .to.match(/^HTTP\/1.1 403 /)
+          .and.to.include('&quot;evil.example&quot; is not a host of this application in development')
+          .and.to.include('DEVELOPMENT_HOSTS')
+          .and.to.include('developmentHosts')
+          .and.not.to.include('<code>/secret-of-the-routes</code>')
+          .and.not.to.include('.ts:')
+      }
+    })
+
+    it('are not taken from X-Forwarded-Host, which a page can set itself', async () => {
+      await open({ proxy: true })
+      const forged = 'X-Forwarded-Host: localhost\r\n'
+      expect(await answerTo('evil.example', '/nope', forged)).to.match(/^HTTP\/1.1 403 /)
+    })
+
+    it('are those of the option developmentHosts, too', async () => {
+      await open({ developmentHosts: ['Blog.example', '*.tunnel.example'] })
+      expect(await statusOf('blog.example:3000')).to.equal(200)
+      expect(await statusOf('a.tunnel.example')).to.equal(200)
+      expect(await statusOf('tunnel.example')).to.equal(403)
+      expect(await statusOf('localhost')).to.equal(200)
+    })
+
+    it('are those of DEVELOPMENT_HOSTS, too, and the one that it listens on', async () => {
+      process.env[variable] = 'web, *.tunnel.example'
+      await open({ host: 'devbox' })
+      for (const host of ['web:3000', 'a.tunnel.example', 'devbox:3000'])
+        expect(await statusOf(host), host).to.equal(200)
+      expect(await statusOf('evil.example')).to.equal(403)
+    })
+
+    for (const wrong of ['https://blog.example', 'blog.example/path', 'blog.example:3000', '']) {
+      it(`can not be ${JSON.stringify(wrong)}, which stops the start`, async () => {
+        await open()
+        const app = new App({ api: true, env: 'development', developmentHosts: [wrong] })
+        expect(() => app.callback()).to.throw(
+          `${JSON.stringify(wrong)} is not the name of a host of development. Write it like`,
+        )
+      })
+    }
+
+    it('do not matter to GET /up', async () => {
+      await open()
+      expect(await answerTo('web', '/up')).to.match(/^HTTP\/1.1 200 /)
+    })
+  })
+
+  for (const env of ['test', 'production']) {
+    it(`are any in ${env}`, async () => {
+      await open({ env, developmentHosts: ['blog.example'] })
+      expect(await statusOf('evil.example')).to.equal(200)
+    })
+  }
+})

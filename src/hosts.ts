@@ -1,0 +1,66 @@
+import { isIP } from 'node:net'
+import { DeclarationError } from './errors.js'
+
+const hostName = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
+
+/** Whether a text is the name or the address of a host; or `*.example.com`, which is every host beneath one. */
+export function isHostPattern(text: string): boolean {
+  return hostName.test(text)
+}
+
+/** Whether a text is the name or the address of one host. */
+export function isHost(text: string): boolean {
+  return hostName.test(text) && !text.startsWith('*')
+}
+
+/** A host without its port, and without the dot at the end that means the same. */
+export function nameOfHost(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+}
+
+/** Whether a host is one of those that patterns name. */
+export function matchesHost(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) =>
+    pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern,
+  )
+}
+
+/** What browsers look for on this machine alone. */
+const local = ['localhost', '*.localhost']
+
+/**
+ * The hosts by whose names a server of development is asked. The name of any other site can be made to lead here (DNS
+ * rebinding), and its pages would then read ours, with the source and the routes that error pages show. An address can
+ * not, nor can the names of this machine.
+ */
+export class DevelopmentHosts {
+  private readonly patterns: readonly string[]
+
+  /**
+   * @param named the hosts that the application names; `DEVELOPMENT_HOSTS` names others, with commas between them
+   * @param listening where it listens, which may be a name
+   * @throws DeclarationError when one is no name of a host
+   */
+  constructor(named: readonly string[], listening = '') {
+    const all = [...named, ...listed(process.env['DEVELOPMENT_HOSTS'])]
+    const wrong = all.find((one) => !isHostPattern(one) && !isIP(one))
+    if (wrong !== undefined)
+      throw new DeclarationError(
+        `${JSON.stringify(wrong)} is not the name of a host of development. Write it like "blog.example" or "*.blog.example".`,
+      )
+    this.patterns = [...local, ...[...all, listening].map((one) => one.toLowerCase())]
+  }
+
+  /** @param host the header `Host` of a request: one that is forwarded may be forged by the page */
+  includes(host: string): boolean {
+    const name = nameOfHost(host)
+    return isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 || (isHost(name) && matchesHost(name, this.patterns))
+  }
+}
+
+function listed(text = ''): string[] {
+  return text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+}
