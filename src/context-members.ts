@@ -17,6 +17,7 @@ import { tokenOfPage } from './http/request-token.js'
 import { respond, type Responses } from './http/responder.js'
 import { loggerOf } from './middleware/request-logger.js'
 import { PageContext } from './page-context.js'
+import { canonicalPath } from './routing/path.js'
 import type { RouteTable } from './routing/route-table.js'
 import { frameworkCatalogue } from './translations/catalogue.js'
 import { defaultLocale } from './translations/formatters.js'
@@ -261,5 +262,14 @@ function pageUrl(ctx: Context, page: number, perPage: number): string {
     ctx.querystring.length > 1000 ? { per_page: String(perPage) } : ctx.querystring,
   )
   query.set('page', String(page))
-  return `${ctx.path}?${query}`
+  return `${referenceTo(ctx.path)}?${query}`
+}
+
+/**
+ * A request's path as a reference to it (RFC 3986, section 4.2): percent-encoded, whatever the visitor has sent, and never
+ * one that two slashes make lead to another host.
+ */
+function referenceTo(path: string): string {
+  const encoded = canonicalPath(path)
+  return encoded.startsWith('//') ? `/.${encoded}` : encoded
 }
