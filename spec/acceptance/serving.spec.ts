@@ -189,6 +189,30 @@ describe('The commands that run an application', function () {
       expect(status).to.equal(0)
       expect(output).to.equal('1\n[ { answer: 42 } ]')
     })
+
+    const failing = {
+      'that throws': "throw new Error('on purpose')",
+      'whose promise fails': "await Promise.reject(new Error('on purpose'))",
+      'that the database refuses': "await database.query('on purpose')",
+      'that throws what is no error': "throw 'on purpose'",
+      'that can not be read': 'on purpose',
+    }
+    for (const [what, line] of Object.entries(failing)) {
+      it(`ends with 1 after a line of a pipe ${what}, and reads the lines that follow`, async () => {
+        const { status, output } = await kit(application.folder, ['console'], {
+          input: `${line}\napp.routes.length\n`,
+        })
+        expect(output)
+          .to.match(/^Uncaught/m)
+          .and.to.match(/^1$/m)
+        expect(status).to.equal(1)
+      })
+    }
+
+    it('ends with the status that a line has set', async () => {
+      const input = "process.exitCode = 3\nthrow new Error('on purpose')\n"
+      expect((await kit(application.folder, ['console'], { input })).status).to.equal(3)
+    })
   })
 
   describe('kit info', () => {

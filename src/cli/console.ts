@@ -10,7 +10,7 @@ export function consoleCommand(): Command {
   return new Command('console')
     .description(
       'Evaluates JavaScript line by line, with `app`, `database` and every model at hand. `await` works. It reads ' +
-        'from a pipe, too.',
+        'from a pipe, too, and then ends with status 1 when a line has thrown an error.',
     )
     .addHelpText(
       'after',
@@ -32,8 +32,11 @@ async function talk(): Promise<void> {
 
 async function evaluate(app: App, database: Database): Promise<void> {
   const models = database.entityMetadatas.map(({ target, name }) => [name, target] as const)
-  if (process.stdin.isTTY) console.log(`At hand: app, database, ${models.map(([name]) => name).join(', ')}`)
-  const repl = start({ prompt: process.stdin.isTTY ? '> ' : '' })
+  const { isTTY } = process.stdin
+  if (isTTY) console.log(`At hand: app, database, ${models.map(([name]) => name).join(', ')}`)
+  const repl = start({ prompt: isTTY ? '> ' : '' })
   Object.assign(repl.context, { app, database }, Object.fromEntries(models))
   await once(repl, 'exit')
+  // Node keeps the last error of a line there.
+  if (!isTTY && repl.context['_error'] !== undefined) process.exitCode ??= 1
 }
