@@ -25,12 +25,16 @@ describe(`${total} requests that nobody would send (KIT_FUZZ_SEED=${seed})`, fun
   this.timeout(30_000 + total * 60)
   const crashes: unknown[] = []
   const note = (error: unknown) => crashes.push(error)
+  /** Closes what a spec has opened. */
+  let close = async (): Promise<void> => {}
 
   before(() => void process.on('uncaughtException', note).on('unhandledRejection', note))
+  afterEach('closes the application, whatever has come of it', () => close())
   after(() => void process.off('uncaughtException', note).off('unhandledRejection', note))
 
   it('are answered by an application with columns of every type, and leave no row that breaks its rules', async () => {
     const everything = await openEverything()
+    close = () => everything.close()
     const target: FuzzTarget = {
       routes: [
         ...Array.from({ length: 8 }, () => 'POST /things'),
@@ -55,11 +59,11 @@ describe(`${total} requests that nobody would send (KIT_FUZZ_SEED=${seed})`, fun
     expect(crashes).to.deep.equal([])
     for (const row of await everything.database.manager.find(Thing))
       expect(flawOfThing(row), JSON.stringify(row)).to.equal(undefined)
-    await everything.close()
   })
 
   it('are answered by examples/blog, and leave no row that breaks its rules', async () => {
     const blog = await openBlog()
+    close = () => blog.site.close()
     const page = await fetch(`${blog.site.url}/posts/new`)
     const token = /name="authenticity_token" value="([^"]+)"/.exec(await page.text())?.[1] ?? ''
     const [cookie = ''] = page.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '')
@@ -102,7 +106,6 @@ describe(`${total} requests that nobody would send (KIT_FUZZ_SEED=${seed})`, fun
       'SELECT id FROM comments WHERE post_id NOT IN (SELECT id FROM posts)',
     )
     expect(orphans).to.deep.equal([])
-    await blog.site.close()
   })
 
   /** Sends half of the requests, a few at a time, and returns how often each status was answered. */
