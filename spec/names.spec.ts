@@ -65,4 +65,21 @@ describe('humanize(field)', () => {
       'Author',
     ])
   })
+
+  it('has acronyms in capitals, and words that only look like them as they are', () => {
+    const rows = {
+      id: 'ID',
+      isbn: 'ISBN',
+      api_url: 'API URL',
+      html_body: 'HTML body',
+      ids: 'IDs',
+      urls: 'URLs',
+      css: 'CSS',
+      url_id: 'URL',
+      idea: 'Idea',
+      curl: 'Curl',
+      tips: 'Tips',
+    }
+    for (const [field, words] of Object.entries(rows)) expect(humanize(field)).to.equal(words)
+  })
 })

@@ -85,17 +85,36 @@ const singulars = new Map<string, string>([
   ['shoes', 'shoe'],
 ])
 
-/** A field as people read it: `published_at` -> `Published at`, `author_id` -> `Author`. */
+/** A field as people read it: `published_at` -> `Published at`, `author_id` -> `Author`, `api_url` -> `API URL`. */
 export function humanize(field: string): string {
   const known = humanized.get(field)
   if (known !== undefined) return known
-  const words = humanizeWord(field)
+  const words = capitalizeAcronyms(humanizeWord(field))
   // The names of fields are few; what else somebody asks for is not kept forever.
   if (humanized.size < 1000) humanized.set(field, words)
   return words
 }
 
 const humanized = new Map<string, string>()
+
+/** Writes words that are acronyms in capitals: `Book isbn` -> `Book ISBN`, `urls` -> `URLs`. */
+function capitalizeAcronyms(words: string): string {
+  return words.replaceAll(/[a-z]+/gi, (word) => {
+    const acronym = word.toLowerCase()
+    if (acronyms.has(acronym)) return acronym.toUpperCase()
+    return acronym.endsWith('s') && acronyms.has(acronym.slice(0, -1))
+      ? `${acronym.slice(0, -1).toUpperCase()}s`
+      : word
+  })
+}
+
+/** Those that are no words as well. */
+const acronyms = new Set(
+  [
+    'api bic cpu css csv dns dvd faq ftp gif gps html http https iban id imap ip isbn issn jpeg jpg json',
+    'pdf png rss sku sms smtp sql ssh ssl svg tcp tls tv udp ui uri url usb utc uuid vat vip vpn www xml yaml',
+  ].flatMap((line) => line.split(' ')),
+)
 
 /** The nearest of some known words, for "did you mean"; undefined when none is near. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {

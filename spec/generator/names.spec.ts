@@ -127,6 +127,19 @@ describe('namesOf(word)', () => {
     })
     expect(namesOf('article').words.aOne).to.equal('an article')
     expect(namesOf('user').words.aOne).to.equal('a user')
+    expect(namesOf('api_key').words).to.deep.equal({
+      one: 'API key',
+      many: 'API keys',
+      One: 'API key',
+      Many: 'API keys',
+      aOne: 'an API key',
+    })
+    const words = ['url', 'html_page', 'iban'].map((word) => namesOf(word).words)
+    expect(words.map(({ aOne, many }) => `${aOne}, ${many}`)).to.deep.equal([
+      'a URL, URLs',
+      'an HTML page, HTML pages',
+      'an IBAN, IBANs',
+    ])
   })
 
   for (const word of [
