@@ -69,7 +69,12 @@ describe('kit generate and kit destroy', () => {
         app = make()
         await kitGenerate('resource', 'author', 'name')
         const before = app.tree()
-        const args = ['title:string:unique', 'writer_at:datetime:index', 'editor:nulls.References']
+        const args = [
+          'title:string:unique',
+          'writer_at:datetime:index',
+          'editor:nulls.References',
+          'rate:decimal:12,4:index',
+        ]
         await kitGenerate('resource', 'editor', 'name')
         await kitGenerate('resource', word, ...args, '--parent', 'author', '--spec', 'full')
         const said = await kitDestroy(['r', word, '--yes'])

@@ -21,6 +21,9 @@ const everything = [
   'editor:nulls.References',
   'code:string:unique',
   'rank:int:index',
+  'rate:decimal:12,4',
+  'ratio:nulls.Decimal:9,9',
+  'pieces:decimal:12,0',
 ]
 
 /** Names that mean something else to the framework, to JavaScript, or to mocha. */

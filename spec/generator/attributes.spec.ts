@@ -62,6 +62,20 @@ describe('parseAttributes(words)', () => {
       "form.number('price', { step: 0.01, required: true })",
       '= post.price',
     ],
+    'rate:decimal:12,4': [
+      "@Column('decimal', { precision: 12, scale: 4 })",
+      'rate!: string',
+      "column(runner, 'rate', 'decimal', { precision: 12, scale: 4 })",
+      "form.number('rate', { step: 0.0001, required: true })",
+      '= post.rate',
+    ],
+    'pieces:nulls.Decimal:20,0:unique': [
+      "@Column('decimal', { precision: 20, scale: 0, nullable: true, unique: true })",
+      'pieces!: string | null',
+      "column(runner, 'pieces', 'decimal', { precision: 20, scale: 0, isNullable: true, isUnique: true })",
+      "form.number('pieces')",
+      '= post.pieces',
+    ],
     'live:bool': [
       "@Column('boolean')",
       'live = false',
@@ -161,6 +175,20 @@ describe('parseAttributes(words)', () => {
     expect(kinds).to.deep.equal(['int', 'bool', 'datetime', 'uuid'])
   })
 
+  it('has values for specs that a decimal of any digits can hold', () => {
+    const digits = ['', ':12,4', ':9,0', ':3,3', ':65,30']
+    const samples = parseAttributes(digits.map((one, index) => `d${index}:decimal${one}`)).map(
+      ({ samples }) => samples,
+    )
+    expect(samples.map(({ json, changed }) => `${json} ${changed}`)).to.deep.equal([
+      "'1.50' '2.50'",
+      "'1.5000' '2.5000'",
+      "'1' '2'",
+      "'0.500' '-0.500'",
+      `'1.5${'0'.repeat(29)}' '2.5${'0'.repeat(29)}'`,
+    ])
+  })
+
   it('indexes what says so, and what refers to another record', () => {
     const indexed = parseAttributes(['a:int:index', 'b:int', 'author:references', 'c:references:unique'])
     expect(indexed.map(({ isIndexed }) => isIndexed)).to.deep.equal([true, false, true, false])
@@ -203,6 +231,19 @@ describe('parseAttributes(words)', () => {
     ],
     'an enum with a repeated value': [['state:enum:a,a'], 'an enum names its values, each once'],
     'an enum with quotes': [["state:enum:a',b"], 'an enum names its values, each once'],
+    'a decimal with half of its digits': [
+      ['price:decimal:12'],
+      '"price:decimal:12" is no attribute: a decimal says how many digits it has (up to 65), and how many of them are after ' +
+        'the point (up to 30): price:decimal:12,4.',
+    ],
+    'a decimal with more digits after the point than it has': [['price:decimal:2,3'], 'a decimal says'],
+    'a decimal without digits': [['price:decimal:0,0'], 'a decimal says'],
+    'a decimal with more digits than all engines have': [['price:decimal:66,2'], 'a decimal says'],
+    'a decimal with more digits after the point than all engines have': [
+      ['price:decimal:40,31'],
+      'a decimal says',
+    ],
+    'the digits of what is no decimal': [['age:int:12,4'], 'it ends with "12,4", and known there are'],
     'an index of text': [
       ['body:text:index'],
       '"body:text:index" is no attribute: it ends with "index", and what a text holds may be too long for that; make it a string.',

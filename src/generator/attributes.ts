@@ -14,9 +14,23 @@ export interface AttributeWords {
   isIndexed: boolean
   /** The values of an enum. */
   values: readonly string[]
+  /** The digits of a decimal, where the words say them. */
+  digits?: Digits | undefined
   /** The model that a reference leads to. */
   reference?: Names
 }
+
+/** How many digits a decimal has, and how many of them after the point. */
+interface Digits {
+  precision: number
+  scale: number
+}
+
+/** Those of `decimal` alone, which `column()` gives to migrations, too. */
+const usualDigits: Digits = { precision: 10, scale: 2 }
+
+/** What every engine has room for. */
+const mostDigits: Digits = { precision: 65, scale: 30 }
 
 /** An attribute as the scaffolds write it, computed once. */
 export interface Attribute extends AttributeWords {
@@ -40,8 +54,6 @@ export interface Attribute extends AttributeWords {
 interface Kind {
   /** The type of the property. */
   type: string
-  /** Options of `@Column`. */
-  column?: string
   /** The method of a form, and options of its input. */
   input: 'text' | 'textarea' | 'number' | 'date' | 'time' | 'dateTime' | 'json' | 'checkbox' | 'select'
   options?: string
@@ -57,13 +69,7 @@ const KINDS: Record<AttributeKind, Kind> = {
   int: { type: 'number', input: 'number', samples: [1, 2] },
   bigint: { type: 'string', input: 'number', samples: ['9007199254740993', '9007199254740995'] },
   float: { type: 'number', input: 'number', options: "step: 'any'", samples: [1.5, 2.5] },
-  decimal: {
-    type: 'string',
-    column: 'precision: 10, scale: 2',
-    input: 'number',
-    options: 'step: 0.01',
-    samples: ['1.50', '2.50'],
-  },
+  decimal: { type: 'string', input: 'number', samples: ['', ''] },
   bool: { type: 'boolean', input: 'checkbox', helper: 'display', samples: [true, false] },
   date: { type: 'string', input: 'date', helper: 'time', samples: ['2026-01-02', '2026-03-04'] },
   time: { type: 'string', input: 'time', samples: ['03:04:05', '06:07:08'] },
@@ -98,7 +104,7 @@ export const knownTypes = [...Object.keys(KINDS), 'references']
 
 /**
  * Reads the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
- * `author:references`, `email:string:unique`, `age:int:index`.
+ * `price:decimal:12,4`, `author:references`, `email:string:unique`, `age:int:index`.
  *
  * @param taken columns that there are already: the key of a parent
  * @throws UnknownAttributeType, BadAttribute, ReservedAttribute, RepeatedAttribute
@@ -119,11 +125,11 @@ export function parseAttributes(words: readonly string[], taken: readonly string
 /** An attribute with all that the scaffolds write of it. */
 function attributeOf(words: AttributeWords): Attribute {
   const { name, kind, isNullable, values } = words
-  const { type, samples } = KINDS[kind]
+  const { type } = KINDS[kind]
   const isRequired = !isNullable && kind !== 'bool'
   const own = kind === 'enum' ? values.map(quote).join(' | ') : type
   const nullable = isNullable && type !== 'unknown' ? `${own} | null` : own
-  const [first, second] = kind === 'enum' ? [values[0], values.at(-1)] : samples
+  const [first, second] = samplesOf(words)
   return {
     ...words,
     isRequired,
@@ -147,6 +153,7 @@ function parseAttribute(word: string): Attribute {
   const isNullable = /^nulls\./i.test(type)
   const kind = kindOf(type.replace(/^nulls\./i, ''), word)
   const values = kind === 'enum' ? enumValues(rest.shift(), word) : []
+  const digits = kind === 'decimal' && /^\d/.test(rest[0] ?? '') ? digitsOf(rest.shift(), word) : undefined
   const modifiers = new Set(rest)
   for (const modifier of modifiers) {
     if (modifier !== 'unique' && modifier !== 'index') {
@@ -160,7 +167,13 @@ function parseAttribute(word: string): Attribute {
       `it ends with "${modifier}", and what a ${kind} holds may be too long for that; make it a string`,
     )
   }
-  const common = { isNullable, isUnique: modifiers.has('unique'), isIndexed: modifiers.has('index'), values }
+  const common = {
+    isNullable,
+    isUnique: modifiers.has('unique'),
+    isIndexed: modifiers.has('index'),
+    values,
+    digits,
+  }
   if (kind !== 'references') return attributeOf({ name, kind, ...common })
 
   if (name.endsWith('_id')) {
@@ -188,11 +201,35 @@ function enumValues(text: string | undefined, word: string): string[] {
   return values
 }
 
-function decorator({ kind, isNullable, isUnique, values }: AttributeWords): string {
+function digitsOf(text: string | undefined, word: string): Digits {
+  const [, ...numbers] = /^(\d+),(\d+)$/.exec(text ?? '') ?? []
+  const [precision = 0, scale = 0] = numbers.map(Number)
+  const isPossible = precision >= 1 && precision <= mostDigits.precision
+  if (!isPossible || scale > Math.min(precision, mostDigits.scale)) {
+    throw new BadAttribute(
+      word,
+      `a decimal says how many digits it has (up to ${mostDigits.precision}), and how many of them are after the ` +
+        `point (up to ${mostDigits.scale}): price:decimal:12,4`,
+    )
+  }
+  return { precision, scale }
+}
+
+/** Two values of an attribute, as JSON has them. */
+function samplesOf({ kind, values, digits = usualDigits }: AttributeWords): readonly [unknown, unknown] {
+  if (kind === 'enum') return [values[0], values.at(-1)]
+  if (kind !== 'decimal') return KINDS[kind].samples
+  const { precision, scale } = digits
+  const fraction = scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''
+  // Where all digits are after the point, the values are below 1.
+  return precision === scale ? [`0${fraction}`, `-0${fraction}`] : [`1${fraction}`, `2${fraction}`]
+}
+
+function decorator({ kind, isNullable, isUnique, values, digits = usualDigits }: AttributeWords): string {
   const type = columnTypes[kind]
   const options = [
     typeof type === 'string' ? '' : 'type: Date',
-    KINDS[kind].column,
+    kind === 'decimal' && digitOptions(digits),
     values.length > 0 && `enum: [${values.map(quote).join(', ')}]`,
     isNullable && 'nullable: true',
     isUnique && 'unique: true',
@@ -200,8 +237,9 @@ function decorator({ kind, isNullable, isUnique, values }: AttributeWords): stri
   return call('@Column', [typeof type === 'string' ? quote(type) : '', object(options)])
 }
 
-function migration({ name, kind, isNullable, isUnique, values }: AttributeWords): string {
+function migration({ name, kind, isNullable, isUnique, values, digits }: AttributeWords): string {
   const options = [
+    digits && digitOptions(digits),
     values.length > 0 && `enum: [${values.map(quote).join(', ')}]`,
     isNullable && 'isNullable: true',
     isUnique && 'isUnique: true',
@@ -209,9 +247,15 @@ function migration({ name, kind, isNullable, isUnique, values }: AttributeWords)
   return call('column', ['runner', quote(name), quote(kind), object(options)])
 }
 
-function field({ name, kind, isNullable, values, reference }: AttributeWords, isRequired: boolean): string {
+function digitOptions({ precision, scale }: Digits): string {
+  return `precision: ${precision}, scale: ${scale}`
+}
+
+function field(words: AttributeWords, isRequired: boolean): string {
+  const { name, kind, isNullable, values, digits = usualDigits, reference } = words
   const { input, options } = KINDS[kind]
-  const settings = [options, isRequired && 'required: true']
+  const step = kind === 'decimal' && digits.scale > 0 && `step: ${Number(`1e-${digits.scale}`)}`
+  const settings = [options, step, isRequired && 'required: true']
   if (reference) return call('form.select', [quote(name), reference.many, object(settings)])
   if (kind === 'enum') {
     return call('form.select', [quote(name), `[${values.map(quote).join(', ')}]`, object(settings)])

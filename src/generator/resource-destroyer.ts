@@ -108,8 +108,9 @@ function attributesOfMigration(folder: string, { plural }: Names): string[] | un
     const isReference = keys.has(name)
     const type = `${options.includes('isNullable: true') ? 'nulls.' : ''}${isReference ? 'references' : kind}`
     const values = [...options.matchAll(/'([^']*)'/g)].map(([, value]) => value).join(',')
+    const digits = /precision: (\d+), scale: (\d+)/.exec(options)?.slice(1).join(',')
     const isIndexed = !isReference && text.includes(`name: '${indexName(plural, name)}'`)
-    const modifiers = [values, options.includes('isUnique: true') && 'unique', isIndexed && 'index']
+    const modifiers = [values, digits, options.includes('isUnique: true') && 'unique', isIndexed && 'index']
     return [[isReference ? name.replace(/_id$/, '') : name, type, ...modifiers].filter(Boolean).join(':')]
   })
 }
