@@ -39,6 +39,9 @@ export {
 export { transaction, type TransactionOptions } from './middleware/transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
+// Views
+export { sortByLabel } from './views/choices.js'
+
 // Sessions
 export {
   databaseSessions,

@@ -183,6 +183,14 @@ describe('Replies to comments of news', () => {
     expect(page.text).to.include(\`href="\${path.slice(0, path.lastIndexOf('/'))}"\`)
   })
 
+  it('offer their authors by name in the form, as the language sorts', async () => {
+    for (const name of ['zoe', 'Part 10', 'Émile', 'Part 2', 'bob']) await factory.make(Author, { name })
+    const page = await client.get(\`\${path}/edit\`)
+    const names = ['Ada', 'bob', 'Émile', 'Part 2', 'Part 10', 'zoe']
+    const offered = [...page.text.matchAll(/<option[^>]*>([^<]*)</g)].map(([, name = '']) => name)
+    expect(offered.filter((name) => names.includes(name))).to.deep.equal(names)
+  })
+
   it('are not found beneath another comment, or other news', async () => {
     const other = await factory.make(Comment)
     const news = await factory.make(News)

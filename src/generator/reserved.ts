@@ -23,7 +23,7 @@ export const reservedResources: ReadonlySet<string> = new Set([
   ...words('ctx errors path pagination form where'),
   ...words('locale currentUrl t label time display paginator formFor hiddenFields deleteButton'),
   ...words('flashMessages collectionLinks nestedLinks of block attributes locals xml'),
-  ...words('resource baseResource parent context model present validationErrors'),
+  ...words('resource baseResource parent context sortByLabel model present validationErrors'),
   ...words('column entity joinColumn manyToOne relation entityManager migration'),
   ...words('object string number boolean date promise error constructor prototype'),
 ])

@@ -49,6 +49,7 @@ export function localsOf(
     example: { name: attributes[0]?.name ?? 'id', words: humanize(attributes[0]?.name ?? 'id') },
     choices,
     pages: pagesOf(names, nesting, references, choices),
+    kitImports: kitImports(parent, choices),
     models: modelImportsOf(model, kind === 'api' ? [] : references, parent, `src/actions/${names.file}`),
     handlers: handlersOf(names.words),
     message: `${scope}${names.singular}`,
@@ -121,6 +122,18 @@ function modelImports(attributes: readonly Attribute[], parent: Names | undefine
   ]
   const kit = ['Model', attributes.some(({ isRequired }) => isRequired) && 'Present', 'type ValidationErrors']
   return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
+}
+
+/** What the handlers of pages import of the framework. */
+function kitImports(parent: Names | undefined, choices: readonly Choice[]): string {
+  const all = [
+    'BaseResource',
+    parent && 'Parent',
+    'Resource',
+    choices.length > 0 && 'sortByLabel',
+    'type Context',
+  ]
+  return all.filter(Boolean).join(', ')
 }
 
 type Reference = Names & { attribute: Attribute }
