@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { currentEnvironment } from '../environment.js'
-import { ApplicationEnded } from '../errors.js'
+import { ApplicationEnded } from '../command-errors.js'
 
 /** What is kept of what the application says before it ends. */
 const remembered = 20_000

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Command } from 'commander'
-import { NothingToDestroy } from '../errors.js'
+import { NothingToDestroy } from '../command-errors.js'
 import { destroy } from '../generator/files.js'
 import { resourceDestruction, type HasRun } from '../generator/resource-destroyer.js'
 import { enterApplication } from './application-folder.js'

@@ -1,7 +1,7 @@
 import { watch } from 'chokidar'
 import { Command } from 'commander'
 import { stripVTControlCharacters } from 'node:util'
-import { ApplicationEnded } from '../errors.js'
+import { ApplicationEnded } from '../command-errors.js'
 import { DevelopmentHosts } from '../hosts.js'
 import { currentPort } from '../server/port.js'
 import { GracefulServer } from '../server/graceful-server.js'

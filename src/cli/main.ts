@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from 'node:fs'
-import { UnknownCommand, UnknownSubcommand } from '../errors.js'
+import { UnknownCommand, UnknownSubcommand } from '../command-errors.js'
 import { ownKit } from './application-folder.js'
 import { COMMANDS, loadCommand, type Entry } from './commands.js'
 import { explain } from './explain.js'

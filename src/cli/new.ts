@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { CommandError, NotWritten } from '../errors.js'
+import { CommandError, NotWritten } from '../command-errors.js'
 import { generate } from '../generator/files.js'
 import { applicationFiles, ENGINES, type Engine } from './application-files.js'
 import { npm } from './npm.js'

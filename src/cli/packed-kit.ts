@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { CommandError } from '../errors.js'
+import { CommandError } from '../command-errors.js'
 import { npm } from './npm.js'
 
 const KIT = join(import.meta.dirname, '../../..')

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { App } from '../application.js'
-import { CommandError } from '../errors.js'
+import { CommandError } from '../command-errors.js'
 import type { Route } from '../routing/route.js'
 import { loadApp } from './application-modules.js'
 import { locate } from './function-location.js'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { CommandError, MissingModel, MissingProperty, ParentNotRegistered } from '../errors.js'
+import { CommandError, MissingModel, MissingProperty, ParentNotRegistered } from '../command-errors.js'
 import type { Attribute } from './attributes.js'
 import { namesOf, type Names } from './names.js'
 import { applicationName, isRegistered } from './registration.js'

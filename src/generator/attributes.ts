@@ -1,6 +1,11 @@
 import type { AttributeKind } from '../data/attributes.js'
 import { columnTypes } from '../data/columns.js'
-import { BadAttribute, RepeatedAttribute, ReservedAttribute, UnknownAttributeType } from '../errors.js'
+import {
+  BadAttribute,
+  RepeatedAttribute,
+  ReservedAttribute,
+  UnknownAttributeType,
+} from '../command-errors.js'
 import { isName, namesOf, type Names } from './names.js'
 import { reservedAttributes } from './reserved.js'
 

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { FilesExist, NotWritten } from '../errors.js'
+import { FilesExist, NotWritten } from '../command-errors.js'
 
 /** A file that is written whole. */
 export interface CreateFile {

@@ -1,5 +1,5 @@
 import { camelize } from 'inflection'
-import { CommandError } from '../errors.js'
+import { CommandError } from '../command-errors.js'
 import { readApplication } from './application.js'
 import { parseAttributes, type Attribute } from './attributes.js'
 import type { FileAction } from './files.js'

@@ -1,5 +1,5 @@
 import { camelize } from 'inflection'
-import { BadName, RepeatedParameter, ReservedName } from '../errors.js'
+import { BadName, RepeatedParameter, ReservedName } from '../command-errors.js'
 import { collectionName, humanize, itemName, pathNames, resourceNames, type PathNames } from '../names.js'
 import { reservedResources } from './reserved.js'
 

@@ -1,4 +1,4 @@
-import { BadAttribute } from '../errors.js'
+import { BadAttribute } from '../command-errors.js'
 import {
   existingNames,
   readApplication,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { CommandError } from '../errors.js'
+import { CommandError } from '../command-errors.js'
 
 /** The limit of a container on Linux: `200000 100000` is the time of two processors, `max 100000` that of all. */
 const containerLimit = '/sys/fs/cgroup/cpu.max'
