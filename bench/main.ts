@@ -11,12 +11,12 @@ import { readsBesideWrites } from './reads-beside-writes.js'
 import { compare, print, type Report, type Samples } from './report.js'
 import { withSides, type Sides } from './sides.js'
 import { starts } from './starts.js'
-import { workloads } from './workloads.js'
+import { workloads, type Workload } from './workloads.js'
 
 /**
  * npm run bench: examples/blog beside a peer that is written by hand, and the floor beneath both.
  *
- *     npm run bench                      all of it, in about eight minutes
+ *     npm run bench                      all of it, in about twenty minutes
  *     npm run bench -- --quick           few rounds, in about two
  *     npm run bench -- --only show       one workload
  *     npm run bench -- --plot            draws docs/performance.svg anew
@@ -40,7 +40,7 @@ await withSides(1000, async (sides) => {
   await checkAnswers(sides)
   console.log('The answers of both are the same. Now the time that they take.')
   const load = new LoadProcess()
-  await warm(sides, load)
+  for (const workload of chosen) await warm(workload, sides, load, 3000)
   const samples = await measureAll(sides, load)
   const reads = options.only ? undefined : await readsBesideWrites(sides, rounds)
   const startsAndMemory = options.only ? undefined : await starts(rounds)
@@ -61,9 +61,8 @@ await withSides(1000, async (sides) => {
   if (options.plot) await writeFile(join(root, 'docs/performance.svg'), plotComparison(report))
 })
 
-async function warm(sides: Sides, load: LoadProcess): Promise<void> {
-  for (const workload of chosen)
-    for (const name of Object.values(workload.servers)) await measure(workload, 32, sides[name], load, 3000)
+async function warm(workload: Workload, sides: Sides, load: LoadProcess, amount: number): Promise<void> {
+  for (const name of Object.values(workload.servers)) await measure(workload, 32, sides[name], load, amount)
 }
 
 /** Every round asks each of them for everything, so that what else the machine does meets them alike. */
@@ -77,6 +76,8 @@ async function measureAll(sides: Sides, load: LoadProcess): Promise<Samples[]> {
     for (const samples of all) {
       const workload = workloads.find(({ name }) => name === samples.workload)
       if (!workload) continue
+      // Of a server that has had nothing to do for a minute, V8 has thrown away what it had compiled.
+      if (samples.connections === connections[0]) await warm(workload, sides, load, 1500)
       // Ours is not always the first.
       const order = (['ours', 'peer', 'floor'] as const).toSorted(() => (round % 2 === 0 ? 0 : -1))
       for (const who of order)
