@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { inspect } from 'node:util'
+import { CommandError } from '../command-errors.js'
 import * as failures from '../errors.js'
 
 /** What a failure says to whom typed the command. One that we foresee is a sentence; a mistake in code shows its place. */
@@ -10,6 +11,7 @@ export function explain(error: unknown): string {
 }
 
 function isForeseen(error: unknown): error is Error {
+  if (error instanceof CommandError) return true
   return Object.values(failures).some((failure) => error instanceof failure)
 }
 
