@@ -1,6 +1,6 @@
 // Starts examples/blog, as built, with a few posts to look at when it has none.
 import { fileURLToPath } from 'node:url'
-import { explain } from '../dist/src/cli/explain.js'
+import { explain } from '../dist/src/cli/support/explain.js'
 
 process.chdir(fileURLToPath(new URL('../examples/blog', import.meta.url)))
 

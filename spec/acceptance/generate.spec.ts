@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
-import { destroyCommand } from '../../src/cli/destroy.js'
-import { generateCommand } from '../../src/cli/generate.js'
+import { destroyCommand } from '../../src/cli/commands/destroy.js'
+import { generateCommand } from '../../src/cli/commands/generate.js'
 import { Application, blogFiles, generated } from '../support/generated.js'
 import { kit } from '../support/kit.js'
 

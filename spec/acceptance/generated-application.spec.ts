@@ -123,7 +123,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
 
     it('tells kit destroy which migrations have been run', () => {
       app.write('has-run.mjs', HAS_RUN)
-      const { output } = app.run('node', 'has-run.mjs', join(root, 'dist/src/cli/has-run.js'))
+      const { output } = app.run('node', 'has-run.mjs', join(root, 'dist/src/cli/support/has-run.js'))
       expect(output.split('\n')).to.deep.equal([
         'not there: false',
         'file made: false',

@@ -2,9 +2,9 @@
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from 'node:fs'
 import { UnknownCommand, UnknownSubcommand } from '../command-errors.js'
-import { ownKit } from './application-folder.js'
-import { COMMANDS, loadCommand, type Entry } from './commands.js'
-import { explain } from './explain.js'
+import { ownKit } from './support/application-folder.js'
+import { COMMANDS, loadCommand, type Entry } from './command-list.js'
+import { explain } from './support/explain.js'
 
 /** Runs the command that the arguments name. When it fails, the process ends with status 1. */
 async function main(args: readonly string[]): Promise<void> {

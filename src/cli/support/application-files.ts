@@ -48,7 +48,7 @@ export interface ApplicationWords {
   version: string
 }
 
-const SCAFFOLDS = join(import.meta.dirname, '../../../scaffolds/application')
+const SCAFFOLDS = join(import.meta.dirname, '../../../../scaffolds/application')
 
 /** The files of a new application: their paths, and what is in them. */
 export function applicationFiles(application: ApplicationWords): Map<string, string> {

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { placeOf } from '../data/whole-database.js'
-import { currentEnvironment } from '../environment.js'
-import { enterApplication, manifestOf } from './application-folder.js'
-import { loadApp, loadDatabase } from './application-modules.js'
-import { isStale } from './compilation.js'
-import { table } from './table.js'
+import { placeOf } from '../../data/whole-database.js'
+import { currentEnvironment } from '../../environment.js'
+import { enterApplication, manifestOf } from '../support/application-folder.js'
+import { loadApp, loadDatabase } from '../support/application-modules.js'
+import { isStale } from '../support/compilation.js'
+import { table } from '../support/table.js'
 
 /** `kit info`: what is known of the application. */
 export function infoCommand(): Command {
@@ -33,7 +33,7 @@ async function collect(): Promise<Record<string, string | number>> {
     application: name,
     version,
     folder: root,
-    resource_kit: manifestOf(join(import.meta.dirname, '../../..'))?.version ?? 'unknown',
+    resource_kit: manifestOf(join(import.meta.dirname, '../../../..'))?.version ?? 'unknown',
     node: process.version,
     environment: currentEnvironment(),
     address: app.address,

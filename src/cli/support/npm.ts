@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { CommandError } from '../command-errors.js'
+import { CommandError } from '../../command-errors.js'
 
 /**
  * Runs npm in a folder.

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream'
 import { Command } from 'commander'
-import { NothingToDestroy } from '../command-errors.js'
-import { destroy } from '../generator/files.js'
-import { resourceDestruction, type HasRun } from '../generator/resource-destroyer.js'
-import { enterApplication } from './application-folder.js'
-import { hasRun } from './has-run.js'
-import { sayTo, type Output } from './output.js'
-import { Questions } from './questions.js'
+import { NothingToDestroy } from '../../command-errors.js'
+import { destroy } from '../../generator/files.js'
+import { resourceDestruction, type HasRun } from '../../generator/resource-destroyer.js'
+import { enterApplication } from '../support/application-folder.js'
+import { hasRun } from '../support/has-run.js'
+import { sayTo, type Output } from '../support/output.js'
+import { Questions } from '../support/questions.js'
 
 /** What `kit destroy` works with, beside its output. */
 export interface DestroySettings {

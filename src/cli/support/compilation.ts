@@ -12,7 +12,7 @@ import {
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { BuildFailed, CommandError } from '../command-errors.js'
+import { BuildFailed, CommandError } from '../../command-errors.js'
 
 /**
  * Compiles the application, unless what is compiled is up to date.

@@ -1,13 +1,13 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { existsSync } from 'node:fs'
 import type { EntityManager } from 'typeorm'
-import type { Database } from '../data/database.js'
-import { createDatabase, dropDatabase, placeOf, sqliteFile } from '../data/whole-database.js'
-import { currentEnvironment } from '../environment.js'
-import { CommandError } from '../command-errors.js'
-import { load, loadDatabase } from './application-modules.js'
-import { ask } from './questions.js'
-import { table } from './table.js'
+import type { Database } from '../../data/database.js'
+import { createDatabase, dropDatabase, placeOf, sqliteFile } from '../../data/whole-database.js'
+import { currentEnvironment } from '../../environment.js'
+import { CommandError } from '../../command-errors.js'
+import { load, loadDatabase } from '../support/application-modules.js'
+import { ask } from '../support/questions.js'
+import { table } from '../support/table.js'
 
 interface Options {
   yes?: boolean

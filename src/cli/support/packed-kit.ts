@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { CommandError } from '../command-errors.js'
+import { CommandError } from '../../command-errors.js'
 import { npm } from './npm.js'
 
-const KIT = join(import.meta.dirname, '../../..')
+const KIT = join(import.meta.dirname, '../../../..')
 
 /**
  * What a new application writes as its dependency on resource-kit: a version, where this copy came from the registry;

@@ -24,7 +24,9 @@ export const COMMANDS: readonly Entry[] = [
 
 /** Loads one command. The others stay where they are, so that `kit` starts fast. */
 export async function loadCommand(entry: Entry): Promise<Command> {
-  const module: Record<string, (out: NodeJS.WritableStream) => Command> = await import(`./${entry.name}.js`)
+  const module: Record<string, (out: NodeJS.WritableStream) => Command> = await import(
+    `./commands/${entry.name}.js`
+  )
   const make = module[`${entry.name}Command`]
   if (!make) throw new Error(`${entry.name}.ts does not export ${entry.name}Command(out)`)
   return make(process.stdout)

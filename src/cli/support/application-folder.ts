@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CommandError, NoApplication } from '../command-errors.js'
+import { CommandError, NoApplication } from '../../command-errors.js'
 
 /** What package.json says, as far as commands ask. */
 export interface Manifest {

@@ -1,8 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { currentEnvironment } from '../environment.js'
-import { ApplicationEnded } from '../command-errors.js'
+import { currentEnvironment } from '../../environment.js'
+import { ApplicationEnded } from '../../command-errors.js'
 
 /** What is kept of what the application says before it ends. */
 const remembered = 20_000
@@ -73,7 +73,7 @@ export class ChildServer {
   }
 
   private fork(): Started {
-    const child = fork(join(import.meta.dirname, 'main.js'), ['start'], {
+    const child = fork(join(import.meta.dirname, '../main.js'), ['start'], {
       cwd: this.root,
       env: {
         ...process.env,

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { knownTypes } from '../generator/attributes.js'
-import { generate, isCreate, type FileAction } from '../generator/files.js'
-import { migrationActions } from '../generator/migration-generator.js'
-import { resourceActions } from '../generator/resource-generator.js'
-import { enterApplication } from './application-folder.js'
-import { sayTo, type Output } from './output.js'
+import { knownTypes } from '../../generator/attributes.js'
+import { generate, isCreate, type FileAction } from '../../generator/files.js'
+import { migrationActions } from '../../generator/migration-generator.js'
+import { resourceActions } from '../../generator/resource-generator.js'
+import { enterApplication } from '../support/application-folder.js'
+import { sayTo, type Output } from '../support/output.js'
 
 interface ResourceFlags {
   parent?: string

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { CommandError, NotWritten } from '../command-errors.js'
-import { generate } from '../generator/files.js'
-import { applicationFiles, ENGINES, type Engine } from './application-files.js'
-import { npm } from './npm.js'
-import { kitDependency } from './packed-kit.js'
+import { CommandError, NotWritten } from '../../command-errors.js'
+import { generate } from '../../generator/files.js'
+import { applicationFiles, ENGINES, type Engine } from '../support/application-files.js'
+import { npm } from '../support/npm.js'
+import { kitDependency } from '../support/packed-kit.js'
 
 interface Options {
   api?: boolean

@@ -1,13 +1,13 @@
 import { Command } from 'commander'
 import { once } from 'node:events'
-import { currentEnvironment } from '../environment.js'
-import { createLogger } from '../logger.js'
-import { onStopSignal } from '../server/stop-signals.js'
-import { workerCount } from '../workers/worker-count.js'
-import { work, workerNumber } from '../workers/worker.js'
-import { enterApplication } from './application-folder.js'
-import { loadDatabase, loadMain } from './application-modules.js'
-import { buildWhenStale } from './compilation.js'
+import { currentEnvironment } from '../../environment.js'
+import { createLogger } from '../../logger.js'
+import { onStopSignal } from '../../server/stop-signals.js'
+import { workerCount } from '../../workers/worker-count.js'
+import { work, workerNumber } from '../../workers/worker.js'
+import { enterApplication } from '../support/application-folder.js'
+import { loadDatabase, loadMain } from '../support/application-modules.js'
+import { buildWhenStale } from '../support/compilation.js'
 
 interface Options {
   workers?: string
@@ -71,7 +71,7 @@ async function migrate(): Promise<void> {
 /** Serves with several processes. This one loads nothing of the application: it listens, and looks after the others. */
 async function startCrew(count: number): Promise<void> {
   await buildWhenStale(enterApplication())
-  const { Crew } = await import('../workers/crew.js')
+  const { Crew } = await import('../../workers/crew.js')
   const logger = createLogger(currentEnvironment())
   const crew = new Crew(count, logger)
   onStopSignal(
@@ -95,7 +95,7 @@ async function standBy(): Promise<void> {
   const word = once(process, 'message')
   // Where `kit dev` is gone, nobody needs us.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  await import('../index.js')
+  await import('../../index.js')
   await word
   // Waiting for the end of `kit dev` must not keep an application alive that is closed.
   process.channel?.unref()

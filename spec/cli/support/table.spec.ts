@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { table } from '../../src/cli/table.js'
+import { table } from '../../../src/cli/support/table.js'
 
 describe('table(head, rows)', () => {
   it('makes columns as wide as their widest cell', () => {

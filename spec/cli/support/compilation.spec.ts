@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build, isStale } from '../../src/cli/compilation.js'
-import { failure } from '../support/failure.js'
-import { root, temporaryFolder } from '../support/kit.js'
+import { build, isStale } from '../../../src/cli/support/compilation.js'
+import { failure } from '../../support/failure.js'
+import { root, temporaryFolder } from '../../support/kit.js'
 
 describe('build(folder)', function () {
   this.timeout(20_000)

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { NoTerminal } from '../command-errors.js'
+import { NoTerminal } from '../../command-errors.js'
 import type { Output } from './output.js'
 
 /**

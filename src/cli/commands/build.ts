@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { enterApplication } from './application-folder.js'
-import { buildWhenStale } from './compilation.js'
+import { enterApplication } from '../support/application-folder.js'
+import { buildWhenStale } from '../support/compilation.js'
 
 /** `kit build`: the application compiled, where it is not. */
 export function buildCommand(): Command {

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { once } from 'node:events'
 import { start } from 'node:repl'
-import type { App } from '../application.js'
-import type { Database } from '../data/database.js'
-import { loadApp, loadDatabase } from './application-modules.js'
+import type { App } from '../../application.js'
+import type { Database } from '../../data/database.js'
+import { loadApp, loadDatabase } from '../support/application-modules.js'
 
 /** `kit console`: JavaScript with the application at hand. */
 export function consoleCommand(): Command {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, createServer, request, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { forward } from '../../src/cli/forward.js'
+import { forward } from '../../../src/cli/support/forward.js'
 
 describe('forward(req, res, address)', () => {
   const servers: Server[] = []

@@ -1,10 +1,10 @@
 import { Command } from 'commander'
-import type { App } from '../application.js'
-import { CommandError } from '../command-errors.js'
-import type { Route } from '../routing/route.js'
-import { loadApp } from './application-modules.js'
-import { locate } from './function-location.js'
-import { table } from './table.js'
+import type { App } from '../../application.js'
+import { CommandError } from '../../command-errors.js'
+import type { Route } from '../../routing/route.js'
+import { loadApp } from '../support/application-modules.js'
+import { locate } from '../support/function-location.js'
+import { table } from '../support/table.js'
 
 /** A route as `kit routes` shows it. */
 export interface RouteRow {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { App } from '../application.js'
-import type { Database } from '../data/database.js'
-import { CommandError, MissingExport } from '../command-errors.js'
+import type { App } from '../../application.js'
+import type { Database } from '../../data/database.js'
+import { CommandError, MissingExport } from '../../command-errors.js'
 import { enterApplication } from './application-folder.js'
 import { buildWhenStale } from './compilation.js'
 

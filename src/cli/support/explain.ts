@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { inspect } from 'node:util'
-import { CommandError } from '../command-errors.js'
-import * as failures from '../errors.js'
+import { CommandError } from '../../command-errors.js'
+import * as failures from '../../errors.js'
 
 /** What a failure says to whom typed the command. One that we foresee is a sentence; a mistake in code shows its place. */
 export function explain(error: unknown): string {
