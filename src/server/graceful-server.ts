@@ -8,7 +8,7 @@ import {
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { listenOn, stopListening } from './port.js'
-import { cutOffWhoDoesNotRead, serverOptions, type TimeOuts } from './time-outs.js'
+import { cutOffWhoDoesNotRead, serverOptions, type TimeOuts } from './timeouts.js'
 
 /** Milliseconds that an open connection on which nothing goes on may still be asked something, once the server closes. */
 const patience = 500

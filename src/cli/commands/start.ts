@@ -71,7 +71,7 @@ async function migrate(): Promise<void> {
 /** Serves with several processes. This one loads nothing of the application: it listens, and looks after the others. */
 async function startCrew(count: number): Promise<void> {
   await buildWhenStale(enterApplication())
-  const { Crew } = await import('../../workers/crew.js')
+  const { Crew } = await import('../../workers/worker-pool.js')
   const logger = createLogger(currentEnvironment())
   const crew = new Crew(count, logger)
   onStopSignal(

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { WorkerNotStarted } from '../command-errors.js'
-import { Front } from './front.js'
+import { Front } from './acceptor.js'
 import { readMessage, type PrimarySays, type WorkerSays } from './messages.js'
 import { numberVariable } from './worker.js'
 
