@@ -36,7 +36,7 @@ const server = createServer(async (req, res) => {
   if (req.method === 'DELETE') return destroy(res, id)
   const body = fieldsOf(await read(req))
   if (!body.title.trim())
-    return answer(res, 422, { status: 422, errors: { title: ['Title can not be blank.'] } })
+    return answer(res, 422, { status: 422, errors: { title: ['Title cannot be blank.'] } })
   if (req.method === 'POST') create(req, res, body)
   else update(res, id, body)
 })

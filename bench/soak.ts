@@ -39,7 +39,7 @@ interface Sample {
   primaryFiles: number
   connections: number
   transactions: number
-  /** The write-ahead log of SQLite, which can not be begun anew while a reader holds it. */
+  /** The write-ahead log of SQLite, which cannot be begun anew while a reader holds it. */
   log: number
 }
 

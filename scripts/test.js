@@ -31,7 +31,7 @@ function run(engine, title, config) {
   return status === 0
 }
 
-/** Why the specs can not use a server; undefined when they can. */
+/** Why the specs cannot use a server; undefined when they can. */
 async function problemOf(url) {
   delete process.env.DATABASE_URL
   const database = new Database({ server: { url, patience: 3000 } }, 'server')

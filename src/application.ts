@@ -201,7 +201,7 @@ export class App extends Scope {
     }
   }
 
-  /** Opens what the middleware needs, without listening, and warns of routes that can not be reached. */
+  /** Opens what the middleware needs, without listening, and warns of routes that cannot be reached. */
   async start(): Promise<void> {
     const { table, mounts } = this.declarations
     // What the first worker has warned of is the same for the others.

@@ -1,4 +1,4 @@
-/** A command was given what it can not work with, or in a place where it can not. The command ends with status 1. */
+/** A command was given what it cannot work with, or in a place where it cannot. The command ends with status 1. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }
@@ -107,7 +107,7 @@ export class BadName extends CommandError {
 export class ReservedName extends CommandError {
   override name = 'ReservedName'
   constructor(word: string) {
-    super(`A resource can not be named "${word}": the word is reserved. Choose another one.`)
+    super(`A resource cannot be named "${word}": the word is reserved. Choose another one.`)
   }
 }
 
@@ -115,7 +115,7 @@ export class ReservedName extends CommandError {
 export class RepeatedParameter extends CommandError {
   override name = 'RepeatedParameter'
   constructor(word: string, param: string) {
-    super(`"${word}" can not be nested there: the path would have {${param}} twice. Choose another name.`)
+    super(`"${word}" cannot be nested there: the path would have {${param}} twice. Choose another name.`)
   }
 }
 
@@ -147,7 +147,7 @@ export class MissingProperty extends CommandError {
   }
 }
 
-/** An attribute that can not be read. */
+/** An attribute that cannot be read. */
 export class BadAttribute extends CommandError {
   override name = 'BadAttribute'
   constructor(word: string, problem: string) {
@@ -196,7 +196,7 @@ export class NotWritten extends CommandError {
   override name = 'NotWritten'
   constructor(path: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    super(`${path} can not be written, and nothing else has been: ${reason}.`, { cause })
+    super(`${path} cannot be written, and nothing else has been: ${reason}.`, { cause })
   }
 }
 

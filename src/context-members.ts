@@ -229,7 +229,7 @@ function unreadErrors(ctx: Context, record: object): ValidationErrors | undefine
     const rule = isBlank ? 'present' : `type.${attribute.kind}`
     const name = attributeName(record.constructor, attribute.name, translator(ctx))
     const values = { attribute: name, values: attribute.values }
-    const own = isBlank ? `${name} can not be blank.` : `${name} is not a ${attribute.kind}.`
+    const own = isBlank ? `${name} cannot be blank.` : `${name} is not a ${attribute.kind}.`
     errors.add(
       attribute.name,
       rule,

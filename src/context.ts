@@ -118,7 +118,7 @@ export interface ContextMembers {
   takeFlash(): Flash
 
   /**
-   * Copies the request's body onto a record: its declared attributes only, read as their column's type. What can not be
+   * Copies the request's body onto a record: its declared attributes only, read as their column's type. What cannot be
    * read is remembered, and reported by `save` and `validate` as an error of its field.
    *
    * @returns the record
@@ -183,7 +183,7 @@ export interface ContextMembers {
   /**
    * Redirects with 303 See Other: the browser goes there with GET (RFC 9110, section 15.4.4).
    *
-   * @param url a path of this site, so that what a visitor sends can not lead elsewhere; `ctx.redirect` goes anywhere
+   * @param url a path of this site, so that what a visitor sends cannot lead elsewhere; `ctx.redirect` goes anywhere
    * @param flash messages for the page there, by type
    * @example ctx.seeOther(path, { success: ctx.t('post.created.success') })
    * @throws BadRequest (400) when the URL leads to another site
@@ -217,7 +217,7 @@ export interface Middleware {
   (ctx: Context, next: Next): unknown
   /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
   guardsFiles?: boolean
-  /** Whether it can not do without sessions: an API application, which has none, then does not start. */
+  /** Whether it cannot do without sessions: an API application, which has none, then does not start. */
   needsSession?: boolean
   /** Whether it may call what is beneath it again, once that has failed. Any other middleware calls `next` once. */
   callsAgain?: boolean

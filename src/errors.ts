@@ -204,7 +204,7 @@ export class ServiceUnavailable extends HttpError {
 export class TransactionConflict extends ServiceUnavailable {
   override name = 'TransactionConflict'
   constructor(options?: ErrorOptions) {
-    super('another request changes the same data; try again', 1, options)
+    super('another request is changing the same data; try again', 1, options)
   }
 }
 
@@ -280,7 +280,7 @@ export class ValidationErrors extends HttpError {
     return this.fields.size === 0
   }
 
-  /** The messages by field: `{ title: ['Title can not be blank.'] }`. */
+  /** The messages by field: `{ title: ['Title cannot be blank.'] }`. */
   get messages(): Record<string, string[]> {
     return Object.fromEntries([...this.fields.keys()].map((field) => [field, this.on(field)]))
   }
@@ -294,7 +294,7 @@ export class FactoryError extends Error {
   constructor(model: string, { messages }: ValidationErrors) {
     const sentences = Object.entries(messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
     super(
-      `The factory can not make a ${model}: ${sentences.join(' ')} ` +
+      `The factory cannot make a ${model}: ${sentences.join(' ')} ` +
         `Give the values, or what they are in general: factory.define(${model}, (n) => ({ ... })).`,
     )
   }
@@ -346,7 +346,7 @@ export class UnknownRelation extends Error {
   }
 }
 
-/** A file of translations can not be read. It stops the start; in development, the request that came after the change. */
+/** A file of translations cannot be read. It stops the start; in development, the request that came after the change. */
 export class BrokenTranslations extends Error {
   override name = 'BrokenTranslations'
   constructor(
@@ -392,7 +392,7 @@ export class PendingMigrations extends Error {
   }
 }
 
-/** A database can not be opened. It stops the start. */
+/** A database cannot be opened. It stops the start. */
 export class DatabaseNotOpened extends Error {
   override name = 'DatabaseNotOpened'
 
@@ -401,7 +401,7 @@ export class DatabaseNotOpened extends Error {
    * @param problem what is wrong, and what to do
    */
   constructor(place: string, problem: string, cause: unknown) {
-    super(`The database ${place} can not be opened: ${problem}`, { cause })
+    super(`The database ${place} cannot be opened: ${problem}`, { cause })
   }
 }
 
@@ -412,7 +412,7 @@ export class DatabaseRefused extends Error {
   /** @param place the host, the port and the name of the database; never a password */
   constructor(done: 'created' | 'deleted', place: string) {
     super(
-      `The database ${place} can not be ${done}: its server does not let this user do so. ` +
+      `The database ${place} cannot be ${done}: its server does not let this user do so. ` +
         'Give the user the right to, or have an administrator do it.',
     )
   }
@@ -429,7 +429,7 @@ export class MigrationFailed extends Error {
    */
   constructor(name: string, done: 'run' | 'undone', left: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    super(`The migration ${name} can not be ${done}: ${reason.replace(/[^.!?]$/, '$&.')} ${left}`, { cause })
+    super(`The migration ${name} cannot be ${done}: ${reason.replace(/[^.!?]$/, '$&.')} ${left}`, { cause })
   }
 }
 
@@ -445,12 +445,12 @@ export class MigrationsLocked extends Error {
   }
 }
 
-/** The place where sessions are kept can not be reached. It stops the start. */
+/** The place where sessions are kept cannot be reached. It stops the start. */
 export class SessionStoreNotReached extends Error {
   override name = 'SessionStoreNotReached'
   constructor(cause: unknown) {
     const problem = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
-    super(`The sessions can not be kept: Redis does not answer (${problem}). Start it, or correct its url.`, {
+    super(`The sessions cannot be kept: Redis does not answer (${problem}). Start it, or correct its url.`, {
       cause,
     })
   }
@@ -472,7 +472,7 @@ export class AddressRefused extends Error {
       'this process has no right to. Set PORT to a number from 1024, and let a proxy take the lower ones.',
     EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',
     ENOTFOUND: 'there is no such host. Correct HOST.',
-    EAI_AGAIN: 'the name of the host can not be looked up now. Set HOST to an address.',
+    EAI_AGAIN: 'the name of the host cannot be looked up now. Set HOST to an address.',
   }
 
   /** Whether the system's code is one that has a sentence here. */
@@ -481,6 +481,6 @@ export class AddressRefused extends Error {
   }
 
   constructor(address: string, code: string, cause: Error) {
-    super(`The application can not listen on ${address}: ${AddressRefused.problems[code] ?? code}`, { cause })
+    super(`The application cannot listen on ${address}: ${AddressRefused.problems[code] ?? code}`, { cause })
   }
 }

@@ -16,7 +16,7 @@ export class Post {
 
   @Column('varchar')
   @IsString()
-  @Matches(/\S/, { message: 'Title can not be blank.' })
+  @Matches(/\S/, { message: 'Title cannot be blank.' })
   title!: string
 
   @Column('text', { nullable: true })

@@ -94,9 +94,9 @@ describeInBrowser('examples/blog in a browser', () => {
         await press(page, 'Save')
         expect(await heading(page)).to.equal('New post')
         expect(await page.getByRole('alert').innerText()).to.equal(
-          'Nothing was saved: there is a problem\nTitle can not be blank.',
+          'Nothing was saved: there is a problem\nTitle cannot be blank.',
         )
-        expect(await page.locator('#post_title_error').innerText()).to.equal('Title can not be blank.')
+        expect(await page.locator('#post_title_error').innerText()).to.equal('Title cannot be blank.')
         expect(await page.getByLabel('Description').inputValue()).to.equal('Kept')
 
         await page.getByLabel('Title').fill('Corrected')
@@ -124,7 +124,7 @@ describeInBrowser('examples/blog in a browser', () => {
         await follow(page, 'New comment')
         await page.getByLabel('Body').fill(' \n ')
         await press(page, 'Save')
-        expect(await page.locator('#comment_body_error').innerText()).to.equal('Body can not be blank.')
+        expect(await page.locator('#comment_body_error').innerText()).to.equal('Body cannot be blank.')
         await page.getByLabel('Body').fill('Well said')
         await press(page, 'Save')
         expect(await page.getByRole('status').innerText()).to.equal('Comment was created successfully.')
@@ -158,7 +158,7 @@ describeInBrowser('examples/blog in a browser', () => {
           const page = await open('/posts')
           const question = answer(page, (dialog) => dialog.dismiss())
           await page.getByRole('button', { name: 'Delete' }).click()
-          expect(await question).to.equal('Are you sure? This can not be undone.')
+          expect(await question).to.equal('Are you sure? This cannot be undone.')
           await page.reload()
           expect(await rows(page)).to.deep.equal(['Kept'])
         })
@@ -236,7 +236,7 @@ describeInBrowser('examples/blog in a browser', () => {
 
       // The summary has the focus, and its links lead to the fields.
       expect(await focus(page)).to.contain('Nothing was saved')
-      expect(await tab(page)).to.equal('Title can not be blank.')
+      expect(await tab(page)).to.equal('Title cannot be blank.')
       await page.keyboard.press('Enter')
       expect(await focus(page)).to.equal('post_title')
       expect(await page.locator(':focus').getAttribute('aria-describedby')).to.equal('post_title_error')

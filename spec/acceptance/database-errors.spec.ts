@@ -52,7 +52,7 @@ const cases: Case[] = [
     what: 'no value where there must be one',
     save: { title: null },
     status: 422,
-    errors: { title: ['Title can not be blank.'] },
+    errors: { title: ['Title cannot be blank.'] },
   },
   {
     what: 'a text that is too long',
@@ -91,29 +91,28 @@ const cases: Case[] = [
     what: 'a malformed uuid',
     insert: { title: 'new', code: 'no uuid' },
     status: 422,
-    errors: unnamed('code', 'can not be read.'),
+    errors: unnamed('code', 'is not valid.'),
     without: ['sqlite'],
   },
   {
     what: 'a malformed date',
     insert: { title: 'new', printed: '2026-02-30' },
     status: 422,
-    errors: unnamed('printed', 'can not be read.'),
+    errors: unnamed('printed', 'is not valid.'),
     without: ['sqlite'],
   },
   {
     what: 'malformed JSON',
     insert: { title: 'new', notes: () => `'{'` },
     status: 422,
-    errors: unnamed('notes', 'can not be read.'),
+    errors: unnamed('notes', 'is not valid.'),
     without: ['sqlite'],
   },
   {
     what: 'a value that is none of an enumeration',
     insert: { title: 'new', kind: 'drama' },
     status: 422,
-    errors:
-      engine === 'sqlite' ? { base: ['The record is not allowed.'] } : unnamed('kind', 'can not be read.'),
+    errors: engine === 'sqlite' ? { base: ['The record is not allowed.'] } : unnamed('kind', 'is not valid.'),
   },
 ]
 
@@ -149,7 +148,7 @@ describe('What the database refuses', () => {
       const answer = await site.delete('/', json)
       expect(answer.status).to.equal(409)
       expect(answer.json.errors).to.deep.equal({
-        base: ['This can not be deleted, because something else still refers to it.'],
+        base: ['This cannot be deleted because another record refers to it.'],
       })
     }))
 

@@ -36,7 +36,7 @@ if (engine !== 'sqlite') {
       for (const step of ['status', 'rollback', 'migrate']) {
         expect(await db(step)).to.deep.equal(
           refused(
-            `The database ${place} can not be opened: its server has no such database. Create it with \`kit db create\`, or correct the url.`,
+            `The database ${place} cannot be opened: its server has no such database. Create it with \`kit db create\`, or correct the url.`,
           ),
         )
       }
@@ -99,7 +99,7 @@ if (engine !== 'sqlite') {
         const { status, output, errors } = await dbAt(elsewhere.href, step)
         expect(status).to.equal(1)
         expect(output + errors)
-          .to.contain('can not be opened: nothing listens there. Start the database server')
+          .to.contain('cannot be opened: nothing listens there. Start the database server')
           .and.to.contain('127.0.0.1:1/')
           .and.not.to.contain('geheim')
       }
@@ -126,7 +126,7 @@ if (engine !== 'sqlite') {
         await admin.query(`DROP USER ${name}`)
         expect(status).to.equal(1)
         expect(errors).to.equal(
-          `The database ${place} can not be created: its server does not let this user do so. ` +
+          `The database ${place} cannot be created: its server does not let this user do so. ` +
             'Give the user the right to, or have an administrator do it.',
         )
       } finally {

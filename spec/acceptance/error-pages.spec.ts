@@ -30,7 +30,7 @@ function application(options: AppOptions = {}): App {
     throw new Error(`the password is hunter2 ${attack}`)
   })
   app.get('/503', () => {
-    throw new ServiceUnavailable('the database does not answer', 7)
+    throw new ServiceUnavailable('the database does not respond', 7)
   })
   app.post('/500', (ctx) => {
     Object.assign(ctx.session, { user_id: 'value-of-user', basket: ['value', 'basket'].join('-of-') })

@@ -109,12 +109,12 @@ describe('kit generate and kit destroy', () => {
     expect(await kitGenerate('resource', 'post', 'title', 'body:text', '--force')).to.not.contain('reset')
   })
 
-  it('leaves nothing behind when a file can not be written', async () => {
+  it('leaves nothing behind when a file cannot be written', async () => {
     app.write('templates/admin', 'a file where a folder should be')
     const before = app.tree()
     const error = await failure(() => kitGenerate('resource', 'admin/widget', 'title'))
     expect(error).to.match(
-      /^templates\/admin\/widgets\/_form.pug can not be written, and nothing else has been: /,
+      /^templates\/admin\/widgets\/_form.pug cannot be written, and nothing else has been: /,
     )
     expect(app.tree()).to.deep.equal(before)
   })
@@ -210,7 +210,7 @@ describe('kit generate and kit destroy', () => {
     ],
     'a reserved name': [
       ['resource', 'class'],
-      'A resource can not be named "class": the word is reserved. Choose another one.',
+      'A resource cannot be named "class": the word is reserved. Choose another one.',
     ],
     'an unknown type': [
       ['resource', 'post', 'title:strng'],
@@ -290,7 +290,7 @@ describe('kit generate and kit destroy', () => {
   it('says that it is in no application, or that package.json is broken', async () => {
     app.write('package.json', '{')
     expect((await kit(app.folder, ['g', 'r', 'post'])).errors).to.equal(
-      `${app.path('package.json')} can not be read: it is no JSON object. Correct it.`,
+      `${app.path('package.json')} cannot be read: it is no JSON object. Correct it.`,
     )
     rmSync(app.path('package.json'))
     expect((await kit(app.folder, ['d', 'r', 'post'])).errors).to.match(/^\S+ is not in an application: /)
@@ -307,24 +307,24 @@ describe('kit generate and kit destroy', () => {
     expect(app.read('src/app.ts')).to.equal(text)
   })
 
-  it('says which other files can not do without one', async () => {
+  it('says which other files cannot do without one', async () => {
     await kitGenerate('resource', 'post', 'title')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
     const said = await kitDestroy(['resource', 'post', '-y'])
-    expect(said).to.contain('src/actions/comments.ts can not do without src/actions/posts.ts.\n')
+    expect(said).to.contain('src/actions/comments.ts cannot do without src/actions/posts.ts.\n')
     expect(said).to.contain(
-      'src/actions/comments.ts, src/models/comment.ts can not do without src/models/post.ts.\n',
+      'src/actions/comments.ts, src/models/comment.ts cannot do without src/models/post.ts.\n',
     )
-    expect(said, 'src/app.ts stays').not.to.contain('can not do without src/app.ts')
+    expect(said, 'src/app.ts stays').not.to.contain('cannot do without src/app.ts')
   })
 
-  it('says that it can not find out whether a migration has been run', async () => {
+  it('says that it cannot find out whether a migration has been run', async () => {
     await kitGenerate('resource', 'post', 'title')
     const hasRun = () => Promise.reject(new Error('The application does not compile:\nsrc/app.ts'))
     const settings = { folder: () => app.folder, hasRun }
     const said = await run((out) => destroyCommand(out, settings), ['resource', 'post', '-y'])
     expect(timelessText(said)).to.contain(
-      'Whether migrations/0000000000000_create_posts.ts has been run can not be found out: The application does not compile:\n',
+      'Whether migrations/0000000000000_create_posts.ts has been run cannot be found out: The application does not compile:\n',
     )
   })
 

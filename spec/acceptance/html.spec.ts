@@ -36,7 +36,7 @@ describe('The html of a resource', () => {
       const answer = await site.post('/posts', { form: { title: '  ', description: 'kept <b>' } })
       expect(answer.status).to.equal(422)
       expect(answer.text).to.contain('New post')
-      expect(answer.text).to.contain('Title can not be blank.')
+      expect(answer.text).to.contain('Title cannot be blank.')
       expect(answer.text).to.contain('kept &lt;b&gt;')
       expect(await blog.database.query('SELECT * FROM posts')).to.have.length(0)
     })
@@ -135,7 +135,7 @@ describe('The html of a resource', () => {
       const path = await createPost('Before')
       const answer = await site.post(path, { form: { _method: 'PUT', title: '' } })
       expect(answer.status).to.equal(422)
-      expect(answer.text).to.contain('Edit post').and.to.contain('Title can not be blank.')
+      expect(answer.text).to.contain('Edit post').and.to.contain('Title cannot be blank.')
       expect((await site.get(path)).text).to.contain('Before')
     })
 

@@ -84,7 +84,7 @@ describe('The JSON of a resource', () => {
         title: 'Unprocessable Entity',
         detail: 'the record is not valid',
         request_id: answer.headers.get('x-request-id'),
-        errors: { title: ['Title can not be blank.'] },
+        errors: { title: ['Title cannot be blank.'] },
       })
     }
   })
@@ -157,7 +157,7 @@ describe('The JSON of a resource', () => {
       }
     })
 
-    it('begin with the first when the page can not be read', async () => {
+    it('begin with the first when the page cannot be read', async () => {
       for (const page of ['-1', '0', '1.5', '2abc', '%202', '', 'x', '1e1']) {
         expect((await titles(`?page=${page}`))[0], page).to.equal('n25')
       }

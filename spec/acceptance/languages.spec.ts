@@ -227,7 +227,7 @@ describe('An application in several languages', () => {
         ),
       )
       for (const [index, { text }] of answers.entries()) {
-        const [own, other] = ['Title can not be blank.', 'Überschrift darf nicht leer sein.'].toSorted(() =>
+        const [own, other] = ['Title cannot be blank.', 'Überschrift darf nicht leer sein.'].toSorted(() =>
           index % 2 ? -1 : 1,
         )
         expect(text).to.contain(own).and.not.to.contain(other)

@@ -216,7 +216,7 @@ describe('The patience of a database', () => {
   })
 
   it('is not that with a statement, which statementTimeout ends: 503', function () {
-    // SQLite works in this process, which can not do anything else meanwhile.
+    // SQLite works in this process, which cannot do anything else meanwhile.
     if (engine === 'sqlite') this.skip()
     return withLibrary({ settings: { statementTimeout: 300 } }, async ({ site, database, handle }) => {
       await newShelf(database)

@@ -161,15 +161,15 @@ describe('A form of every kind of attribute', () => {
     })
   }
 
-  it('is told of blank fields that they can not be blank, in the order of the form', async () => {
+  it('is told of blank fields that they cannot be blank, in the order of the form', async () => {
     const form = { datetime: ' ', int: '', enum: '', bigint: 'x' }
     const answer = await everything.site.post('/things', { form: { ...thing, ...form }, ...json })
     expect(answer.status).to.equal(422)
     expect(Object.entries(answer.json.errors)).to.deep.equal([
-      ['int', ['Int can not be blank.']],
+      ['int', ['Int cannot be blank.']],
       ['bigint', ['Bigint must be a whole number that is not too large.']],
-      ['datetime', ['Datetime can not be blank.']],
-      ['enum', ['Enum can not be blank.']],
+      ['datetime', ['Datetime cannot be blank.']],
+      ['enum', ['Enum cannot be blank.']],
     ])
   })
 
@@ -207,7 +207,7 @@ describe('A form of every kind of attribute', () => {
       const answer = await sendDigits()
       expect(answer.status).to.equal(422)
       expect(answer.json.errors).to.deep.equal({
-        maybe_decimal: ['Maybe decimal has more than 15 digits, which SQLite can not keep.'],
+        maybe_decimal: ['Maybe decimal must have 15 digits or fewer.'],
       })
     })
   } else {

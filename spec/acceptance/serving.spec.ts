@@ -195,7 +195,7 @@ describe('The commands that run an application', function () {
       'whose promise fails': "await Promise.reject(new Error('on purpose'))",
       'that the database refuses': "await database.query('on purpose')",
       'that throws what is no error': "throw 'on purpose'",
-      'that can not be read': 'on purpose',
+      'that cannot be read': 'on purpose',
     }
     for (const [what, line] of Object.entries(failing)) {
       it(`ends with 1 after a line of a pipe ${what}, and reads the lines that follow`, async () => {

@@ -260,7 +260,7 @@ describe('kit start --workers 2', function () {
     expect((await fetch(`${served.url}/up`)).status).to.equal(200)
   })
 
-  describe('when it can not start', () => {
+  describe('when it cannot start', () => {
     async function failure(env: NodeJS.ProcessEnv, ...args: string[]) {
       served = new Served(main, ['start', ...args], { DATABASE_URL: url, ...env })
       const { status } = await served.ended
@@ -280,7 +280,7 @@ describe('kit start --workers 2', function () {
     it('says once that the database is not there', async () => {
       const env = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/orders' }
       const errors =
-        'The database postgres://127.0.0.1:1/orders can not be opened: nothing listens there. Start the database ' +
+        'The database postgres://127.0.0.1:1/orders cannot be opened: nothing listens there. Start the database ' +
         'server, or correct the url (ormconfig.ts, DATABASE_URL).'
       expect(await failure(env, '--workers', '3')).to.deep.equal({ status: 1, errors, log: [] })
     })

@@ -58,7 +58,7 @@ describe('The XML of a resource', () => {
     expect(answer.headers.get('content-type')).to.contain('application/problem+xml')
     expect(answer.text).to.contain('<problem xmlns="urn:ietf:rfc:7807"><status>422</status>')
     expect(answer.text).to.contain(
-      '<errors><title><message>Title can not be blank.</message></title></errors>',
+      '<errors><title><message>Title cannot be blank.</message></title></errors>',
     )
   })
 

@@ -73,12 +73,12 @@ describe('kit', () => {
     })
   }
 
-  it('says why a new application can not be written, and leaves nothing of it behind', async () => {
+  it('says why a new application cannot be written, and leaves nothing of it behind', async () => {
     writeFileSync(join(folder, 'file'), '')
     const beneath = await kit(folder, ['new', 'file/blog', '--skip-install', '--kit', '^0.1.0'])
     expect(beneath.status).to.equal(1)
     expect(beneath.errors).to.match(
-      /^\S+file\/blog can not be written, and nothing else has been: ENOTDIR.*\.$/,
+      /^\S+file\/blog cannot be written, and nothing else has been: ENOTDIR.*\.$/,
     )
     expect(readdirSync(folder)).to.deep.equal(['file'])
   })

@@ -18,8 +18,8 @@ interface Case {
 
 const taken = { title: ['Title has already been taken.'] }
 const missing = { post_id: ['Post does not exist.'] }
-const referred = { base: ['The record is still referred to by other records.'] }
-const blank = { title: ['Title can not be blank.'] }
+const referred = { base: ['The record is referred to by another record.'] }
+const blank = { title: ['Title cannot be blank.'] }
 
 const CASES: Case[] = [
   {
@@ -152,7 +152,7 @@ const CASES: Case[] = [
     code: 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
     message: "Incorrect integer value: 'abc' for column `blog`.`posts`.`stars` at row 1",
     status: 422,
-    messages: { stars: ['Stars can not be read.'] },
+    messages: { stars: ['Stars is not valid.'] },
   },
   { engine: 'MariaDB', code: 'ER_LOCK_DEADLOCK', message: 'Deadlock found', status: 503 },
   { engine: 'MariaDB', code: 'ER_CHECKREAD', message: 'Record has changed since last read', status: 503 },
@@ -181,7 +181,7 @@ const CASES: Case[] = [
     errno: 4025,
     message: 'CONSTRAINT `posts.data` failed for `blog`.`posts`',
     status: 422,
-    messages: { data: ['Data can not be read.'] },
+    messages: { data: ['Data is not valid.'] },
   },
   {
     engine: 'PostgreSQL',

@@ -119,11 +119,11 @@ describe('Database', () => {
     expect(database.isInitialized).to.equal(false)
   })
 
-  describe('when it can not be opened', () => {
+  describe('when it cannot be opened', () => {
     it('names the file and what is wrong: a folder', () =>
       inFolder(async (folder) => {
         expect(await refusal(`sqlite:${folder}`)).to.equal(
-          `The database ${folder} can not be opened: it is a folder, or may not be read and written. ` +
+          `The database ${folder} cannot be opened: it is a folder, or may not be read and written. ` +
             'Check it and the rights of this process, or set DATABASE_URL.',
         )
       }))
@@ -132,7 +132,7 @@ describe('Database', () => {
       inFolder(async (folder) => {
         writeFileSync(`${folder}/file`, '')
         expect(await refusal(`sqlite:${folder}/file/a.sqlite`)).to.equal(
-          `The database ${folder}/file/a.sqlite can not be opened: a part of its path is a file. ` +
+          `The database ${folder}/file/a.sqlite cannot be opened: a part of its path is a file. ` +
             'Choose another path in ormconfig.ts, or set DATABASE_URL.',
         )
         expect(await refusal(`sqlite:${folder}/file/folder/a.sqlite`)).to.contain(
@@ -144,7 +144,7 @@ describe('Database', () => {
       inFolder(async (folder) => {
         writeFileSync(`${folder}/a.sqlite`, 'no database '.repeat(1000))
         expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.contain(
-          'a.sqlite can not be opened: it is no SQLite',
+          'a.sqlite cannot be opened: it is no SQLite',
         )
       }))
 
@@ -153,7 +153,7 @@ describe('Database', () => {
         const other = new Sqlite(`${folder}/a.sqlite`)
         other.exec('BEGIN EXCLUSIVE')
         expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.equal(
-          `The database ${folder}/a.sqlite can not be opened: another process keeps it locked. ` +
+          `The database ${folder}/a.sqlite cannot be opened: another process keeps it locked. ` +
             'End that process, or its transaction.',
         )
         other.close()
@@ -167,11 +167,11 @@ describe('Database', () => {
         chmodSync(path, 0o444)
         const output = await runProcess('open-as-nobody', `sqlite:${path}`)
         expect(output).to.contain(
-          `The database ${path} can not be opened: its folder or its file may not be written`,
+          `The database ${path} cannot be opened: its folder or its file may not be written`,
         )
         const made = await runProcess('open-as-nobody', `sqlite:${folder}/new/b.sqlite`)
         expect(made).to.contain(
-          `The database ${folder}/new/b.sqlite can not be opened: its folder or its file`,
+          `The database ${folder}/new/b.sqlite cannot be opened: its folder or its file`,
         )
       }))
 
@@ -185,7 +185,7 @@ describe('Database', () => {
           const explained = explainOpening(error, url)
           expect(explained).to.be.instanceOf(DatabaseNotOpened)
           expect(String(explained)).to.equal(
-            `DatabaseNotOpened: The database ${place} can not be opened: nothing listens there. ` +
+            `DatabaseNotOpened: The database ${place} cannot be opened: nothing listens there. ` +
               'Start the database server, or correct the url (ormconfig.ts, DATABASE_URL).',
           )
         }

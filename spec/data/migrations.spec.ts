@@ -135,16 +135,16 @@ describe('migrations', () => {
 
     it('keep those before it, and stay pending from it on', () =>
       afterFailure(async (database, { message }) => {
-        expect(message).to.contain(`The migration ${FAIL} can not be run: this migration fails. `)
+        expect(message).to.contain(`The migration ${FAIL} cannot be run: this migration fails. `)
         const states = await database.migrationStatus()
         expect(states.map(({ executed }) => executed)).to.deep.equal([true, true, false])
       }))
 
     if (engine === 'mariadb') {
-      it('say what is left of it, because MariaDB can not take it back', () =>
+      it('say what is left of it, because MariaDB cannot take it back', () =>
         afterFailure(async (database, { message }) => {
           expect(message)
-            .to.contain('MariaDB and MySQL can not take back a change of the schema')
+            .to.contain('MariaDB and MySQL cannot take back a change of the schema')
             .and.to.contain('\n  CREATE TABLE `leftovers`')
             .and.to.contain('\n  DELETE FROM comments\n')
             .and.to.contain('Take that back by hand')

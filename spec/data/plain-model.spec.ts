@@ -354,7 +354,7 @@ describe('A model that is plain, and one that is not', () => {
     const pets = (await paginate(tx, Pet, {}, { order })).records
     expect(pets.map(({ owner_id }) => owner_id === owners[1]?.id)).to.deep.equal([true, true, false, false])
     const byPets = paginate(tx, Owner, {}, { order: { pets: { title: 'ASC' } } })
-    // TypeORM can not do it either, and says so.
+    // TypeORM cannot do it either, and says so.
     expect(await byPets.then(({ records }) => records.length).catch(() => 'refused')).to.equal('refused')
   })
 

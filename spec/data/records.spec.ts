@@ -20,7 +20,7 @@ class Counter extends Model {
   }
 
   override validateUpdate(errors: ValidationErrors): void {
-    if (this.value < 0) errors.add('value', 'positive', 'Value can not be negative.')
+    if (this.value < 0) errors.add('value', 'positive', 'Value cannot be negative.')
   }
 }
 
@@ -102,7 +102,7 @@ describe('records', () => {
     it('returns what is wrong, and saves nothing', async () => {
       const errors = await saveRecord(tx, newPost(' '))
       expect(errors?.status).to.equal(422)
-      expect(errors?.messages).to.deep.equal({ title: ['Title can not be blank.'] })
+      expect(errors?.messages).to.deep.equal({ title: ['Title cannot be blank.'] })
       expect(await tx.count(Post)).to.equal(0)
     })
 
@@ -126,7 +126,7 @@ describe('records', () => {
     it('names the column that may not be null', async () => {
       const errors = await saveRecord(tx, new Comment())
       expect(errors?.status).to.equal(422)
-      expect(errors?.messages).to.deep.equal({ body: ['Body can not be blank.'] })
+      expect(errors?.messages).to.deep.equal({ body: ['Body cannot be blank.'] })
     })
 
     it('translates what the database says', async () => {
@@ -144,7 +144,7 @@ describe('records', () => {
       const counter = Object.assign(new Counter(), { value: -1 })
       expect(await saveRecord(counters.manager, counter)).to.equal(undefined)
       expect((await saveRecord(counters.manager, counter))?.messages).to.deep.equal({
-        value: ['Value can not be negative.'],
+        value: ['Value cannot be negative.'],
       })
       const second = Object.assign(new Counter(), { value: 1 })
       expect((await saveRecord(counters.manager, second))?.messages).to.deep.equal({
@@ -157,7 +157,7 @@ describe('records', () => {
       const asked: string[] = []
       const validateCreate = () => void asked.push('validateCreate')
       const blank = Object.assign(newPost(''), { validateCreate })
-      expect((await saveRecord(tx, blank))?.messages).to.deep.equal({ title: ['Title can not be blank.'] })
+      expect((await saveRecord(tx, blank))?.messages).to.deep.equal({ title: ['Title cannot be blank.'] })
 
       const known = new ValidationErrors().add('title', 'type.string', 'Title must be text.')
       const unreadable = Object.assign(newPost('one'), { validateCreate })
@@ -238,7 +238,7 @@ describe('records', () => {
       expect(error).to.be.instanceOf(ValidationErrors)
       expect((error as ValidationErrors).status).to.equal(409)
       expect((error as ValidationErrors).messages).to.deep.equal({
-        base: ['Post is still referred to by other records.'],
+        base: ['Post is referred to by another record.'],
       })
       expect(post.id).to.be.a('string')
       expect(await tx.count(Post)).to.equal(1)

@@ -44,7 +44,7 @@ describe('validate(record, t)', () => {
     const errors = await validate(record)
     expect(errors?.status).to.equal(422)
     expect(errors?.messages).to.deep.equal({
-      title: ['Title can not be blank.'],
+      title: ['Title cannot be blank.'],
       author_id: ['author_id must be shorter than or equal to 10 characters', 'author_id must be an email'],
       stars: ['Three stars at most.'],
     })
@@ -54,8 +54,8 @@ describe('validate(record, t)', () => {
   it('names the fields of nested records by their path', async () => {
     const record = Object.assign(new BlogPost(), { address: new Address(), addresses: [new Address()] })
     expect((await validate(record))?.messages).to.deep.equal({
-      'address.city': ['City can not be blank.'],
-      'addresses.0.city': ['City can not be blank.'],
+      'address.city': ['City cannot be blank.'],
+      'addresses.0.city': ['City cannot be blank.'],
     })
   })
 

@@ -107,7 +107,7 @@ describe('namesOf(word)', () => {
 
   it('refuses a path that would have a parameter twice', () => {
     expect(() => namesOf('admin/post', namesOf('post'))).to.throw(
-      '"admin/post" can not be nested there: the path would have {post_id} twice. Choose another name.',
+      '"admin/post" cannot be nested there: the path would have {post_id} twice. Choose another name.',
     )
     expect(() => namesOf('admin/post', namesOf('comment', namesOf('post')))).to.throw('{post_id} twice')
   })
@@ -177,7 +177,7 @@ describe('namesOf(word)', () => {
     'xml',
   ]) {
     it(`refuses the reserved word ${word}`, () => {
-      expect(() => namesOf(word)).to.throw(`A resource can not be named "${word}": the word is reserved.`)
+      expect(() => namesOf(word)).to.throw(`A resource cannot be named "${word}": the word is reserved.`)
     })
   }
 })

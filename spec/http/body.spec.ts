@@ -103,7 +103,7 @@ describe('The body of a request', () => {
     })
   })
 
-  describe('that can not be read', () => {
+  describe('that cannot be read', () => {
     const malformed: Array<[what: string, type: string, body: string]> = [
       ['broken JSON', 'application/json', '{"a":'],
       ['no JSON', 'application/json', 'a=1'],

@@ -146,7 +146,7 @@ describe('A multipart form', () => {
     })
   }
 
-  describe('that can not be read', () => {
+  describe('that cannot be read', () => {
     it('is refused with 400 without a boundary', async () => {
       expect((await post([[field('a'), '1']], { type: 'multipart/form-data' })).status).to.equal(400)
       expect((await post([[field('a'), '1']], { type: 'multipart/form-data; boundary=' })).status).to.equal(

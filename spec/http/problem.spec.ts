@@ -31,13 +31,13 @@ describe('problemOf(error, requestId)', () => {
   })
 
   it('tells the messages of a record that is not valid', () => {
-    const errors = new ValidationErrors().add('title', 'present', 'Title can not be blank.')
+    const errors = new ValidationErrors().add('title', 'present', 'Title cannot be blank.')
     expect(problemOf(errors, 'id')).to.deep.equal({
       status: 422,
       title: 'Unprocessable Entity',
       detail: 'the record is not valid',
       request_id: 'id',
-      errors: { title: ['Title can not be blank.'] },
+      errors: { title: ['Title cannot be blank.'] },
     })
   })
 

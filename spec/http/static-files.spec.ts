@@ -178,7 +178,7 @@ describe('app.static(path, folder)', () => {
     })
   }
 
-  it('answers 500 to a file that can not be read, and does not keep the client waiting', async () => {
+  it('answers 500 to a file that cannot be read, and does not keep the client waiting', async () => {
     expect((await site.get('/loop')).status).to.equal(500)
   })
 

@@ -144,7 +144,7 @@ describe('toXml(value, root, namespace)', () => {
     ],
     ['markup as text', { a: '<b a="1">&\r' }, '<r><a>&lt;b a=&quot;1&quot;&gt;&amp;&#13;</a></r>'],
     [
-      'what XML can not hold as a question mark',
+      'what XML cannot hold as a question mark',
       { a: '\0\u0001\u000b\uFFFE\ud800x' },
       '<r><a>\ufffd\ufffd\ufffd\ufffd\ufffdx</a></r>',
     ],

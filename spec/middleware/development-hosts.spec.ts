@@ -106,7 +106,7 @@ describe('The hosts of an application', () => {
     })
 
     for (const wrong of ['https://blog.example', 'blog.example/path', 'blog.example:3000', '']) {
-      it(`can not be ${JSON.stringify(wrong)}, which stops the start`, async () => {
+      it(`cannot be ${JSON.stringify(wrong)}, which stops the start`, async () => {
         await open()
         const app = new App({ api: true, env: 'development', developmentHosts: [wrong] })
         expect(() => app.callback()).to.throw(

@@ -23,7 +23,7 @@ async function answerOf(handler: Handler): Promise<{ answer: SpecResponse; error
 
 describe('A body that is a stream', () => {
   const failing: Record<string, () => Readable> = {
-    'a file that can not be opened': () => createReadStream('/nope'),
+    'a file that cannot be opened': () => createReadStream('/nope'),
     'a stream that fails when it is read': () =>
       new Readable({
         read() {

@@ -285,7 +285,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(1)
     }))
 
-  it('survives a row that can not be read', () =>
+  it('survives a row that cannot be read', () =>
     withSite(async ({ site, database }) => {
       for (const content of ['{', 'null', '1', '[]', '{"content":1}', '{"content":{"__proto__":{"x":1}}}']) {
         await put(site, { a: 1 })

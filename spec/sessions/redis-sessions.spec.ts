@@ -141,7 +141,7 @@ describe('redisSessions(client)', () => {
     expect(await keys()).to.have.length(1)
   })
 
-  it('survives content that can not be read', async () => {
+  it('survives content that cannot be read', async () => {
     for (const content of ['{', 'null', '1', '[]', '{"content":1}', '{"content":{"__proto__":{"x":1}}}']) {
       await put(site, { a: 1 })
       await redis.set((await keys())[0] ?? '', content)
@@ -196,7 +196,7 @@ describe('redisSessions(client), when Redis is away', function () {
   it('stops the start with one sentence', async () => {
     const error = await failure(application(own.url, 'session:').start())
     expect(Reflect.get(Object(error), 'message')).to.match(
-      /^The sessions can not be kept: Redis does not answer \(.+\)\. Start it, or correct its url\.$/,
+      /^The sessions cannot be kept: Redis does not answer \(.+\)\. Start it, or correct its url\.$/,
     )
   })
 })

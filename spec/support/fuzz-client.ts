@@ -58,7 +58,7 @@ export function flawOf(method: string, { status, headers, text }: FuzzAnswer): s
     else if (type.startsWith('text/html') && !/^\s*<(!doctype html|form)[^]*<\/(html|form)>\s*$/i.test(text))
       return 'its page is cut short'
   } catch (error) {
-    return `its body can not be read: ${String(error)}`
+    return `its body cannot be read: ${String(error)}`
   }
   return undefined
 }

@@ -108,7 +108,7 @@ describe('new Catalogue(folder)', () => {
 
   const broken: [what: string, files: Files, complaint: string | RegExp][] = [
     [
-      'YAML that can not be read',
+      'YAML that cannot be read',
       { 'a.de.yaml': '- id: a\n  translation: "b\n- id: c' },
       /^a\.de\.yaml, line 3: Missing closing "quote/,
     ],

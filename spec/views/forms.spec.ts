@@ -36,7 +36,7 @@ describe('form.hiddenFields()', () => {
     )
   })
 
-  it('carries the method that HTML can not send', () => {
+  it('carries the method that HTML cannot send', () => {
     expect(tight(formOf({}, { method: 'PUT' }).hiddenFields())).to.equal(
       '<input type="hidden" name="_method" value="PUT" /><input type="hidden" name="authenticity_token" value="token" />',
     )

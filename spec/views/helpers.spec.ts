@@ -50,7 +50,7 @@ describe('viewHelpers(context)', () => {
   it('deletes with a form that works without JavaScript', () => {
     const button = String(viewHelpers(viewContext()).deleteButton('/posts/"1"'))
     expect(button.replaceAll(/>\s+</g, '><')).to.equal(
-      '<form action="/posts/&quot;1&quot;" method="post" data-confirm="Are you sure? This can not be undone.">' +
+      '<form action="/posts/&quot;1&quot;" method="post" data-confirm="Are you sure? This cannot be undone.">' +
         '<input type="hidden" name="_method" value="DELETE" />' +
         '<input type="hidden" name="authenticity_token" value="token" />' +
         '<button class="danger" type="submit">Delete</button></form>',

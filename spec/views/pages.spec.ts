@@ -135,7 +135,7 @@ describe('the pages of the blog', () => {
   })
 
   it('shows a failed form with its errors and what was submitted', () => {
-    const errors = new ValidationErrors().add('title', 'present', 'Title can not be blank.')
+    const errors = new ValidationErrors().add('title', 'present', 'Title cannot be blank.')
     expect(page('posts/new', { post: { ...post, title: '', description: 'kept' }, errors }))
       .to.contain('role="alert"')
       .and.to.contain('aria-invalid="true"')

@@ -160,6 +160,6 @@ async function connected<T>(connection: Promise<T>, leave: () => void): Promise<
     return await connection
   } catch (error) {
     leave()
-    throw new ServiceUnavailable('the database does not answer', 5, { cause: error })
+    throw new ServiceUnavailable('the database does not respond', 5, { cause: error })
   }
 }

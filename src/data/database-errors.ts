@@ -15,11 +15,11 @@ import { problemOf, textsOf, type Problem, type ProblemTexts } from './database-
 const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says: string }>> = {
   unique: { status: 409, rule: 'unique', says: 'has already been taken' },
   reference: { status: 422, rule: 'reference', says: 'does not exist' },
-  referenced: { status: 409, rule: 'referenced', says: 'is still referred to by other records' },
-  null: { status: 422, rule: 'present', says: 'can not be blank' },
+  referenced: { status: 409, rule: 'referenced', says: 'is referred to by another record' },
+  null: { status: 422, rule: 'present', says: 'cannot be blank' },
   length: { status: 422, rule: 'too_long', says: 'is too long' },
   range: { status: 422, rule: 'range', says: 'is out of range' },
-  type: { status: 422, rule: 'type', says: 'can not be read' },
+  type: { status: 422, rule: 'type', says: 'is not valid' },
   check: { status: 422, rule: 'check', says: 'is not allowed' },
 }
 
@@ -67,14 +67,15 @@ interface Failure extends ProblemTexts {
 /** What is no fault of the record: it may go better soon. */
 const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>> = {
   conflict: (cause) => new TransactionConflict({ cause }),
-  busy: (cause) => new ServiceUnavailable('another request changes the same data; try again', 1, { cause }),
+  busy: (cause) =>
+    new ServiceUnavailable('another request is changing the same data; try again', 1, { cause }),
   slow: (cause) =>
-    new ServiceUnavailable('the database has taken too long; the statement was ended', 5, { cause }),
+    new ServiceUnavailable('the database took too long, so the statement was canceled', 5, { cause }),
   lost: (cause) => new ServiceUnavailable('the connection to the database was lost', 5, { cause }),
-  down: (cause) => new ServiceUnavailable('the database does not answer', 5, { cause }),
+  down: (cause) => new ServiceUnavailable('the database does not respond', 5, { cause }),
 }
 
-/** MariaDB checks JSON by a constraint of the column, which it calls `posts.notes`: what it refuses can not be read. */
+/** MariaDB checks JSON by a constraint of the column, which it calls `posts.notes`: what it refuses cannot be read. */
 function refined(problem: Problem | undefined, failure: Failure): Problem | undefined {
   const [, name] = OF_COLUMN.exec(failure.message) ?? []
   if (problem !== 'check' || !name) return problem

@@ -46,7 +46,7 @@ export function addressOf(url: string): ServerAddress {
     }
   } catch {
     throw new DeclarationError(
-      `The database url "${hidePassword(url)}" can not be read. Write postgres://user:password@host:5432/name or ` +
+      `The database url "${hidePassword(url)}" cannot be read. Write postgres://user:password@host:5432/name or ` +
         'mysql://user:password@host:3306/name, and percent-encode what is special in a user, a password or a name ' +
         '(%40 for @, %2F for /, %23 for #).',
     )
@@ -78,7 +78,7 @@ export function hidePassword(url: string): string {
  * `verify-full`, `ssl=true`) checks the server's certificate, against `sslrootcert` where that is given;
  * `no-verify` does not.
  *
- * @throws DeclarationError for another word, and for a file that can not be read
+ * @throws DeclarationError for another word, and for a file that cannot be read
  */
 export function mysqlEncryption(url: string): { ca?: string; rejectUnauthorized?: boolean } | undefined {
   const { parameters } = addressOf(url)
@@ -106,6 +106,6 @@ function readCertificate(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new DeclarationError(`The certificate ${file} (sslrootcert) can not be read.`, { cause })
+    throw new DeclarationError(`The certificate ${file} (sslrootcert) cannot be read.`, { cause })
   }
 }

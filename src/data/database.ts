@@ -22,7 +22,7 @@ export interface DatabaseSettings {
   pool?: number
   /** Milliseconds that a query waits for a connection, for its turn to write, or for the locks of others (10,000). */
   patience?: number
-  /** Milliseconds after which the server ends a statement; without it, never. SQLite can not end one. */
+  /** Milliseconds after which the server ends a statement; without it, never. SQLite cannot end one. */
   statementTimeout?: number
   /** What TypeORM writes to the console, for example `['query', 'error']`; nothing by default. */
   logging?: LoggerOptions
@@ -118,7 +118,7 @@ export class Database extends DataSource {
       throw new ServiceUnavailable('the database has not answered for 5 s', 5)
     })
     const answer = this.query('SELECT 1').catch((cause: unknown) => {
-      throw new ServiceUnavailable('the database does not answer', 5, { cause })
+      throw new ServiceUnavailable('the database does not respond', 5, { cause })
     })
     await Promise.race([answer, timeout]).finally(() => {
       timeout.catch(() => undefined)

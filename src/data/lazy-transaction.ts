@@ -128,7 +128,7 @@ export class LazyTransaction {
     this.beginning ??= this.runner.startTransaction(this.isolation).catch((error: unknown) => {
       throw isOfQuery(error)
         ? error
-        : new ServiceUnavailable('the database does not answer', 5, { cause: error })
+        : new ServiceUnavailable('the database does not respond', 5, { cause: error })
     })
     await this.beginning
     this.refuseWhenEnded()

@@ -80,7 +80,7 @@ function instructConnections(driver: MysqlDriver): void {
   }
 }
 
-/** A connection that can not be told is one that can not be asked either: the first query says why. */
+/** A connection that cannot be told is one that cannot be asked either: the first query says why. */
 function ignore(): void {}
 
 /** MariaDB has a type for UUIDs, which MySQL has not. TypeORM believes the url, many of which say `mysql` for both. */

@@ -30,7 +30,7 @@ export function watchRemains(runner: QueryRunner, isTransactional: boolean): () 
   runner.query = watched as QueryRunner['query']
   return () => {
     const reason = isTransactional
-      ? 'MariaDB and MySQL can not take back a change of the schema'
+      ? 'MariaDB and MySQL cannot take back a change of the schema'
       : 'This migration is run without a transaction'
     return isCommitted && done.length > 0 ? `${reason}: ${listOf(done)}` : NOTHING
   }

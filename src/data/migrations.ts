@@ -170,7 +170,7 @@ function lastOf(history: History, executed: Set<string>): Migration | undefined 
   const migration = history.all().find(({ name }) => name === last)
   if (migration) return migration
   throw new DeclarationError(
-    `The migration "${last}" has been run, but its file is gone: it can not be undone. ${START_ANEW}`,
+    `The migration "${last}" has been run, but its file is gone: it cannot be undone. ${START_ANEW}`,
   )
 }
 

@@ -7,7 +7,7 @@ const UNTRUSTED =
 const UNENCRYPTED =
   'its server offers no encryption. Take sslmode out of the url, or set the server up for TLS.'
 
-/** What is wrong when a database can not be opened, and what to do, by the codes of the system and of the engines. */
+/** What is wrong when a database cannot be opened, and what to do, by the codes of the system and of the engines. */
 const PROBLEMS: Record<string, string> = {
   EACCES: 'its folder or its file may not be written. Give this process the right to, or set DATABASE_URL.',
   EROFS: 'its folder can only be read. Choose another one in ormconfig.ts, or set DATABASE_URL.',
@@ -20,11 +20,11 @@ const PROBLEMS: Record<string, string> = {
   SQLITE_CORRUPT: 'it is damaged. Restore it from a backup.',
   SQLITE_BUSY: 'another process keeps it locked. End that process, or its transaction.',
   SQLITE_FULL: 'the disk is full. Make room on it.',
-  SQLITE_IOERR: 'the disk can not be read or written. Check it, and the rights of this process.',
+  SQLITE_IOERR: 'the disk cannot be read or written. Check it, and the rights of this process.',
   ECONNREFUSED:
     'nothing listens there. Start the database server, or correct the url (ormconfig.ts, DATABASE_URL).',
   ENOTFOUND: 'there is no such host. Correct the url (ormconfig.ts, DATABASE_URL).',
-  EAI_AGAIN: 'the name of its host can not be looked up now. Check the network, or correct the url.',
+  EAI_AGAIN: 'the name of its host cannot be looked up now. Check the network, or correct the url.',
   ETIMEDOUT: 'its host does not answer. Check the network, or correct the url.',
   ECONNRESET: 'the connection was cut. Look at the log of the database server.',
   '28000': 'its server knows no such user. Correct the url (ormconfig.ts, DATABASE_URL).',

@@ -128,7 +128,7 @@ async function read<T extends Model>(
   limit: number,
   { where, order, relations }: PageOptions<T>,
 ): Promise<T[]> {
-  // Every model has an id, which the compiler can not see through the conditional types of FindOptionsOrder.
+  // Every model has an id, which the compiler cannot see through the conditional types of FindOptionsOrder.
   const fullOrder = { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>
   const plain = plainFor(tx, model, relations)
   const found = plain && (await selectRecords(tx, plain, { where, order: fullOrder, limit, offset }))

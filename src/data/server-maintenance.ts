@@ -30,7 +30,7 @@ const MYSQL: Statements = mysqlStatements(COLLATIONS.mysql)
 /**
  * Works on the server of a database, over a connection of its own.
  *
- * @throws DatabaseNotOpened when the server can not be reached
+ * @throws DatabaseNotOpened when the server cannot be reached
  */
 export async function maintain<T>(database: Database, work: (server: Server) => Promise<T>): Promise<T> {
   const source = await open(database)

@@ -81,7 +81,7 @@ function isPresent(value: unknown): boolean {
 }
 
 function notPresent(args?: ValidationArguments): string {
-  return `${humanize(args?.property ?? '')} can not be blank.`
+  return `${humanize(args?.property ?? '')} cannot be blank.`
 }
 
 function addError(

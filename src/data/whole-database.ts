@@ -10,7 +10,7 @@ import { maintain } from './server-maintenance.js'
  * Creates the database, without tables. On a server it holds text of any language, and compares it letter by letter.
  *
  * @returns whether it was not there before
- * @throws DatabaseNotOpened when the server can not be reached; DatabaseRefused when it does not let the user
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when it does not let the user
  */
 export async function createDatabase(database: Database): Promise<boolean> {
   const file = sqliteFile(database)
@@ -26,7 +26,7 @@ export async function createDatabase(database: Database): Promise<boolean> {
  * Deletes the database with all that is in it. A server ends the connections of those who still use it.
  *
  * @returns whether it was there
- * @throws DatabaseNotOpened when the server can not be reached; DatabaseRefused when it does not let the user
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when it does not let the user
  */
 export async function dropDatabase(database: Database): Promise<boolean> {
   await database.close()

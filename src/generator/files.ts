@@ -25,7 +25,7 @@ export interface EditFile {
   what: string
   insert(text: string): string
   remove(text: string): string
-  /** What is left to do by hand when it has been removed, or can not be; undefined when nothing is. */
+  /** What is left to do by hand when it has been removed, or cannot be; undefined when nothing is. */
   leftover(text: string): string | undefined
 }
 
@@ -56,7 +56,7 @@ export interface DestroyOptions {
 /**
  * Does every step, or none: what has been done is undone when one fails.
  *
- * @throws FilesExist when a file is there already, NotWritten when one can not be written
+ * @throws FilesExist when a file is there already, NotWritten when one cannot be written
  */
 export function generate(
   folder: string,

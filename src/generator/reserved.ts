@@ -14,7 +14,7 @@ export const reservedAttributes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What a resource can not be called, as a variable: variables and helpers of the handlers and templates, classes that the
+ * What a resource cannot be called, as a variable: variables and helpers of the handlers and templates, classes that the
  * files import, and global ones. In the files that are written the name would stand for two things. `xml` is no name of
  * an element.
  */

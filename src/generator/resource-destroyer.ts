@@ -13,7 +13,7 @@ export interface Destruction {
   remark(path: string): Promise<string | undefined>
 }
 
-/** Whether a migration has been run, by its name: `CreatePosts1795132800000`. Rejects when that can not be found out. */
+/** Whether a migration has been run, by its name: `CreatePosts1795132800000`. Rejects when that cannot be found out. */
 export type HasRun = (migration: string) => Promise<boolean>
 
 /** The steps of `kit generate resource`, as they were done: what it was told is read from what it wrote. */
@@ -35,7 +35,7 @@ export function resourceDestruction(
     const isDeleted = actions.some((action) => isCreate(action) && action.path === path)
     const users = isDeleted ? importersOf(folder, path, actions) : []
     const remarks = [
-      users.length > 0 && `${users.join(', ')} can not do without ${path}.`,
+      users.length > 0 && `${users.join(', ')} cannot do without ${path}.`,
       (await runRemark(path, text, hasRun)) ??
         (isEdited(path, text) && `${path} has been edited since it was generated.`),
     ]
@@ -50,7 +50,7 @@ export function resourceDestruction(
   return { actions, remark }
 }
 
-/** What is said of a migration that has been run, or of which that can not be found out. */
+/** What is said of a migration that has been run, or of which that cannot be found out. */
 async function runRemark(path: string, text: string, hasRun: HasRun): Promise<string | undefined> {
   const migration = /export class (\w+\d{13}) implements MigrationInterface/.exec(text)?.[1]
   if (migration === undefined) return undefined
@@ -61,7 +61,7 @@ async function runRemark(path: string, text: string, hasRun: HasRun): Promise<st
       : undefined
   } catch (error) {
     const [reason] = String(error instanceof Error ? error.message : error).split('\n')
-    return `Whether ${path} has been run can not be found out: ${reason}`
+    return `Whether ${path} has been run cannot be found out: ${reason}`
   }
 }
 

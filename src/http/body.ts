@@ -48,7 +48,7 @@ export function hasForm(ctx: Context): boolean {
   return kind === 'form' || kind === 'multipart'
 }
 
-/** Whether a request has JSON or XML as its body: a plain form can not send that. */
+/** Whether a request has JSON or XML as its body: a plain form cannot send that. */
 export function hasDocument(ctx: Context): boolean {
   const kind = bodyKindOf(ctx)
   return kind === 'json' || kind === 'xml'

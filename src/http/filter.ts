@@ -30,7 +30,7 @@ const mostKnown = 500
  * Makes a filter. A value is a secret when its name has one of the words in it, at any depth and however it is written:
  * `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
  *
- * The filter never throws, whatever it is given: values that can not be read are named instead.
+ * The filter never throws, whatever it is given: values that cannot be read are named instead.
  *
  * @example parameterFilter({ words: ['iban'] })({ name: 'Ada', iban: 'DE00' }) // { name: 'Ada', iban: '[FILTERED]' }
  * @throws DeclarationError when a word has neither letters nor digits
@@ -146,7 +146,7 @@ class FilteredCopy {
   }
 }
 
-/** A value that JSON can not hold, by its kind. */
+/** A value that JSON cannot hold, by its kind. */
 function scalar(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   return typeof value === 'function' || typeof value === 'symbol' ? `[${typeof value}]`.toUpperCase() : value

@@ -49,7 +49,7 @@ function parseTree(text: string): Record<string, unknown> {
     const tree: unknown = new (load().XMLParser)(options).parse(text)
     return isTree(tree) ? tree : {}
   } catch (error) {
-    throw new BadRequest('the XML body can not be read', { cause: error })
+    throw new BadRequest('the XML body cannot be read', { cause: error })
   }
 }
 
@@ -130,7 +130,7 @@ function isXmlName(name: string): boolean {
   return /^[A-Za-z_][\w.-]*$/.test(name) && !/^xml/i.test(name)
 }
 
-/** Escapes text, and replaces what XML 1.0 (section 2.2) can not hold. */
+/** Escapes text, and replaces what XML 1.0 (section 2.2) cannot hold. */
 function escapeXml(text: string): string {
   return (
     text

@@ -4,7 +4,7 @@ import type { Context, Middleware } from '../context.js'
 /**
  * Answers `GET /up`: 200 when the check passes, else 503.
  *
- * @param check rejects when the application can not do its work
+ * @param check rejects when the application cannot do its work
  */
 export function health(check: () => Promise<void>, logger: Logger): Middleware {
   return async function health(ctx, next) {

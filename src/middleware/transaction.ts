@@ -33,7 +33,7 @@ export interface TransactionOptions extends RepeatOptions {
  * it fails later is logged.
  *
  * @throws PendingMigrations when migrations have not been run yet; where it is not checked before, when a table is missing
- * @throws what the commit says, explained: a request whose transaction can not be committed has not succeeded
+ * @throws what the commit says, explained: a request whose transaction cannot be committed has not succeeded
  * @throws NotAwaited when work is still under way
  * @throws TransactionConflict when another transaction was in the way, and the request may not be repeated (again)
  * @throws OutcomeUnknown when the connection is lost during the commit
@@ -52,7 +52,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
 
   /** Runs what is beneath in a transaction. */
   async function once(ctx: Context, next: Next, time: number): Promise<void> {
-    // On SQLite a transaction that reads can not always write. The second time it takes its turn before it reads.
+    // On SQLite a transaction that reads cannot always write. The second time it takes its turn before it reads.
     const mode = READING.includes(ctx.method) && time === 0 ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'work of this request with the database has failed, and nobody waited for it')

@@ -27,7 +27,7 @@ export interface TranslationsOptions {
  * app.use(translations('locales'))
  * @example
  * app.use(translations('locales', { fallback: 'de' }))
- * @throws BrokenTranslations when a file can not be read, at the start and, in development, as long as it is broken
+ * @throws BrokenTranslations when a file cannot be read, at the start and, in development, as long as it is broken
  * @throws DeclarationError when there is no such folder
  */
 export function translations(folder = 'locales', options: TranslationsOptions = {}): Middleware {

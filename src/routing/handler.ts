@@ -13,7 +13,7 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
   }
 }
 
-/** Koa would write an object after the transaction; written here, one that JSON can not hold is an error like any other. */
+/** Koa would write an object after the transaction; written here, one that JSON cannot hold is an error like any other. */
 function writeJson(ctx: Context, body: object): void {
   const json = JSON.stringify(body)
   if (!ctx.response.get('Content-Type')) ctx.type = 'json'

@@ -51,7 +51,7 @@ export function httpAddress(host: string | undefined, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Says in one sentence why a server can not listen. An error of another kind is returned as it is. */
+/** Says in one sentence why a server cannot listen. An error of another kind is returned as it is. */
 export function explainListening(error: Error, port: number, host: string | undefined): Error {
   const code = String(Reflect.get(error, 'code'))
   if (code === 'EADDRINUSE') return new PortTaken(port, error)

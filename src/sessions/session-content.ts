@@ -44,7 +44,7 @@ export class SessionContents {
   /**
    * Takes the place of the `session` that koa-session has put on a context.
    *
-   * @param check throws when a content can not be kept
+   * @param check throws when a content cannot be kept
    */
   constructor(
     context: Koa['context'],

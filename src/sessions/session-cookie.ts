@@ -20,7 +20,7 @@ export function wholeCookie(name: string, signer: Signer) {
       fitting(data)
     },
 
-    /** What was encoded; undefined when the value was not signed by us, or can not be read. */
+    /** What was encoded; undefined when the value was not signed by us, or cannot be read. */
     decode(text: string): unknown {
       const value = signer.verify(text)
       if (value === undefined) return undefined

@@ -22,7 +22,7 @@ export interface KeepOptions {
 
 /**
  * Keeps sessions where a cookie is too small for them, or where they must end for good. The cookie then holds a random
- * id alone, and the store is given its hash: who reads the store can not take over a session.
+ * id alone, and the store is given its hash: who reads the store cannot take over a session.
  *
  * @example
  * class RedisSessions implements SessionStore {
@@ -59,7 +59,7 @@ export interface SessionStore {
   check?(): Promise<void>
 }
 
-/** What a store of ours has kept as JSON; what can not be read is no session. */
+/** What a store of ours has kept as JSON; what cannot be read is no session. */
 export function readSession(text: string): SessionData | undefined {
   try {
     return JSON.parse(text)

@@ -62,7 +62,7 @@ export class Factory {
     return record
   }
 
-  /** The columns that a record can not do without. */
+  /** The columns that a record cannot do without. */
   private columnsOf(model: ModelClass): ColumnMetadata[] {
     return this.database.getMetadata(model).columns.filter((column) => {
       const isOwn = column.isPrimary || column.isCreateDate || column.isUpdateDate || column.isVersion

@@ -15,7 +15,7 @@ export class CatalogueSource {
   latest: Catalogue
   private stamp: string
 
-  /** @throws BrokenTranslations, DeclarationError when the folder can not be read */
+  /** @throws BrokenTranslations, DeclarationError when the folder cannot be read */
   constructor(
     private readonly folder: string,
     private readonly options: SourceOptions,
@@ -27,7 +27,7 @@ export class CatalogueSource {
   /**
    * The texts, read anew where a file has changed.
    *
-   * @throws BrokenTranslations as long as a file can not be read; what was read before stays the latest
+   * @throws BrokenTranslations as long as a file cannot be read; what was read before stays the latest
    */
   current(): Catalogue {
     if (!this.options.reload) return this.latest

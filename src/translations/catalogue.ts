@@ -26,7 +26,7 @@ export class Catalogue {
   private readonly merged = new Map<string, ReadonlyMap<string, Text>>()
 
   /**
-   * @throws BrokenTranslations that names the file and the line: one that can not be read, that has no locale in its
+   * @throws BrokenTranslations that names the file and the line: one that cannot be read, that has no locale in its
    * name, or an id that is in two files of a locale
    * @throws DeclarationError when there is no such folder
    */

@@ -42,7 +42,7 @@ function accepted(known: readonly string[], header: string, fallback: string): s
 
 const rangesOf = remembered(parseAcceptLanguage)
 
-/** `de-CH, de;q=0.9, *;q=0.1`: what can not be read is left out. */
+/** `de-CH, de;q=0.9, *;q=0.1`: what cannot be read is left out. */
 function parseAcceptLanguage(header: string): readonly Range[] {
   return header.split(',').flatMap((part) => {
     const [, tag, weight = '1'] =

@@ -56,7 +56,7 @@ function copied(text: string): string {
   return Buffer.from(text, encoding).toString(encoding)
 }
 
-/** A directory, a dangling link and bytes that are no UTF-8 are files that can not be read, too. */
+/** A directory, a dangling link and bytes that are no UTF-8 are files that cannot be read, too. */
 function textOf(file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))

@@ -43,7 +43,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .summary('write a resource')
     .description(
       'Writes a resource: handlers, model, migration, templates, texts, specs and its route in src/app.ts. Nothing that is ' +
-        'there already is overwritten, and when a file can not be written, none is.',
+        'there already is overwritten, and when a file cannot be written, none is.',
     )
     .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')

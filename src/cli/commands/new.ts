@@ -40,7 +40,7 @@ async function create(path: string, options: Options): Promise<void> {
   console.log(nextSteps(path, options))
 }
 
-/** Writes all files, or none: a folder that was made for them goes again when one can not be written. */
+/** Writes all files, or none: a folder that was made for them goes again when one cannot be written. */
 async function writeApplication(folder: string, { api, db, kit }: Options): Promise<number> {
   const made = makeFolder(folder)
   try {

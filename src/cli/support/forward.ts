@@ -26,7 +26,7 @@ export function forward(req: IncomingMessage, res: ServerResponse, address: stri
   req.pipe(onward)
 }
 
-/** Says why the application can not answer. The page looks again each second, so that it goes when the reason has. */
+/** Says why the application cannot answer. The page looks again each second, so that it goes when the reason has. */
 export function showFailure(req: IncomingMessage, res: ServerResponse, text: string): void {
   const isPage = req.headers.accept?.includes('text/html') ?? false
   res.writeHead(500, {

@@ -71,7 +71,7 @@ export class SqliteConnection {
   }
 
   /**
-   * The statement of a text, prepared once. It is `readonly` when it can not change the database, whether it returns
+   * The statement of a text, prepared once. It is `readonly` when it cannot change the database, whether it returns
    * rows or not. The oldest ones are forgotten.
    */
   prepare(sql: string): SqliteStatement {

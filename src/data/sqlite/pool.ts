@@ -143,7 +143,7 @@ export class SqlitePool {
     return connection
   }
 
-  /** Makes a connection ready for the next one. One that can not be is closed. */
+  /** Makes a connection ready for the next one. One that cannot be is closed. */
   private makeReady(connection: SqliteConnection): boolean {
     if (!this.opened.has(connection)) return false
     try {

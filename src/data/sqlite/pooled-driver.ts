@@ -147,7 +147,7 @@ function tooManyDigits(column: ColumnMetadata): ValidationErrors {
   return new ValidationErrors().add(
     column.propertyPath,
     'digits',
-    `${attribute} has more than 15 digits, which SQLite can not keep.`,
+    `${attribute} has more than 15 digits, which SQLite cannot keep.`,
     { attribute, max: 15 },
   )
 }

@@ -16,7 +16,7 @@ type Reader = (value: unknown) => unknown
  * all digits of their scale, as PostgreSQL does: a number of JavaScript has not room for them.
  */
 export class SqliteStatement {
-  /** Whether it can not change the database, whether it returns rows or not. */
+  /** Whether it cannot change the database, whether it returns rows or not. */
   readonly readonly: boolean
   /** Whether it may set something on its connection. */
   readonly setsSomething: boolean
