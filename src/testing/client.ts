@@ -1,3 +1,7 @@
+import { Agent, request, type IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { text as textOf } from 'node:stream/consumers'
 import type { App } from '../application.js'
 import { toXml } from '../http/xml.js'
 import { Cookies } from './cookies.js'
@@ -68,6 +72,7 @@ const formats: Record<string, string> = {
  */
 export class Client {
   private readonly cookies = new Cookies()
+  private readonly connections = new Agent({ keepAlive: true })
   private readonly accept: string
   private address: string | undefined
 
@@ -96,6 +101,8 @@ export class Client {
   /** Closes the application, with its database. */
   async close(): Promise<void> {
     this.address = undefined
+    // The application gives open connections half a second for one more request.
+    this.connections.destroy()
     await this.app.close()
   }
 
@@ -130,25 +137,42 @@ export class Client {
     const { type, body } = this.bodyOf(options)
     const fromPage = options.form !== undefined && options.fromPage !== false
     const accept = options.accept ?? this.accept
-    const response = await fetch(this.url + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        accept: formats[accept] ?? accept,
-        ...(type && { 'content-type': type }),
-        ...(fromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
-        ...this.cookies.header,
-        ...options.headers,
-      },
-      ...(body !== undefined && { body, duplex: 'half' }),
+    const response = await this.send(method, path, body, {
+      accept: formats[accept] ?? accept,
+      ...(type && { 'content-type': type }),
+      ...(fromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
+      ...this.cookies.header,
+      ...options.headers,
     })
-    this.cookies.keep(response.headers)
-    return this.read(response)
+    const headers = headersOf(response)
+    this.cookies.keep(headers)
+    return this.read(response.statusCode ?? 0, headers, await textOf(response))
   }
 
-  private async read(response: Response): Promise<Answer> {
-    const { status, headers } = response
-    const text = await response.text()
+  private async send(
+    method: string,
+    path: string,
+    body: Body['body'],
+    headers: Record<string, string>,
+  ): Promise<IncomingMessage> {
+    const sent = request(this.url + path, { method, agent: this.connections })
+    const { type, content } = await contentOf(body)
+    if (type) sent.setHeader('content-type', type)
+    for (const [name, value] of Object.entries(headers)) sent.setHeader(name, value)
+    const response = new Promise<IncomingMessage>((resolve, reject) => {
+      sent.once('response', resolve).on('error', reject)
+    })
+    if (content instanceof Readable) {
+      // An application may respond before it has read the whole body: the response counts.
+      pipeline(content, sent).catch(() => undefined)
+    } else {
+      if (content) sent.setHeader('content-length', content.byteLength)
+      sent.end(content)
+    }
+    return response
+  }
+
+  private read(status: number, headers: Headers, text: string): Answer {
     this.token = /name="authenticity_token" value="([^"]+)"/.exec(text)?.[1] ?? this.token
     return {
       status,
@@ -188,7 +212,25 @@ const FORM = 'application/x-www-form-urlencoded'
 
 interface Body {
   type?: string | undefined
-  body: RequestInit['body'] | undefined
+  body?: string | Uint8Array | ReadableStream | FormData | undefined
+}
+
+/** The body as it is sent, and the type of a multipart form, which names its boundary. */
+async function contentOf(
+  body: Body['body'],
+): Promise<{ type?: string | null; content?: Uint8Array | Readable }> {
+  if (body === undefined || body === null) return {}
+  if (body instanceof ReadableStream) return { content: Readable.fromWeb(body) }
+  if (!(body instanceof FormData)) return { content: Buffer.from(body) }
+  const form = new Response(body)
+  return { type: form.headers.get('content-type'), content: new Uint8Array(await form.arrayBuffer()) }
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '')
+  return headers
 }
 
 function documentOf(xml: string | Record<string, object>): string {
