@@ -563,6 +563,37 @@ describe('App', () => {
       ])
     })
 
+    it('warns of methods that are one letter off a handler that the resource lacks', async () => {
+      const lines: string[] = []
+      const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
+      class BooksResource extends BaseResource {
+        override show() {}
+        /** Not a misspelling of `show`, which there is. */
+        shown() {}
+        lsit() {}
+        update2() {}
+        find() {}
+      }
+      class OldBooksResource extends BooksResource {
+        destory() {}
+      }
+      const app = new App({ logger })
+      app.resource('/books', BooksResource)
+      app.resource('/old_books', OldBooksResource)
+      await app.start()
+      await app.close()
+      const warning = (resource: string, method: string, handler: string) =>
+        `${resource} has a method "${method}", but no handler "${handler}". ` +
+        `If "${method}" is a misspelling, rename it: nothing calls it for a request.`
+      expect(lines).to.deep.equal([
+        warning('BooksResource', 'lsit', 'list'),
+        warning('BooksResource', 'update2', 'update'),
+        warning('OldBooksResource', 'lsit', 'list'),
+        warning('OldBooksResource', 'update2', 'update'),
+        warning('OldBooksResource', 'destory', 'destroy'),
+      ])
+    })
+
     it('says its address, and refuses a port that is taken', async () => {
       const [app, other] = [new App(), new App()]
       const address = await app.listen(0)

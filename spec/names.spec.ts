@@ -1,5 +1,18 @@
 import { expect } from 'chai'
-import { humanize, defaultPathName, nearest, pathNames, resourceNames } from '../src/names.js'
+import { humanize, defaultPathName, isOneLetterOff, nearest, pathNames, resourceNames } from '../src/names.js'
+
+describe('isOneLetterOff(word, other)', () => {
+  const pairs = ['lsit list', 'ist list', 'lisst list', 'lost list', 'List list', 'lists list', 'wen new']
+  for (const pair of pairs) {
+    const [word = '', other = ''] = pair.split(' ')
+    it(`is ${word !== 'wen'} of ${word} and ${other}`, () => {
+      expect(isOneLetterOff(word, other)).to.equal(word !== 'wen')
+      expect(isOneLetterOff(other, word)).to.equal(word !== 'wen')
+    })
+  }
+
+  it('is false of the same word', () => expect(isOneLetterOff('list', 'list')).to.equal(false))
+})
 
 describe('The names that derive from a path', () => {
   const rows: Array<[path: string, names: string[]]> = [

@@ -22,6 +22,7 @@ import { canonicalPath, type PathArgument } from './routing/path.js'
 import type { Match } from './routing/route-table.js'
 import type { Route } from './routing/route.js'
 import { Declarations, rootPlace, Scope } from './routing/scope.js'
+import { misspelledHandlers } from './routing/misspelled-handlers.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { currentPort, httpAddress } from './server/port.js'
 import { GracefulServer } from './server/graceful-server.js'
@@ -201,12 +202,13 @@ export class App extends Scope {
     }
   }
 
-  /** Opens what the middleware needs, without listening, and warns of routes that cannot be reached. */
+  /** Opens what the middleware needs, without listening, and warns of routes that no request reaches and of misspelled handlers. */
   async start(): Promise<void> {
-    const { table, mounts } = this.declarations
+    const { table, mounts, items } = this.declarations
     // What the first worker has warned of is the same for the others.
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
-    for (const sentence of shadowedRoutes(table, mounts)) logger.warn(sentence)
+    const warnings = [...shadowedRoutes(table, mounts), ...misspelledHandlers(items.keys())]
+    for (const sentence of warnings) logger.warn(sentence)
     for (const middleware of this.lifecycles) await middleware.start?.(logger)
   }
 

@@ -123,6 +123,24 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best && best.distance <= Math.max(2, word.length / 3) ? best.candidate : undefined
 }
 
+/** Whether one letter more, less, other or swapped with its neighbor makes one word the other: `lsit` and `list`. */
+export function isOneLetterOff(word: string, other: string): boolean {
+  const start = commonStart(word, other)
+  const end = commonStart(reversed(word.slice(start)), reversed(other.slice(start)))
+  const [a, b] = [word, other].map((text) => text.slice(start, text.length - end)) as [string, string]
+  if (a === b) return false
+  return (a.length <= 1 && b.length <= 1) || (a.length === 2 && a === reversed(b))
+}
+
+function commonStart(a: string, b: string): number {
+  const difference = [...a].findIndex((letter, index) => letter !== b[index])
+  return difference === -1 ? a.length : difference
+}
+
+function reversed(text: string): string {
+  return [...text].toReversed().join('')
+}
+
 /** The static words of a path; one that stands before a parameter is singular: it speaks of an item. */
 function words(path: string): string[] {
   const segments = path.split('/').filter(Boolean)

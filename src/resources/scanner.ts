@@ -40,7 +40,7 @@ function hasRoute(resource: ResourceClass, action: Action): boolean {
 }
 
 /** Whether a handler is the class's own, or that of a class between it and `BaseResource`. */
-function isImplemented(resource: ResourceClass, action: Action): boolean {
+export function isImplemented(resource: ResourceClass, action: Action): boolean {
   const handler = handlerOf(resource, action)
   return handler !== undefined && handler !== BaseResource.prototype[action.handler]
 }

@@ -1,0 +1,38 @@
+import { isOneLetterOff } from '../names.js'
+import { actions } from '../resources/actions.js'
+import { BaseResource, type ResourceClass } from '../resources/resource.js'
+import { isImplemented } from '../resources/scanner.js'
+
+/** A warning for each method whose name is one letter off a handler that its resource class does not implement. */
+export function misspelledHandlers(resources: Iterable<ResourceClass>): string[] {
+  return [...resources].flatMap((resource) => {
+    const methods = methodsOf(resource)
+    return actions
+      .filter((action) => !isImplemented(resource, action))
+      .flatMap(({ handler }) =>
+        methods
+          .filter((method) => isOneLetterOff(method, handler))
+          .map((method) => warning(resource.name, handler, method)),
+      )
+  })
+}
+
+/** The methods of a class and of its superclasses up to `BaseResource`. */
+function methodsOf(resource: ResourceClass): string[] {
+  const methods: string[] = []
+  let prototype: object = resource.prototype
+  while (prototype !== BaseResource.prototype && prototype !== Object.prototype) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (typeof value === 'function') methods.push(name)
+    }
+    prototype = Object.getPrototypeOf(prototype)
+  }
+  return methods
+}
+
+function warning(resource: string, handler: string, method: string): string {
+  return (
+    `${resource} has a method "${method}", but no handler "${handler}". ` +
+    `If "${method}" is a misspelling, rename it: nothing calls it for a request.`
+  )
+}
