@@ -106,8 +106,8 @@ export class BadName extends CommandError {
 /** A name that means something else in the files which would be written. */
 export class ReservedName extends CommandError {
   override name = 'ReservedName'
-  constructor(word: string) {
-    super(`A resource cannot be named "${word}": the word is reserved. Choose another one.`)
+  constructor(kind: 'resource' | 'model', word: string) {
+    super(`A ${kind} cannot be named "${word}": the word is reserved. Choose another one.`)
   }
 }
 

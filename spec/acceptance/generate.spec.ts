@@ -212,6 +212,14 @@ describe('kit generate and kit destroy', () => {
       ['resource', 'class'],
       'A resource cannot be named "class": the word is reserved. Choose another one.',
     ],
+    'a model with a reserved name': [
+      ['resource', 'sticker', '--use-model', 'Label'],
+      'A model cannot be named "Label": the word is reserved. Choose another one.',
+    ],
+    'a reference to a model with a reserved name': [
+      ['resource', 'post', 'label:references'],
+      'A model cannot be named "label": the word is reserved. Choose another one.',
+    ],
     'an unknown type': [
       ['resource', 'post', 'title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, date, ' +
@@ -236,6 +244,14 @@ describe('kit generate and kit destroy', () => {
     'a reference to a model that is not there': [
       ['resource', 'post', 'author:references'],
       'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author.',
+    ],
+    'a migration that adds a reference to a model that is not there': [
+      ['migration', 'add_owner_to_makers', 'owner:nulls.references'],
+      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner.',
+    ],
+    'a migration of a new table that refers to a model that is not there': [
+      ['migration', 'create_makers', 'owner:references'],
+      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner.',
     ],
     'a reference to itself that the first one could not have': [
       ['resource', 'post', 'post:references'],
@@ -265,6 +281,19 @@ describe('kit generate and kit destroy', () => {
       expect(app.tree()).to.deep.equal(before)
     })
   }
+
+  it('refuses a parent that has no model', async () => {
+    await kitGenerate('resource', 'headline', 'title', '--skip-model')
+    expect(await failure(() => kitGenerate('resource', 'comment', '--parent', 'headline'))).to.equal(
+      'There is no model Headline in src/models/headline.ts. Generate it first: kit generate resource headline.',
+    )
+  })
+
+  it('writes a migration of a table that refers to itself, and one that removes a reference to a model that is gone', async () => {
+    await kitGenerate('migration', 'create_people', 'person:nulls.references')
+    await kitGenerate('migration', 'remove_owner_from_makers', 'owner:nulls.references')
+    expect(Object.keys(app.tree()).filter((path) => /migrations\/\d/.test(path))).to.have.length(2)
+  })
 
   it('refuses to work without src/app.ts, or where it makes no application', async () => {
     rmSync(app.path('src/app.ts'))

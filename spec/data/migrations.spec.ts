@@ -66,6 +66,24 @@ class BreakReferences1700000000002 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+class ReferToNothing1700000000002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(
+      'CREATE TABLE pets (owner_id varchar(36), FOREIGN KEY (owner_id) REFERENCES owners (id))',
+    )
+  }
+
+  async down(): Promise<void> {}
+}
+
+class DropPosts1700000000002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE posts')
+  }
+
+  async down(): Promise<void> {}
+}
+
 const BLOG = 'CreateBlog1700000000000'
 const MOOD = 'AddMood1700000000001'
 const FAIL = 'Fail1700000000002'
@@ -197,6 +215,37 @@ describe('migrations', () => {
         const breaking = await reopen([CreateBlog1700000000000, BreakReferences1700000000002])
         expect(String(await failure(breaking.migrate()))).to.contain('comments to posts')
         expect(await breaking.manager.count(Post)).to.equal(1)
+      }))
+  }
+
+  for (const [what, breaking] of Object.entries({
+    'a table that never was there': ReferToNothing1700000000002,
+    'a table that they drop': DropPosts1700000000002,
+  })) {
+    it(`refuse to leave a foreign key to ${what}`, () =>
+      withDatabase([CreateBlog1700000000000], async (database, reopen) => {
+        await database.migrate()
+        const broken = await reopen([CreateBlog1700000000000, breaking])
+        const error = await failure(broken.migrate())
+        expect(error).to.be.instanceOf(MigrationFailed)
+        if (engine === 'sqlite') {
+          const [table, parent] =
+            breaking === DropPosts1700000000002 ? ['comments', 'posts'] : ['pets', 'owners']
+          expect(String(error)).to.contain(
+            `the migration leaves foreign keys to tables that do not exist: ${table} to ${parent}`,
+          )
+        }
+        expect((await broken.migrationStatus())[1]?.executed).to.equal(false)
+        const post = await broken.manager.save(newPost('parent'))
+        await broken.manager.insert(Comment, { body: 'can be inserted', post_id: post.id })
+      }))
+  }
+
+  if (engine === 'sqlite') {
+    it('may run although an earlier one has left a foreign key to a table that does not exist', () =>
+      withDatabase([CreateBlog1700000000000, AddMood1700000000001], async (database) => {
+        await database.query('CREATE TABLE pets (owner_id varchar REFERENCES owners (id))')
+        expect(await database.migrate()).to.deep.equal([BLOG, MOOD])
       }))
   }
 

@@ -1,6 +1,10 @@
 import { expect } from 'chai'
 import { parseAttributes } from '../../src/generator/attributes.js'
 
+const ENUM_LETTERS =
+  'must begin with a letter from A to Z or a digit, and contain only those, spaces, "-" and "_". ' +
+  'Pages show its translation, which may be any text.'
+
 describe('parseAttributes(words)', () => {
   const rows: Record<
     string,
@@ -227,10 +231,15 @@ describe('parseAttributes(words)', () => {
     'no name': [[':text'], 'its name is no word'],
     'an enum without values': [
       ['state:enum'],
-      '"state:enum" is no attribute: an enum names its values, each once',
+      'an enum lists its values after its type, as in state:enum:draft,public.',
     ],
-    'an enum with a repeated value': [['state:enum:a,a'], 'an enum names its values, each once'],
-    'an enum with quotes': [["state:enum:a',b"], 'an enum names its values, each once'],
+    'an enum with a repeated value': [['state:enum:a,b,a'], 'it lists the value "a" twice.'],
+    'an enum with quotes': [["state:enum:a',b"], `its value "a'" ${ENUM_LETTERS}`],
+    'an enum with an empty value': [['state:enum:a,,b'], `its value "" ${ENUM_LETTERS}`],
+    'an enum with a letter that is not one of A to Z': [
+      ['state:enum:x,größer'],
+      `its value "größer" ${ENUM_LETTERS}`,
+    ],
     'a decimal with half of its digits': [
       ['price:decimal:12'],
       '"price:decimal:12" is no attribute: a decimal says how many digits it has (up to 65), and how many of them are after ' +

@@ -2,6 +2,7 @@ import { MigrationExecutor } from 'typeorm'
 import type { Migration, MigrationInterface, QueryRunner } from 'typeorm'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
 import { DeclarationError, MigrationFailed } from '../errors.js'
+import { brokenReferences, refuseBrokenReferences } from './broken-references.js'
 import type { Database } from './database.js'
 import { withMigrationLock } from './migration-lock.js'
 import { watchRemains } from './migration-remains.js'
@@ -141,26 +142,13 @@ async function runOne(
   if (!isTransactional) await runner.commitTransaction()
   const remains = watchRemains(runner, isTransactional)
   try {
-    const broken = await brokenReferences(runner)
+    const before = await brokenReferences(runner)
     await work(instance, runner)
-    await refuseBrokenReferences(runner, broken.length)
+    refuseBrokenReferences(before, await brokenReferences(runner))
     await note(history, runner, migration)
   } catch (error) {
     throw new MigrationFailed(migration.name, done, [remains(), ...adviceFor(gone)].join(' '), error)
   }
-}
-
-/** The rows that refer to rows which do not exist. Only SQLite lets a migration leave such. */
-async function brokenReferences(runner: QueryRunner): Promise<{ table: string; parent: string }[]> {
-  if (runner.dataSource.options.type !== 'better-sqlite3') return []
-  return runner.query('PRAGMA foreign_key_check')
-}
-
-async function refuseBrokenReferences(runner: QueryRunner, before: number): Promise<void> {
-  const broken = await brokenReferences(runner)
-  if (broken.length <= before) return
-  const pairs = new Set(broken.map(({ table, parent }) => `${table} to ${parent}`))
-  throw new Error(`the migration leaves references to rows that do not exist: ${[...pairs].join(', ')}`)
 }
 
 /** The migration that was run last. */

@@ -1,6 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { CommandError, MissingModel, MissingProperty, ParentNotRegistered } from '../command-errors.js'
+import {
+  BadAttribute,
+  CommandError,
+  MissingModel,
+  MissingProperty,
+  ParentNotRegistered,
+} from '../command-errors.js'
 import type { Attribute } from './attributes.js'
 import { namesOf, type Names } from './names.js'
 import { applicationName, isRegistered } from './registration.js'
@@ -35,12 +41,13 @@ export function parentOf(folder: string, { file }: Names): string | undefined {
   return from ? posix.join(posix.dirname(file), from) : undefined
 }
 
-/** @throws ParentNotRegistered, or CommandError when the parent is nested too deeply itself */
+/** @throws ParentNotRegistered, MissingModel, or CommandError when the parent is nested too deeply itself */
 export function requireParent(folder: string, parent: Names): void {
   const isThere = existsSync(join(folder, `src/actions/${parent.file}.ts`))
   if (!isThere || !isRegistered(readApplication(folder), parent.resource)) {
     throw new ParentNotRegistered(parent.resource, parent.singular)
   }
+  requireModel(folder, parent)
   if (parent.parent?.parent) {
     throw new CommandError(
       `${parent.fullPath} is nested twice already, and resources are generated no deeper. ` +
@@ -50,8 +57,26 @@ export function requireParent(folder: string, parent: Names): void {
 }
 
 /** @throws MissingModel */
-export function requireModel(folder: string, { model, singular }: Names): void {
+function requireModel(folder: string, { model, singular }: Names): void {
   if (!existsSync(join(folder, `src/models/${singular}.ts`))) throw new MissingModel(model, singular)
+}
+
+/**
+ * Looks for the model of a reference, unless it is that of the table itself.
+ *
+ * @param table the table that gets the column
+ * @throws MissingModel, or BadAttribute when the first row could refer to nothing
+ */
+export function requireReference(
+  folder: string,
+  table: string,
+  { reference, isNullable, name }: Attribute,
+): void {
+  if (reference === undefined) return
+  if (reference.plural !== table) return requireModel(folder, reference)
+  if (isNullable) return
+  const problem = `the first ${reference.words.one} would need another one before it; write ${reference.singular}:nulls.References`
+  throw new BadAttribute(`${name.replace(/_id$/, '')}:references`, problem)
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   ReservedAttribute,
   UnknownAttributeType,
 } from '../command-errors.js'
-import { isName, namesOf, type Names } from './names.js'
+import { isName, modelNamesOf, type Names } from './names.js'
 import { reservedAttributes } from './reserved.js'
 
 /** What the words of an attribute say: `state:nulls.Enum:draft,public:index`. */
@@ -185,7 +185,7 @@ function parseAttribute(word: string): Attribute {
     const plain = word.replace('_id:', ':')
     throw new BadAttribute(word, `it is named for what it refers to, and the column gets the "_id": ${plain}`)
   }
-  const reference = namesOf(name)
+  const reference = modelNamesOf(name)
   const isIndexed = !common.isUnique
   return attributeOf({ name: `${reference.singular}_id`, kind: 'uuid', ...common, isIndexed, reference })
 }
@@ -199,10 +199,20 @@ function kindOf(type: string, word: string): AttributeKind | 'references' {
 }
 
 function enumValues(text: string | undefined, word: string): string[] {
-  const values = (text ?? '').split(',')
-  if (!values.every((value) => /^[A-Za-z0-9][\w -]*$/.test(value)) || new Set(values).size < values.length) {
-    throw new BadAttribute(word, 'an enum names its values, each once: state:enum:draft,public')
+  if (!text) {
+    throw new BadAttribute(word, 'an enum lists its values after its type, as in state:enum:draft,public')
   }
+  const values = text.split(',')
+  const unreadable = values.find((value) => !/^[A-Za-z0-9][\w -]*$/.test(value))
+  if (unreadable !== undefined) {
+    throw new BadAttribute(
+      word,
+      `its value "${unreadable}" must begin with a letter from A to Z or a digit, and contain only those, spaces, "-" and ` +
+        '"_". Pages show its translation, which may be any text',
+    )
+  }
+  const repeated = values.find((value, index) => values.indexOf(value) < index)
+  if (repeated !== undefined) throw new BadAttribute(word, `it lists the value "${repeated}" twice`)
   return values
 }
 

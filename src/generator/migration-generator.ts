@@ -1,6 +1,6 @@
 import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
-import { readApplication } from './application.js'
+import { readApplication, requireReference } from './application.js'
 import { parseAttributes, type Attribute } from './attributes.js'
 import type { FileAction } from './files.js'
 import { migrationNames } from './migration-names.js'
@@ -36,6 +36,9 @@ export function migrationActions(
   }
   if ((kind === 'add' || kind === 'remove') && attributes.length === 0) {
     throw new CommandError(`"${word}" needs an attribute: kit generate migration ${word} state:string.`)
+  }
+  if (kind === 'add' || kind === 'create') {
+    for (const attribute of attributes) requireReference(folder, table, attribute)
   }
   const { file, className } = migrationNames(folder, name, now)
   const locals = {

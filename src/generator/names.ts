@@ -42,6 +42,19 @@ export interface Names {
  * @throws BadName, ReservedName, RepeatedParameter
  */
 export function namesOf(word: string, parent?: Names): Names {
+  return computeNames(word, 'resource', parent)
+}
+
+/**
+ * The names of a model that a word of the command line refers to: `--use-model Post`, `author:references`.
+ *
+ * @throws BadName, ReservedName
+ */
+export function modelNamesOf(word: string): Names {
+  return computeNames(word, 'model')
+}
+
+function computeNames(word: string, kind: 'resource' | 'model', parent?: Names): Names {
   const parts = word.split('/').map(snakeCase)
   if (!parts.every(isName)) throw new BadName(word)
   const namespace = parts.slice(0, -1)
@@ -53,7 +66,7 @@ export function namesOf(word: string, parent?: Names): Names {
   const one = camelize(singular, true)
   const many = singular === plural ? `${one}List` : camelize(plural, true)
   const own = camelize(parts.at(-1) ?? '', true)
-  if ([own, one, many].some((name) => reservedResources.has(name))) throw new ReservedName(word)
+  if ([own, one, many].some((name) => reservedResources.has(name))) throw new ReservedName(kind, word)
   if (isRepeated(param, parent)) throw new RepeatedParameter(word, param)
   return {
     parent,

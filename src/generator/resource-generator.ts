@@ -1,15 +1,14 @@
-import { BadAttribute } from '../command-errors.js'
 import {
   existingNames,
   readApplication,
-  requireModel,
   requireParent,
   requireProperties,
+  requireReference,
 } from './application.js'
-import { parseAttributes, type Attribute } from './attributes.js'
+import { parseAttributes } from './attributes.js'
 import type { FileAction } from './files.js'
 import { migrationNames } from './migration-names.js'
-import { namesOf, type Names } from './names.js'
+import { modelNamesOf, namesOf, type Names } from './names.js'
 import { isApi, registration } from './registration.js'
 import { localsOf } from './resource-locals.js'
 import { renderScaffolds } from './templates.js'
@@ -44,9 +43,9 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   if (parent) requireParent(folder, parent)
   const names = namesOf(word, parent)
   const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
-  for (const attribute of attributes) requireReference(folder, names, attribute)
+  for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) {
-    requireProperties(folder, namesOf(options.useModel), attributes, parent)
+    requireProperties(folder, modelNamesOf(options.useModel), attributes, parent)
   }
   return stepsOf(folder, word, options)
 }
@@ -57,7 +56,7 @@ export function stepsOf(folder: string, word: string, options: ResourceOptions =
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
   const names = namesOf(word, parent)
   const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
-  const model = options.useModel === undefined ? names : namesOf(options.useModel)
+  const model = options.useModel === undefined ? names : modelNamesOf(options.useModel)
   const scaffolds = [
     'resource/common',
     `resource/${kind}`,
@@ -74,14 +73,6 @@ export function stepsOf(folder: string, word: string, options: ResourceOptions =
 /** The columns and properties that lead to a parent. */
 function keysOf(parent: Names | undefined): string[] {
   return parent ? [`${parent.singular}_id`, parent.singular] : []
-}
-
-function requireReference(folder: string, names: Names, { reference, isNullable, name }: Attribute): void {
-  if (reference === undefined) return
-  if (reference.model !== names.model) return requireModel(folder, reference)
-  if (isNullable) return
-  const problem = `the first ${names.words.one} would need another one before it; write ${reference.singular}:nulls.References`
-  throw new BadAttribute(`${name.replace(/_id$/, '')}:references`, problem)
 }
 
 function isWanted(path: string, options: ResourceOptions): boolean {
