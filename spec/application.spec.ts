@@ -201,22 +201,81 @@ describe('App', () => {
       }
     })
 
-    it('go on to paths of this site alone with ctx.seeOther', async () => {
-      const app = new App({ api: true })
-      app.get('/go', (ctx) => ctx.seeOther(String(ctx.query['to'])))
-      await visit(app)
-      for (const to of ['/posts', '/posts?page=2', '?page=2']) {
-        expect((await site?.get(`/go?to=${encodeURIComponent(to)}`))?.headers.get('location')).to.equal(to)
-      }
-      for (const to of [
+    describe('to paths that a visitor has sent', () => {
+      const ofThisSite = [
+        '/posts',
+        '/posts?page=2',
+        '?page=2',
+        'posts',
+        '/go?to=https://evil.example',
+        '/./posts',
+      ]
+      const elsewhere = [
         '//evil.example',
         '/\\evil.example',
+        '\\\\evil.example',
+        '///evil.example',
+        '/\t/evil.example',
+        '\n//evil.example',
+        ' //evil.example',
+        '\u0000//evil.example',
+        'ht\ntps://evil.example',
         'https://evil.example',
+        'http:evil.example',
+        'http:/evil.example',
+        'http:\\evil.example',
+        'HTTP:evil.example',
+        'h\tttp:evil.example',
+        'https:evil.example',
+        'https:/evil.example',
+        'https:\\evil.example',
+        'http:posts',
+        'http://this-site.invalid/',
         'javascript:alert(1)',
+        'data:text/html,hello',
+        'blob:http://evil.example/1',
         'http://[',
-      ]) {
-        expect((await site?.get(`/go?to=${encodeURIComponent(to)}`))?.status, to).to.equal(400)
+      ]
+
+      it('are followed by ctx.seeOther when they lead to this site, else rejected with 400', async () => {
+        const app = new App({ api: true })
+        app.get('/go', (ctx) => ctx.seeOther(String(ctx.query['to'])))
+        await visit(app)
+        for (const to of ofThisSite) {
+          const answer = await site?.get(`/go?to=${encodeURIComponent(to)}`)
+          expect(answer?.headers.get('location')).to.equal(to)
+        }
+        for (const to of elsewhere) {
+          const answer = await site?.get(`/go?to=${encodeURIComponent(to)}`)
+          expect(answer?.status, JSON.stringify(to)).to.equal(400)
+        }
+      })
+    })
+
+    it('lead back to the page before with ctx.back, if it is of this site', async () => {
+      const app = new App({ api: true })
+      app.get('/go', (ctx) => ctx.back(ctx.query['to']?.toString()))
+      await visit(app)
+      const backFrom = async (referer: string, path: string): Promise<string | number | undefined> => {
+        const answer = await site?.get(path, { headers: { referer } })
+        return answer?.status === 302 ? answer.location : answer?.status
       }
+      const ours = `${site?.url}/posts?page=2`
+      expect(await backFrom(ours, '/go?to=/fallback')).to.equal(ours)
+      for (const referer of [
+        '',
+        'http://[',
+        'no url',
+        '/posts',
+        'http:evil.example',
+        '//evil.example',
+        'https://evil.example/',
+        'javascript:alert(1)',
+      ]) {
+        expect(await backFrom(referer, '/go?to=/fallback'), referer).to.equal('/fallback')
+      }
+      expect(await backFrom('', '/go')).to.equal('/')
+      expect(await backFrom('', '/go?to=http:evil.example')).to.equal(400)
     })
 
     it('take no headers from an error that is not meant as an answer', async () => {

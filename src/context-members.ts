@@ -8,11 +8,12 @@ import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { transactionOf } from './data/request-transaction.js'
 import { track } from './data/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
-import { BadRequest, NoSession, NoTransaction, ValidationErrors } from './errors.js'
+import { NoSession, NoTransaction, ValidationErrors } from './errors.js'
 import { bind, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
 import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
+import { pageBefore, urlOfThisSite } from './http/own-site.js'
 import { tokenOfPage } from './http/request-token.js'
 import { respond, type Responses } from './http/responder.js'
 import { loggerOf } from './middleware/request-logger.js'
@@ -72,6 +73,7 @@ type Members = Pick<
   | 'respond'
   | 'render'
   | 'seeOther'
+  | 'back'
   | 'pathFor'
 >
 
@@ -207,10 +209,14 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
     },
 
     seeOther(url, flash = {}) {
-      if (!isOfThisSite(url)) throw new BadRequest('the address to go on to is not one of this site')
+      const path = urlOfThisSite(url)
       for (const [type, message] of Object.entries(flash)) this.flash(type, message)
       this.status = 303
-      this.redirect(url)
+      this.redirect(path)
+    },
+
+    back(fallback = '/') {
+      this.redirect(pageBefore(this) ?? urlOfThisSite(fallback))
     },
 
     pathFor(name, ...args) {
@@ -248,12 +254,6 @@ function translator(ctx: Context): Translate {
 function speaking(ctx: Context, errors: ValidationErrors | undefined): ValidationErrors | undefined {
   if (errors) ctx.set('Content-Language', ctx.locale)
   return errors
-}
-
-/** Whether a browser that follows a URL stays on the site that sent it there. */
-function isOfThisSite(url: string): boolean {
-  const site = 'http://this-site.invalid'
-  return URL.canParse(url, site) && new URL(url, site).origin === site
 }
 
 /** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */

@@ -191,6 +191,15 @@ export interface ContextMembers {
   seeOther(url: string, flash?: Record<string, string>): void
 
   /**
+   * Redirects to the page that the request was sent from (`Referer`), if the page belongs to this site, else to
+   * `fallback`.
+   *
+   * @param fallback a path of this site, `/` by default
+   * @throws BadRequest (400) when the fallback leads to another site
+   */
+  back(fallback?: string): void
+
+  /**
    * The path of a named route: `ctx.pathFor('postPath', post)`, `ctx.pathFor('postsPath', { page: 2 })`.
    *
    * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given

@@ -4,8 +4,8 @@ import { CrossSiteRequest, DeclarationError, InvalidToken } from '../errors.js'
 import { hasDocument, hasForm } from '../http/body.js'
 import { isTokenOf } from '../http/csrf-token.js'
 import { READING } from '../http/methods.js'
+import { ownOrigin } from '../http/own-site.js'
 import { allowToken, isTokenShown } from '../http/request-token.js'
-import { isSecure } from '../http/secure.js'
 
 /** Whom `csrf()` trusts. */
 export interface CsrfOptions {
@@ -62,12 +62,6 @@ function hasToken(ctx: Context): boolean {
     ? Reflect.get(Object(ctx.request.body), 'authenticity_token')
     : undefined
   return [ctx.get('X-CSRF-Token'), field].some((token) => isTokenOf(ctx.session, token))
-}
-
-/** The origin of our own pages, as a browser writes it: without a default port. */
-function ownOrigin(ctx: Context): string {
-  const url = `${isSecure(ctx) ? 'https' : 'http'}://${ctx.host}`
-  return URL.canParse(url) ? new URL(url).origin : url
 }
 
 function checkedOrigin(text: string): string {

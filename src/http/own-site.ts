@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import type { Context } from '../context.js'
+import { BadRequest } from '../errors.js'
+import { isSecure } from './secure.js'
+
+/** Nobody can guess the host, so a URL leads to it only if it is relative. */
+const host = `${randomUUID()}.invalid`
+
+/** `http:evil.example` is a path on a page of http, and another site on one of https. */
+const bases = [`http://${host}`, `https://${host}`]
+
+/**
+ * A URL that browsers follow without leaving the site that they are on.
+ *
+ * @throws BadRequest (400) when the URL leads to another site
+ */
+export function urlOfThisSite(url: string): string {
+  if (bases.every((base) => URL.canParse(url, base) && new URL(url, base).origin === base)) return url
+  throw new BadRequest('the redirect leads to another site')
+}
+
+/** The page that a request was sent from, if the page belongs to this site. */
+export function pageBefore(ctx: Context): string | undefined {
+  const referrer = ctx.get('Referer')
+  if (!URL.canParse(referrer)) return undefined
+  const { origin, href } = new URL(referrer)
+  return origin === ownOrigin(ctx) ? href : undefined
+}
+
+/** The origin of our own pages, as a browser writes it: without a default port. */
+export function ownOrigin(ctx: Context): string {
+  const url = `${isSecure(ctx) ? 'https' : 'http'}://${ctx.host}`
+  return URL.canParse(url) ? new URL(url).origin : url
+}
