@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import type { Context, ContextMembers } from './context.js'
-import { attributesOf } from './data/attributes.js'
+import { attributesOf, isEntity } from './data/attributes.js'
 import { loadRelations } from './data/loading.js'
 import type { Model } from './data/model.js'
 import { linkHeader, paginate } from './data/pagination.js'
@@ -8,7 +8,7 @@ import { destroyRecord, findRecord, saveRecord } from './data/records.js'
 import { transactionOf } from './data/request-transaction.js'
 import { track } from './data/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
-import { NoSession, NoTransaction, ValidationErrors } from './errors.js'
+import { NoSession, NotAnEntity, NoTransaction, ValidationErrors } from './errors.js'
 import { bind, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
 import { addFlash, readFlash, takeFlash } from './http/flash.js'
@@ -155,7 +155,7 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
       const { resource } = this.route
       const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
       parents.delete(resource?.param ?? '')
-      const attributes = attributesOf(record.constructor).filter(({ name }) => !parents.has(name))
+      const attributes = attributesOf(entityOf(record)).filter(({ name }) => !parents.has(name))
       return bind(record, attributes, {
         body: this.request.body,
         isJson: /[/+]json$/.test(this.request.type),
@@ -223,6 +223,14 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
       return table.pathFor(name, ...args)
     },
   }
+}
+
+/** The class of a record that has columns. */
+function entityOf(record: object): Function {
+  const { constructor }: { constructor?: unknown } = record
+  if (typeof constructor === 'function' && (attributesOf(constructor).length > 0 || isEntity(constructor)))
+    return constructor
+  throw new NotAnEntity(typeof constructor === 'function' ? constructor.name : 'An object without a class')
 }
 
 /** What is said of the fields of a record that could not be read. */

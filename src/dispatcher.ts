@@ -55,9 +55,7 @@ export class Dispatcher {
     // The log needs to know which parts of the path are parameters, also of a request that is refused from here on.
     Object.assign(ctx, { params: matches[0]?.params })
 
-    const isOverridable =
-      ctx.method === 'POST' && matches.some(({ route }) => overrides.some((it) => route.answers(it)))
-    if (isOverridable && hasForm(ctx)) await this.override(ctx)
+    if (ctx.method === 'POST' && hasForm(ctx) && mayBeSentByForm(matches)) await this.override(ctx)
     const match = find(matches, ctx.method)
     if (match) await this.run(ctx, match)
     else refuse(ctx, matches)
@@ -104,6 +102,11 @@ async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
   }
   await chain([...(mount.middleware ?? []), send])(ctx)
   return !isAbsent
+}
+
+/** Whether there is anything that a form can mean by POST: else its body need not be read. */
+function mayBeSentByForm(matches: Match[]): boolean {
+  return ['POST', ...overrides].some((method) => find(matches, method))
 }
 
 function find(matches: Match[], method: string): Match | undefined {

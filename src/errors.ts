@@ -346,6 +346,17 @@ export class UnknownRelation extends Error {
   }
 }
 
+/** `ctx.bind` was given an object whose class is not an entity. */
+export class NotAnEntity extends Error {
+  override name = 'NotAnEntity'
+  constructor(className: string) {
+    super(
+      `${className} is not an entity, so ctx.bind() has no columns to read the body for. ` +
+        'Mark the class with @Entity(), or read ctx.request.body.',
+    )
+  }
+}
+
 /** A file of translations cannot be read. It stops the start; in development, the request that came after the change. */
 export class BrokenTranslations extends Error {
   override name = 'BrokenTranslations'

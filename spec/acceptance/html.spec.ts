@@ -171,6 +171,24 @@ describe('The html of a resource', () => {
     })
   })
 
+  describe('POST with a _method that the path does not have', () => {
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'delete']) {
+      it(`returns 405 and creates nothing: ${method}`, async () => {
+        const response = await site.post('/posts', { form: { _method: method, title: 'Never created' } })
+        expect(response.status).to.equal(405)
+        expect(response.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
+        expect((await site.get('/posts')).text).not.to.contain('Never created')
+      })
+    }
+
+    for (const method of ['', 'GET', 'POST', 'TRACE', 'x']) {
+      it(`is a POST if the value is another one: ${JSON.stringify(method)}`, async () => {
+        const response = await site.post('/posts', { form: { _method: method, title: 'Created' } })
+        expect(response.status).to.equal(303)
+      })
+    }
+  })
+
   it('escapes what users write', async () => {
     const path = await createPost('<script>alert(1)</script>')
     for (const page of ['/posts', path, `${path}/edit`]) {

@@ -55,10 +55,16 @@ describe('negotiate(offered, preferences)', () => {
     table([
       ['application/xml, application/json', 'json'],
       ['application/xml, application/json, text/html', 'html'],
-      ['application/*', 'html'],
+      ['application/*', 'json'],
+      ['application/*;q=0.5, text/*;q=0.5', 'html'],
       ['text/*', 'html'],
       ['application/xml;q=0.5, application/json;q=0.50', 'json'],
     ])
+  })
+
+  describe('reads application/* as JSON, then XML, and never as HTML', () => {
+    table([['application/*, application/json;q=0', 'xml']])
+    table([['application/*', 'xml']], { offered: ['html', 'xml'] })
   })
 
   describe('lets the more specific range decide', () => {
@@ -108,7 +114,7 @@ describe('negotiate(offered, preferences)', () => {
         [undefined, 'json'],
         ['*/*', 'json'],
         ['text/html', 'html'],
-        ['application/*', 'html'],
+        ['application/*', 'json'],
       ],
       { body: 'json' },
     )
@@ -142,7 +148,7 @@ describe('negotiate(offered, preferences)', () => {
       [
         [undefined, 'html'],
         ['*/*', 'html'],
-        ['application/*', 'html'],
+        ['application/*', undefined],
         ['application/json', undefined],
       ],
       { offered: ['html'], own: 'json', body: 'json' },

@@ -93,6 +93,12 @@ export function attributesOf(model: Function): Attribute[] {
   return attributes
 }
 
+/** Whether a class, or one that it extends, is marked with `@Entity`. */
+export function isEntity(model: Function): boolean {
+  const ancestors: unknown[] = ancestorsOf(model)
+  return getMetadataArgsStorage().tables.some(({ target }) => ancestors.includes(target))
+}
+
 /** The columns of a class and its ancestors; one that is declared anew counts as the descendant declares it. */
 function columnsOf(model: Function): ColumnMetadataArgs[] {
   const ancestors = ancestorsOf(model)

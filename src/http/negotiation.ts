@@ -22,7 +22,12 @@ const specificities: Record<Format, readonly (readonly string[])[]> = {
 
 function namesOf(format: Format): string[][] {
   const types = [...mediaTypes[format]]
-  return [types, types.map((type) => type.replace(/\/.*/, '/*')), ['*/*']]
+  return [types, types.map(groupOf).filter((group) => format !== 'html' || group === 'text/*'), ['*/*']]
+}
+
+/** `application/json` -> `application/*`. Nobody means HTML by `application/*`, although XHTML is of that group. */
+function groupOf(type: string): string {
+  return type.replace(/\/.*/, '/*')
 }
 
 /** What the choice of a format depends on. */
