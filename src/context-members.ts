@@ -4,7 +4,7 @@ import { attributesOf, isEntity } from './data/attributes.js'
 import { loadRelations } from './data/loading.js'
 import type { Model } from './data/model.js'
 import { linkHeader, paginate } from './data/pagination.js'
-import { destroyRecord, findRecord, saveRecord } from './data/records.js'
+import { destroyRecord, findRecord, findRecordBy, saveRecord } from './data/records.js'
 import { transactionOf } from './data/request-transaction.js'
 import { track } from './data/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
@@ -65,6 +65,7 @@ type Members = Pick<
   | 'renewSession'
   | 'bind'
   | 'find'
+  | 'findOneBy'
   | 'load'
   | 'paginate'
   | 'validate'
@@ -162,9 +163,14 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
       })
     },
 
-    find(model, where) {
+    find(model, id) {
       const { tx } = this
-      return track(tx, () => findRecord(tx, model, where))
+      return track(tx, () => findRecord(tx, model, id))
+    },
+
+    findOneBy(model, conditions) {
+      const { tx } = this
+      return track(tx, () => findRecordBy(tx, model, conditions))
     },
 
     async paginate(model, options) {

@@ -126,12 +126,20 @@ export interface ContextMembers {
   bind<T extends object>(record: T): T
 
   /**
-   * Finds the one record of a model by its id, or by several columns.
+   * Finds the record of a model that has this id.
    *
-   * @example await ctx.find(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
-   * @throws RecordNotFound (404) when there is none, also when an id is no UUID
+   * @example await ctx.find(Post, ctx.params.post_id)
+   * @throws RecordNotFound (404) if there is none, also if the id is not text or not a UUID
    */
-  find<T extends Model>(model: EntityTarget<T>, where: string | Where<T> | undefined): Promise<T>
+  find<T extends Model>(model: EntityTarget<T>, id: string | null | undefined): Promise<T>
+
+  /**
+   * Finds one record of a model by the values of its columns.
+   *
+   * @example await ctx.findOneBy(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
+   * @throws RecordNotFound (404) if there is none, also if there are no conditions
+   */
+  findOneBy<T extends Model>(model: EntityTarget<T>, conditions: Where<T>): Promise<T>
 
   /**
    * Reads one page of records, newest first, as the query's `page` and `per_page` say, and sets the headers `Link` and
@@ -207,8 +215,10 @@ export interface ContextMembers {
   pathFor(name: string, ...args: PathArgument[]): string
 }
 
-/** Columns and the values that they must have; one that is undefined is never found. */
-export type Where<T> = { [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | undefined }
+/** Columns and the values that they must have. A column that must be undefined or null finds nothing: use `IsNull()`. */
+export type Where<T> = {
+  [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | null | undefined
+}
 
 /** A file of a multipart form. It is deleted when the request has been answered. */
 export interface UploadedFile {

@@ -12,8 +12,9 @@ describe('A handler that forgets an await', () => {
   const handlers: Record<string, (ctx: Context) => unknown> = {
     'ctx.save': (ctx) => ctx.save(newPost('forgotten')),
     'ctx.save of a bound record': (ctx) => ctx.save(ctx.bind(new Post())),
-    'ctx.destroy': async (ctx) => ctx.destroy(await ctx.find(Post, { title: 'kept' })),
-    'ctx.find': (ctx) => ctx.find(Post, { title: 'absent' }),
+    'ctx.destroy': async (ctx) => ctx.destroy(await ctx.findOneBy(Post, { title: 'kept' })),
+    'ctx.find': (ctx) => ctx.find(Post, '0193b6a2-7c3e-7000-8000-00000000000a'),
+    'ctx.findOneBy': (ctx) => ctx.findOneBy(Post, { title: 'absent' }),
     'ctx.paginate': (ctx) => ctx.paginate(Post),
     'ctx.tx.save': (ctx) => ctx.tx.save(newPost('forgotten')),
   }

@@ -4,7 +4,7 @@ import type { EntityManager, Relation } from 'typeorm'
 import { Database } from '../../src/data/database.js'
 import { LazyTransaction } from '../../src/data/lazy-transaction.js'
 import { Model } from '../../src/data/model.js'
-import { destroyRecord, findRecord, saveRecord } from '../../src/data/records.js'
+import { destroyRecord, findRecord, findRecordBy, saveRecord } from '../../src/data/records.js'
 import { RecordNotFound, ValidationErrors } from '../../src/errors.js'
 import { Comment, newPost, openBlog, Post } from '../support/blog-data.js'
 import { engine, newDatabase } from '../support/engine.js'
@@ -56,36 +56,49 @@ describe('records', () => {
   })
   afterEach(() => database.close())
 
-  describe('findRecord(tx, model, idOrWhere)', () => {
+  describe('findRecord(tx, model, id)', () => {
     it('finds by id, in whichever case it is written', async () => {
       const post = await tx.save(newPost('one'))
       expect((await findRecord(tx, Post, post.id)).title).to.equal('one')
       expect((await findRecord(tx, Post, post.id.toUpperCase())).title).to.equal('one')
     })
 
+    it('throws RecordNotFound for an id that no record can have', async () => {
+      const { id: taken } = await tx.save(newPost('one'))
+      const texts = ['', 'new', '1', NOBODY, `${NOBODY}\0`, `${NOBODY} `, '\0', '💥']
+      const others = [undefined, null, true, 0, 1, {}, [], [taken], { id: taken }, { title: 'one' }]
+      for (const id of [...texts, ...others]) {
+        const error = await failure(findRecord(tx, Post, id))
+        expect(error, JSON.stringify(id)).to.be.instanceOf(RecordNotFound)
+        expect(String(error)).to.contain('Post not found')
+      }
+    })
+  })
+
+  describe('findRecordBy(tx, model, conditions)', () => {
     it('finds by several columns', async () => {
       const post = await tx.save(newPost('one'))
       const comment = await tx.save(Object.assign(new Comment(), { body: 'x', post_id: post.id }))
       const { id } = comment
-      expect((await findRecord(tx, Comment, { id, post_id: post.id })).id).to.equal(id)
-      expect((await findRecord(tx, Comment, { id, post: { id: post.id } })).id).to.equal(id)
-      expect(await failure(findRecord(tx, Comment, { id, post_id: NOBODY }))).to.be.instanceOf(RecordNotFound)
+      expect((await findRecordBy(tx, Comment, { id, post_id: post.id })).id).to.equal(id)
+      expect((await findRecordBy(tx, Comment, { id, post: { id: post.id } })).id).to.equal(id)
+      expect(await failure(findRecordBy(tx, Comment, { id, post_id: NOBODY }))).to.be.instanceOf(
+        RecordNotFound,
+      )
     })
 
-    it('throws RecordNotFound for what no record can have', async () => {
+    it('throws RecordNotFound for conditions that no record can meet', async () => {
       await tx.save(newPost('one'))
-      const impossible = [undefined, '', 'new', '1', NOBODY, `${NOBODY}\0`, `${NOBODY} `, '\0', '💥']
-      for (const id of impossible) {
-        const error = await failure(findRecord(tx, Post, id))
-        expect(error, String(id)).to.be.instanceOf(RecordNotFound)
-        expect(String(error)).to.contain('Post not found')
-      }
-      const wheres = [{ title: undefined }, { title: 'o\0ne' }, { id: undefined, title: 'one' }]
-      for (const where of wheres) {
+      const all = [{ title: undefined }, { title: 'o\0ne' }, { id: undefined, title: 'one' }]
+      for (const conditions of all)
+        expect(await failure(findRecordBy(tx, Post, conditions))).to.be.instanceOf(RecordNotFound)
+    })
+
+    it('throws RecordNotFound without conditions', async () => {
+      await tx.save(newPost('one'))
+      for (const conditions of [{}, [], [{ title: 'one' }], null, undefined, 'one', true])
         // Handlers pass on what comes from a request: the compiler does not see all of it.
-        const error = await failure(findRecord(tx, Post, where as { title: string }))
-        expect(error).to.be.instanceOf(RecordNotFound)
-      }
+        expect(await failure(findRecordBy(tx, Post, conditions as object))).to.be.instanceOf(RecordNotFound)
     })
   })
 

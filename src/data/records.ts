@@ -15,23 +15,41 @@ import { attributeName, messageOf, validate } from './validation.js'
 import type { Translate } from './validation.js'
 
 /**
- * Finds the one record of a model by its id, or by several columns.
+ * Finds the record of a model that has this id.
  *
- * @example await findRecord(tx, Comment, { id: comment_id, post_id })
- * @throws RecordNotFound (404) when there is none, also for what no record can have: no value, no UUID, a null byte
+ * @throws RecordNotFound (404) if there is none, also if the id is not text
  */
 export async function findRecord<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
-  idOrWhere: string | FindOptionsWhere<T> | undefined,
+  id: unknown,
+): Promise<T> {
+  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {})
+}
+
+/**
+ * Finds one record of a model by the values of its columns.
+ *
+ * @example await findRecordBy(tx, Comment, { id: comment_id, post_id })
+ * @throws RecordNotFound (404) if there is none, also for conditions that no record can meet, and without conditions
+ */
+export async function findRecordBy<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  conditions: object,
 ): Promise<T> {
   const metadata = tx.dataSource.getMetadata(model)
-  const where = typeof idOrWhere === 'object' ? idOrWhere : { id: idOrWhere }
-  const record = canExist(metadata, where)
-    ? await findOne<T>(tx, metadata, lowerCaseIds(metadata, where))
-    : undefined
+  const record =
+    isNamed(conditions) && canExist(metadata, conditions)
+      ? await findOne<T>(tx, metadata, lowerCaseIds(metadata, conditions))
+      : undefined
   if (!record) throw notFound(metadata)
   return record
+}
+
+/** Whether conditions name a column at all: a list of conditions, or none, would find the first record. */
+function isNamed(conditions: unknown): conditions is object {
+  return isPlain(conditions) && Object.keys(conditions).length > 0
 }
 
 const isProduction = currentEnvironment() === 'production'

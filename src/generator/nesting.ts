@@ -44,7 +44,7 @@ function once(names: Names, parent: Names): Nesting {
     parentFinder: [`return ctx.find(${parent.model}, ctx.params.${parent.param})`],
     itemFinder: [
       `const { ${parent.param}, ${param} } = ctx.params`,
-      `return ctx.find(${model}, { id: ${param}, ${member(key, parent.param)} })`,
+      `return ctx.findOneBy(${model}, { id: ${param}, ${member(key, parent.param)} })`,
     ],
     collection: { handler: `{ ${parent.param}: ${one}.${key} }`, page: `${one}.${key}` },
   }
@@ -57,10 +57,10 @@ function twice({ one, model, param }: Names, parent: Names, grandparent: Names):
     before: [parent],
     parentFinder: [
       `const { ${grandparent.param}, ${parent.param} } = ctx.params`,
-      `return ctx.find(${parent.model}, { id: ${parent.param}, ${key} })`,
+      `return ctx.findOneBy(${parent.model}, { id: ${parent.param}, ${key} })`,
     ],
     itemFinder: [
-      `return ctx.find(${model}, { id: ctx.params.${param}, ${parent.singular}_id: ${parent.one}.id })`,
+      `return ctx.findOneBy(${model}, { id: ctx.params.${param}, ${parent.singular}_id: ${parent.one}.id })`,
     ],
     parameters: `ctx: Context, ${parent.one}: ${parent.model}`,
     arguments: `ctx, ${parent.one}`,

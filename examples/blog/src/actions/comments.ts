@@ -105,6 +105,6 @@ export class CommentsResource extends BaseResource {
   /** The comment that the path names, among those of its post. */
   private findComment(ctx: Context) {
     const { post_id, comment_id } = ctx.params
-    return ctx.find(Comment, { id: comment_id, post_id })
+    return ctx.findOneBy(Comment, { id: comment_id, post_id })
   }
 }
