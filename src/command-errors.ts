@@ -55,6 +55,16 @@ export class NoTerminal extends CommandError {
   }
 }
 
+/** The answers to a command's questions ended too early. */
+export class InputEnded extends CommandError {
+  override name = 'InputEnded'
+  constructor() {
+    super(
+      'The input ended before every question was answered, so nothing was deleted. Answer y or n, or say yes with -y.',
+    )
+  }
+}
+
 /** A file of the application does not export what a command needs. */
 export class MissingExport extends CommandError {
   override name = 'MissingExport'

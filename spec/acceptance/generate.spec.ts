@@ -138,21 +138,43 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('asks for each file, and keeps it on n and when no answer comes', async () => {
+  it('asks for each file before it removes one, and keeps those that are answered with n', async () => {
     await kitGenerate('resource', 'post', 'title')
-    const said = await kitDestroy(['resource', 'post'], 'y\nwhat\nn\nyes\n')
-    expect(timelessText(said)).to.contain(
-      [
-        'Delete locales/posts.en-us.yaml? (y/n)    delete  locales/posts.en-us.yaml',
-        'Delete migrations/0000000000000_create_posts.ts? (y/n) Delete migrations/0000000000000_create_posts.ts? (y/n) ',
-      ].join('\n'),
-    )
-    expect(said).to.contain('Delete src/models/post.ts? (y/n) no')
+    const said = await kitDestroy(['resource', 'post'], `y\nwhat\nn\nyes\n${'n\n'.repeat(9)}`)
+    const lines = timelessText(said).trimEnd().split('\n')
+    expect(lines.slice(0, 4)).to.deep.equal([
+      'Delete locales/posts.en-us.yaml? (y/n) y',
+      'Delete migrations/0000000000000_create_posts.ts? (y/n) what',
+      'Delete migrations/0000000000000_create_posts.ts? (y/n) n',
+      'Delete spec/actions/posts.spec.ts? (y/n) yes',
+    ])
+    expect(lines.slice(12, 18)).to.deep.equal([
+      'Remove PostsResource from src/app.ts? (y/n) n',
+      '   delete  locales/posts.en-us.yaml',
+      '     keep  migrations/0000000000000_create_posts.ts',
+      '   delete  spec/actions/posts.spec.ts',
+      '     keep  spec/models/post.spec.ts',
+      '     keep  src/actions/posts.ts',
+    ])
     const tree = app.tree()
     expect(tree).to.not.have.any.keys('locales/posts.en-us.yaml', 'spec/actions/posts.spec.ts')
     expect(tree).to.include.keys('src/models/post.ts', 'src/actions/posts.ts')
     expect(tree['src/app.ts']).to.contain('PostsResource')
   })
+
+  for (const [what, input] of Object.entries({ 'is empty': '', 'ends early': 'y\ny\ny\n' })) {
+    it(`removes nothing and ends with status 1 when the input ${what}`, async () => {
+      await kitGenerate('resource', 'post', 'title')
+      const before = app.tree()
+      const { status, output, errors } = await kit(app.folder, ['destroy', 'resource', 'post'], { input })
+      expect(status).to.equal(1)
+      expect(output).to.not.contain('delete  ')
+      expect(errors).to.equal(
+        'The input ended before every question was answered, so nothing was deleted. Answer y or n, or say yes with -y.',
+      )
+      expect(app.tree()).to.deep.equal(before)
+    })
+  }
 
   it('says which files have been edited, and that a migration has been run', async () => {
     await kitGenerate('resource', 'post', 'title')

@@ -85,7 +85,7 @@ export function generate(
 }
 
 /**
- * Undoes the steps, each after it has been agreed to. A folder that is empty then goes with its last file.
+ * Undoes the steps that are agreed to, after all have been asked about. A folder that is empty then goes with its last file.
  *
  * @returns whether there was anything to undo
  */
@@ -95,10 +95,14 @@ export async function destroy(
   { confirm, remark, say = () => undefined }: DestroyOptions,
 ): Promise<boolean> {
   const present = actions.filter((action) => isDone(folder, action))
+  const agreed = new Set<FileAction>()
   for (const action of present) {
     const note = await remark?.(action.path)
     if (note) say(note)
-    say(`${(await confirm(questionOf(action))) ? undo(folder, action) : '     keep'}  ${action.path}`)
+    if (await confirm(questionOf(action))) agreed.add(action)
+  }
+  for (const action of present) {
+    say(`${agreed.has(action) ? undo(folder, action) : '     keep'}  ${action.path}`)
   }
   if (present.length > 0) leftoversOf(folder, actions).forEach(say)
   return present.length > 0

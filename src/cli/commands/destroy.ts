@@ -30,7 +30,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
         .alias('r')
         .summary('delete the files of a resource')
         .description(
-          'Asks for each file that `kit generate resource` has written, and for the route; answers can come from a pipe. It ' +
+          'Asks for each file that `kit generate resource` has written, and for the route, before it deletes any; answers can come from a pipe. It ' +
             'says which files have been edited since, and when the migration has been run.',
         )
         .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { NoTerminal } from '../../command-errors.js'
+import { InputEnded, NoTerminal } from '../../command-errors.js'
 import type { Output } from './output.js'
 
 /**
@@ -18,25 +18,28 @@ export async function ask(question: string): Promise<boolean> {
   }
 }
 
-/** Asks questions that are answered with y or n, from a terminal or from a pipe. Without an answer it is no. */
+/** Asks questions that are answered with y or n, from a terminal or from a pipe. */
 export class Questions {
   private answers: AsyncIterator<string> | undefined
 
   constructor(
-    private readonly input: Readable,
+    private readonly input: Readable & { isTTY?: boolean },
     private readonly out: Output,
   ) {}
 
-  /** Asks until the answer is y, yes, n, no, or nothing more comes. */
+  /**
+   * Asks until the answer is y, yes, n or no.
+   *
+   * @throws InputEnded when the input ends before
+   */
   async confirm(question: string): Promise<boolean> {
     this.answers ??= createInterface({ input: this.input })[Symbol.asyncIterator]()
     for (;;) {
       this.out.write(`${question} (y/n) `)
       const { value, done } = await this.answers.next()
-      if (done) {
-        this.out.write('no\n')
-        return false
-      }
+      // A terminal shows what is typed, and the new line.
+      if (!this.input.isTTY || done) this.out.write(`${value ?? ''}\n`)
+      if (done) throw new InputEnded()
       if (/^\s*y(es)?\s*$/i.test(value)) return true
       if (/^\s*no?\s*$/i.test(value)) return false
     }
