@@ -1,11 +1,13 @@
 import { DeclarationError } from '../errors.js'
+import { fieldsOf, headOf } from '../error-fields.js'
+import { bareName, nameMatcher, secretNames } from '../secret-names.js'
 
 /** Copies values for the log and for error pages: without secrets, and no larger than is good for them. */
 export type ParameterFilter = (values: unknown) => unknown
 
 /** What a filter takes. */
 export interface ParameterFilterOptions {
-  /** More words that make the value of a name a secret: `['iban', 'date of birth']`. */
+  /** More words that make the value of a name a secret: `['passport', 'date of birth']`. */
   words?: readonly string[]
   /** The most characters of a copy, names included (10,000). */
   limit?: number
@@ -13,8 +15,6 @@ export interface ParameterFilterOptions {
 
 /** What stands in the place of a secret. */
 export const filtered = '[FILTERED]'
-
-const secretWords = ['password', 'secret', 'token', 'authorization', 'credit card', 'cvc']
 
 /** The most levels, and the most characters of one text, that a copy has. */
 const deepest = 10
@@ -27,45 +27,36 @@ const longestName = 200
 const mostKnown = 500
 
 /**
- * Makes a filter. A value is a secret when its name has one of the words in it, at any depth and however it is written:
- * `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
+ * Makes a filter. A value is a secret when its name is one of `secretNames` or contains one of the words, at any depth
+ * and however it is written: `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
  *
  * The filter never throws, whatever it is given: values that cannot be read are named instead.
  *
- * @example parameterFilter({ words: ['iban'] })({ name: 'Ada', iban: 'DE00' }) // { name: 'Ada', iban: '[FILTERED]' }
+ * @example parameterFilter({ words: ['passport'] })({ name: 'Ada', passport: 'X1' }) // { name: 'Ada', passport: '[FILTERED]' }
  * @throws DeclarationError when a word has neither letters nor digits
  */
 export function parameterFilter({
   words = [],
   limit = 10_000,
 }: ParameterFilterOptions = {}): ParameterFilter {
-  const empty = words.find((word) => bare(word) === '')
+  const empty = words.find((word) => bareName(word) === '')
   if (empty !== undefined) {
     throw new DeclarationError(
       `The word ${JSON.stringify(empty)} would filter every parameter. Give it letters or digits.`,
     )
   }
-  const all = [...secretWords, ...words].map(bare)
+  const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })
   const known = new Map<string, boolean>()
   const isSecret = (name: string): boolean => {
     if (name.length > longestName) return true
     const answer = known.get(name)
     if (answer !== undefined) return answer
-    const spelt = bare(name)
-    const isOne = all.some((word) => spelt.includes(word))
+    const isOne = matches(name)
     // The names of an application's parameters are few; those that somebody makes up are not kept forever.
     if (known.size < mostKnown) known.set(name, isOne)
     return isOne
   }
   return (values) => new FilteredCopy(isSecret, limit).of(values)
-}
-
-/** A name without what is between its words: `userPassword`, `user[password]` and `User-Password` are one. */
-function bare(name: string): string {
-  return name
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, '')
 }
 
 /** Whether a name is one that a form or a record has, so that it tells no value: `user[password]`, `X-Auth-Token`. */
@@ -121,8 +112,9 @@ class FilteredCopy {
   }
 
   private fields(values: object): object {
-    const names = Object.keys(values)
-    const copy: Array<[string, unknown]> = []
+    const names = fieldsOf(values)
+    const head = Object.entries(headOf(values))
+    const copy: Array<[string, unknown]> = head.map(([name, text]) => [name, this.text(text)])
     for (const name of names) {
       if (this.left <= 0) {
         copy.push(['…', `(${names.length} fields)`])

@@ -7,12 +7,12 @@ export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 
 /**
  * Logs the parameters of each request as structured fields: `params` of the path, `query`, `body` (of a form, JSON or
- * XML), and `files` by their name and size. Values whose name speaks of a password, secret, token, authorization, credit
- * card or cvc are shown as `[FILTERED]`, there and on the error page of development.
+ * XML), and `files` by their name and size. Values whose name is that of a secret (a password, a token, a key, a card and
+ * the like) are shown as `[FILTERED]`, there and on the error page of development.
  *
  * @example
  * app.use(parameterLogger())
- * app.use(parameterLogger({ words: ['iban', 'date of birth'] }))
+ * app.use(parameterLogger({ words: ['passport', 'date of birth'] }))
  * @throws DeclarationError when a word has neither letters nor digits
  */
 export function parameterLogger(options: ParameterLoggerOptions = {}): Middleware {

@@ -1,0 +1,52 @@
+/** Which names count as secret. */
+export interface NameRules {
+  /** Texts that may be anywhere in a name, however it is written: `secret` is in `clientSecrets`. */
+  parts?: readonly string[]
+  /** Beginnings of a word that is not the first one: `key` is in `apiKey`, and not in `keyboard` or `monkey`. */
+  laterWords?: readonly string[]
+  /** Whole words: `pin` is in `cardPin` and `user[pin]`, and not in `shipping`. */
+  words?: readonly string[]
+}
+
+/** The names whose values the log hides: the list of Rails without email, and words that are secret on their own. */
+export const secretNames = {
+  parts: 'passw secret token crypt salt certificate cvv cvc apikey authorization creditcard'.split(' '),
+  laterWords: ['key'],
+  words: 'ssn otp pin pwd auth bearer card iban jwt signature'.split(' '),
+}
+
+/**
+ * Makes the test whether a name counts as secret. How a name separates its words does not matter: `userPin`, `user_pin`,
+ * `user[pin]` and `User-PIN` are the same.
+ *
+ * @example nameMatcher({ words: ['pin'] })('cardPin') // true
+ */
+export function nameMatcher({ parts = [], laterWords = [], words = [] }: NameRules) {
+  const bareParts = parts.map(bareName)
+  return (name: string): boolean => {
+    const bare = bareName(name)
+    const own = wordsOf(name)
+    return (
+      bareParts.some((part) => bare.includes(part)) ||
+      own.some((word) => words.includes(word)) ||
+      own.slice(1).some((word) => laterWords.some((beginning) => word.startsWith(beginning)))
+    )
+  }
+}
+
+/** A name in lower case without what separates its words: `userPassword`, `user[password]` and `User-Password` are one. */
+export function bareName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+}
+
+/** Where a word of a name ends without a separator: `user|SSN`, `SSN|Number`, `pin|2`. */
+const wordEnd = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu
+
+/** The words of a name in lower case. */
+function wordsOf(name: string): string[] {
+  const separated = name.normalize('NFKC').replaceAll(wordEnd, ' ')
+  return separated.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+}
