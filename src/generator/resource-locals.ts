@@ -155,10 +155,10 @@ function relationsOf(references: readonly Reference[], parent: Names | undefined
 function handlersOf({ one, many, aOne }: Names['words']) {
   const all: ReadonlyArray<readonly [handler: string, sentence: string]> = [
     ['list', `shows one page of ${many}, newest first`],
-    ['show', `shows one ${one}`],
+    ['show', `shows ${aOne}`],
     ['new', `shows the form for a new ${one}`],
     ['create', `adds ${aOne}`],
-    ['edit', `shows the form for changing ${aOne}`],
+    ['edit', `shows the form to edit ${aOne}`],
     ['update', `changes ${aOne}`],
     ['destroy', `deletes ${aOne}`],
   ]

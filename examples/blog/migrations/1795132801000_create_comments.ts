@@ -20,7 +20,7 @@ export class CreateComments1795132801000 implements MigrationInterface {
             onDelete: 'CASCADE',
           },
         ],
-        // Pages of one post's comments are read in this order.
+        // The list of a post's comments is read in the order of this index.
         indices: [{ name: 'comments_post_id', columnNames: ['post_id', 'id'] }],
       }),
     )

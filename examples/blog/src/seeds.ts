@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm'
 
 /**
- * Writes the records that the application begins with. `kit db seed` runs it, in one transaction. Let it look for what
- * is there already, so that it can be run again:
+ * Creates the application's initial records. `kit db seed` runs this function in one transaction. Check for existing
+ * records, so that you can run it again:
  *
  * @example
  * if ((await tx.count(Post)) === 0) await tx.save(tx.create(Post, { title: 'Hello' }))

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { DatabaseConfig } from 'resource-kit'
 
-/** The database of each environment. Where DATABASE_URL is set, it takes the place of the url. */
+/** The database of each environment. If DATABASE_URL is set, it overrides the url. */
 export default {
   development: { url: '%development_url%' },
   test: { url: '%test_url%' },

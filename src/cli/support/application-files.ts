@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-/** What an application needs for a database: its driver, and where the database of an environment is. */
+/** A database engine's driver, urls and note in the README of a new application. */
 interface EngineNeeds {
   driver: string
   version: string
   /** Packages whose install script must run. */
   allowScripts?: Record<string, boolean>
   url(name: string, environment: string): string
-  /** What the README says of it. */
+  /** The paragraph about the database in the README. */
   note: string
 }
 
@@ -19,7 +19,7 @@ export const ENGINES = {
     version: '^12.11.1',
     allowScripts: { 'better-sqlite3': true },
     url: (_, environment) => `sqlite:db/${environment}.sqlite`,
-    note: 'The database is SQLite: a file in `db/` for each environment, which is made when it is not there.',
+    note: 'The database is SQLite: each environment has a file in `db/`, which is created when it is first used.',
   },
   postgres: {
     driver: 'pg',
@@ -35,10 +35,10 @@ export const ENGINES = {
   },
 } satisfies Record<string, EngineNeeds>
 
-/** What `kit new --db` may be told. */
+/** A value of `kit new --db`. */
 export type Engine = keyof typeof ENGINES
 
-/** What tells one new application from another. */
+/** The choices for a new application. */
 export interface ApplicationWords {
   /** `my-blog` */
   name: string
@@ -82,8 +82,8 @@ function wordsOf({ name, engine, version }: ApplicationWords): Record<string, st
 
 function serverNote(server: string): string {
   return (
-    `The database is on a server of ${server}: \`ormconfig.ts\` says where. Make it there before the first start, with\n` +
-    '`npx kit db create`. The specs make theirs themselves.'
+    `The database is on a ${server} server; set its url in \`ormconfig.ts\`. Create the database before the first start\n` +
+    'with `npx kit db create`. The specs create their own database.'
   )
 }
 

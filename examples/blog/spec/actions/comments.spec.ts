@@ -3,7 +3,7 @@ describe('CommentsResource', () => {
     throw new Error('Not Implemented!')
   })
 
-  it('show shows one comment', () => {
+  it('show shows a comment', () => {
     throw new Error('Not Implemented!')
   })
 
@@ -15,7 +15,7 @@ describe('CommentsResource', () => {
     throw new Error('Not Implemented!')
   })
 
-  it('edit shows the form for changing a comment', () => {
+  it('edit shows the form to edit a comment', () => {
     throw new Error('Not Implemented!')
   })
 

@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { client } from '../support/app.js'
 
 describe('home', () => {
-  it('welcomes its visitors', async () => {
-    const answer = await client.get('/')
-    expect(answer.status).to.equal(200)
-    expect(answer.text).to.include('Welcome to Blog')
+  it('shows a welcome message', async () => {
+    const response = await client.get('/')
+    expect(response.status).to.equal(200)
+    expect(response.text).to.include('Welcome to Blog')
   })
 })

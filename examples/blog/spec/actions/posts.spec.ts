@@ -3,7 +3,7 @@ describe('PostsResource', () => {
     throw new Error('Not Implemented!')
   })
 
-  it('show shows one post', () => {
+  it('show shows a post', () => {
     throw new Error('Not Implemented!')
   })
 
@@ -15,7 +15,7 @@ describe('PostsResource', () => {
     throw new Error('Not Implemented!')
   })
 
-  it('edit shows the form for changing a post', () => {
+  it('edit shows the form to edit a post', () => {
     throw new Error('Not Implemented!')
   })
 

@@ -1,5 +1,5 @@
 describe('Comment', () => {
-  it('is valid with all that it needs', () => {
+  it('is valid with all required attributes', () => {
     throw new Error('Not Implemented!')
   })
 })

@@ -1,5 +1,5 @@
 describe('Post', () => {
-  it('is valid with all that it needs', () => {
+  it('is valid with all required attributes', () => {
     throw new Error('Not Implemented!')
   })
 })

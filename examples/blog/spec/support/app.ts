@@ -3,7 +3,7 @@ import { app } from '../../src/app.js'
 import { database } from '../../src/database.js'
 
 /**
- * The application under test. `client` visits it, `factory` makes the records that a test needs, and `isolate()`, called
- * first in a `describe`, undoes what each of its tests writes.
+ * The application under test. `client` sends requests and `factory` creates records. Call `isolate()` first in a
+ * `describe` to undo the changes of each test.
  */
 export const { client, factory, isolate, hooks } = testApplication(app, database)

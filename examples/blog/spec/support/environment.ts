@@ -1,4 +1,4 @@
-// Specs have a database of their own: that of "test" in ormconfig.ts, or TEST_DATABASE_URL where that is set, but never
-// DATABASE_URL, whose records somebody needs. Import this before anything that reads the environment.
+// Specs use the "test" database of ormconfig.ts, or TEST_DATABASE_URL if it is set. They ignore DATABASE_URL, so that
+// they never change its records. Import this file before any module that reads the environment.
 process.env.GO_ENV = 'test'
 process.env.DATABASE_URL = process.env.TEST_DATABASE_URL ?? ''

@@ -2,5 +2,5 @@ import './environment.js'
 import 'reflect-metadata'
 import { hooks } from './app.js'
 
-/** Around all specs the application listens on a free port, with its test database migrated. */
+/** Migrates the test database and starts the application on a free port before the specs, and stops it after them. */
 export const mochaHooks = hooks

@@ -3,7 +3,7 @@ import { Comment } from '../models/comment.js'
 import { Post } from '../models/post.js'
 import { PostsResource } from './posts.js'
 
-/** /posts/{post_id}/comments, in html, JSON and XML. */
+/** Serves /posts/{post_id}/comments as HTML, JSON and XML. */
 @Resource('/comments')
 @Parent(PostsResource)
 export class CommentsResource extends BaseResource {
@@ -59,7 +59,7 @@ export class CommentsResource extends BaseResource {
     })
   }
 
-  /** GET /posts/{post_id}/comments/{comment_id}/edit: the form for changing a comment. */
+  /** GET /posts/{post_id}/comments/{comment_id}/edit: the form to edit a comment. */
   async edit(ctx: Context) {
     const comment = await this.findComment(ctx)
     return ctx.respond({ html: () => ctx.render('comments/edit', { comment }) })
@@ -97,12 +97,12 @@ export class CommentsResource extends BaseResource {
     })
   }
 
-  /** The post that the path names. */
+  /** Finds the post by the id in the path. */
   private findPost(ctx: Context) {
     return ctx.find(Post, ctx.params.post_id)
   }
 
-  /** The comment that the path names, among those of its post. */
+  /** Finds the comment by the id in the path, if it belongs to the post. */
   private findComment(ctx: Context) {
     const { post_id, comment_id } = ctx.params
     return ctx.findOneBy(Comment, { id: comment_id, post_id })

@@ -1,7 +1,7 @@
 import { BaseResource, Resource, type Context } from 'resource-kit'
 import { Post } from '../models/post.js'
 
-/** /posts, in html, JSON and XML. */
+/** Serves /posts as HTML, JSON and XML. */
 @Resource('/posts')
 export class PostsResource extends BaseResource {
   /** GET /posts: one page of posts, newest first. */
@@ -51,7 +51,7 @@ export class PostsResource extends BaseResource {
     })
   }
 
-  /** GET /posts/{post_id}/edit: the form for changing a post. */
+  /** GET /posts/{post_id}/edit: the form to edit a post. */
   async edit(ctx: Context) {
     const post = await ctx.find(Post, ctx.params.post_id)
     return ctx.respond({ html: () => ctx.render('posts/edit', { post }) })

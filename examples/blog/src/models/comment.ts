@@ -2,7 +2,7 @@ import { Model, Present, type ValidationErrors } from 'resource-kit'
 import { Column, Entity, JoinColumn, ManyToOne, type EntityManager, type Relation } from 'typeorm'
 import { Post } from './post.js'
 
-/** A row of the table `comments`. `id`, `created_at` and `updated_at` come from Model. */
+/** A row of the table `comments`. Inherits `id`, `created_at` and `updated_at` from Model. */
 @Entity('comments')
 export class Comment extends Model {
   @Column('text')
@@ -17,7 +17,7 @@ export class Comment extends Model {
   post?: Relation<Post>
 
   /**
-   * Runs before a comment is created, once its decorators have found nothing wrong with it. Add what else is wrong:
+   * Runs before a comment is created, if its decorators report no errors. Report an error with
    * `errors.add('body', 'taken', 'Body is taken.')`.
    */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}

@@ -1,7 +1,7 @@
 import { Model, Present, type ValidationErrors } from 'resource-kit'
 import { Column, Entity, type EntityManager } from 'typeorm'
 
-/** A row of the table `posts`. `id`, `created_at` and `updated_at` come from Model. */
+/** A row of the table `posts`. Inherits `id`, `created_at` and `updated_at` from Model. */
 @Entity('posts')
 export class Post extends Model {
   @Column('varchar')
@@ -12,7 +12,7 @@ export class Post extends Model {
   description!: string | null
 
   /**
-   * Runs before a post is created, once its decorators have found nothing wrong with it. Add what else is wrong:
+   * Runs before a post is created, if its decorators report no errors. Report an error with
    * `errors.add('title', 'taken', 'Title is taken.')`.
    */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}

@@ -1,11 +1,12 @@
 import { App, parameterLogger, transaction } from 'resource-kit'
 import { database } from './database.js'
 
-/** The application: middleware and routes, top to bottom. What is declared has the middleware that is above it. */
+/** The application's middleware and routes, in order. A route runs the middleware registered above it. */
 export const app = new App({ api: true })
 
-// Logs what is sent in path, query and body. Passwords, tokens and the like are shown as [FILTERED].
+// Logs the parameters of the path, query and body. Passwords, tokens and other secrets are logged as [FILTERED].
 app.use(parameterLogger())
 
-// Every request has a database transaction, ctx.tx. It begins with the first query and commits before the answer leaves.
+// Gives each request a database transaction, ctx.tx. It begins with the first query and commits before the response is
+// sent.
 app.use(transaction(database))

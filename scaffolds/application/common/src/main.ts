@@ -2,7 +2,7 @@ import 'reflect-metadata'
 import { app } from './app.js'
 import { database } from './database.js'
 
-// A production database is migrated when it is deployed (`kit db migrate`), not by each process that starts.
+// In production, run the migrations when you deploy (`kit db migrate`), not in each process that starts.
 if (app.env !== 'production') {
   await database.open()
   await database.migrate()

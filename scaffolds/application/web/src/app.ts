@@ -2,25 +2,26 @@ import { App, csrf, forceSSL, parameterLogger, transaction, translations } from 
 import { home } from './actions/home.js'
 import { database } from './database.js'
 
-/** The application: middleware and routes, top to bottom. What is declared has the middleware that is above it. */
+/** The application's middleware and routes, in order. A route runs the middleware registered above it. */
 export const app = new App({ sessionName: '_%identifier%_session' })
 
-// In production, plain http is redirected to https.
+// Redirects HTTP to HTTPS in production.
 app.use(forceSSL())
 
-// Logs what is sent in path, query and body. Passwords, tokens and the like are shown as [FILTERED].
+// Logs the parameters of the path, query and body. Passwords, tokens and other secrets are logged as [FILTERED].
 app.use(parameterLogger())
 
-// Refuses forms that another site makes a visitor send. Our own forms carry a token.
+// Rejects forms that another site submits in a visitor's name. The application's own forms carry a token.
 app.use(csrf())
 
-// Every request has a database transaction, ctx.tx. It begins with the first query and commits before the answer leaves.
+// Gives each request a database transaction, ctx.tx. It begins with the first query and commits before the response is
+// sent.
 app.use(transaction(database))
 
-// Reads locales/ and chooses each request's language.
+// Loads the texts in locales/ and chooses a language for each request.
 app.use(translations('locales'))
 
 app.get('/', home)
 
-// Takes every path that is left, so it stands last.
+// Serves the files in public/. Keep this line last, because it matches every remaining path.
 app.static('/', 'public')
