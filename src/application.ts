@@ -12,7 +12,7 @@ import { bodyReader } from './http/body.js'
 import { isOfClient } from './http/client-errors.js'
 import { createLogger, discreet } from './logger.js'
 import { developmentHosts } from './middleware/development-hosts.js'
-import { bearFailingBodies, errorHandler } from './middleware/error-handler.js'
+import { tolerateBodyErrors, errorHandler } from './middleware/error-handler.js'
 import { health } from './middleware/health.js'
 import { requestLog } from './middleware/request-log.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
@@ -28,17 +28,17 @@ import { currentPort, httpAddress } from './server/port.js'
 import { GracefulServer } from './server/graceful-server.js'
 import type { SessionStore } from './sessions/session-store.js'
 import { endWithin, onStopSignal } from './server/stop-signals.js'
-import type { TimeOuts } from './server/timeouts.js'
+import type { Timeouts } from './server/timeouts.js'
 import { Renderer } from './views/renderer.js'
-import { HandedConnections } from './workers/transferred-connections.js'
-import { tellPrimary } from './workers/messages.js'
+import { TransferredConnections } from './workers/transferred-connections.js'
+import { reportToPrimary } from './workers/messages.js'
 import { workerNumber } from './workers/worker.js'
 
-/** Milliseconds that what the middleware holds may take to close, and what else keeps the process to end. */
-const afterwards = 3000
+/** Milliseconds that middleware may take to stop, and then that the process may take to end by itself. */
+const exitDelay = 3000
 
 /** What an application may be told when it is made. Everything has a default. */
-export interface AppOptions extends TimeOuts {
+export interface AppOptions extends Timeouts {
   /** `GO_ENV`, else `NODE_ENV`, else `development`. */
   env?: string
   /** An API application answers in json unless asked otherwise, and has no sessions. */
@@ -100,7 +100,7 @@ export class App extends Scope {
   private listener: RequestListener | undefined
   private server: GracefulServer | undefined
   private closing: Promise<void> | undefined
-  private deafen = (): void => {}
+  private removeSignalHandlers = (): void => {}
 
   constructor(options: AppOptions = {}) {
     super(new Declarations(), rootPlace, [])
@@ -162,20 +162,20 @@ export class App extends Scope {
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
     if (this.server) throw new DeclarationError('The application listens already.')
     const opening = this.open(port, host)
-    if (workerNumber()) this.heedPrimary(opening)
+    if (workerNumber()) this.connectToPrimary(opening)
     const address = await opening
     if (workerNumber()) return address
-    this.deafen = onStopSignal(this.closeOnSignal)
+    this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
     // `kit dev` listens for visitors, and is told where we are.
     if (process.send && process.env['KIT_DEV']) process.send({ address })
     else this.logger.info(`listening on ${address}`)
     return address
   }
 
-  /** The process that has started us hands us connections, perhaps before we know that we listen. It kills us, too. */
-  private heedPrimary(opening: Promise<string>): void {
-    tellPrimary({ kit: 'patience', milliseconds: this.patience + afterwards * 2 })
-    this.deafen = onStopSignal(
+  /** The primary process transfers connections, perhaps before `listen` has resolved. It also kills a worker that does not end. */
+  private connectToPrimary(opening: Promise<string>): void {
+    reportToPrimary({ kit: 'shutdownTimeout', milliseconds: this.shutdownTimeout + exitDelay * 2 })
+    this.removeSignalHandlers = onStopSignal(
       (signal) =>
         opening.then(
           () => this.closeOnSignal(signal),
@@ -191,7 +191,7 @@ export class App extends Scope {
   }
 
   private async open(port: number, host: string | undefined): Promise<string> {
-    const entrance = workerNumber() ? (server: Server) => new HandedConnections(server) : undefined
+    const entrance = workerNumber() ? (server: Server) => new TransferredConnections(server) : undefined
     this.server = new GracefulServer(this.callback(), this.settings, entrance)
     try {
       await this.start()
@@ -226,23 +226,23 @@ export class App extends Scope {
     await this.server?.close(drainTimeout)
     this.server = undefined
     for (const middleware of this.lifecycles) await middleware.stop?.()
-    this.deafen()
+    this.removeSignalHandlers()
   }
 
   private readonly closeOnSignal = async (signal: NodeJS.Signals): Promise<void> => {
     this.logger.info(`${signal}: finishing the requests that are under way`)
-    endWithin(this.patience + afterwards, this.logger, 1)
+    endWithin(this.shutdownTimeout + exitDelay, this.logger, 1)
     try {
       await this.close()
     } catch (error) {
       this.logger.error({ err: error }, 'closing failed')
       process.exitCode = 1
     }
-    endWithin(afterwards, this.logger)
+    endWithin(exitDelay, this.logger)
   }
 
-  /** Milliseconds until everything is closed but what the middleware holds. */
-  private get patience(): number {
+  /** Milliseconds until all connections are closed. */
+  private get shutdownTimeout(): number {
     return this.drainDelay + this.drainTimeout
   }
 
@@ -262,7 +262,7 @@ export class App extends Scope {
     const { table } = this.declarations
     const { defaultFormat } = this
     extendContext(this.koa.context, { table, renderer, defaultFormat, hasSession: !api })
-    bearFailingBodies(this.koa.response)
+    tolerateBodyErrors(this.koa.response)
     const run = chain(this.steps(renderer))
     // Koa's context has our members since `extendContext`, which its type does not know.
     this.koa.use((ctx) => run(ctx as unknown as Context))

@@ -99,9 +99,7 @@ describe('kit start --workers 2', function () {
 
     const after = await served.workers(2)
     expect(after).to.include(survivor).and.not.to.include(victim)
-    expect(served.log.map(({ msg }) => msg)).to.include(
-      'worker 1 has ended with SIGKILL; another one takes its place',
-    )
+    expect(served.log.map(({ msg }) => msg)).to.include('worker 1 has ended with SIGKILL; it is restarted')
     for (const client of clients) client.close()
   })
 

@@ -47,7 +47,7 @@ async function opened(ctx: Context): Promise<void> {
 }
 
 /** Lets a stream that becomes a body fail while its handler goes on: without a listener, that would end the process. */
-export function bearFailingBodies(response: Koa['response']): void {
+export function tolerateBodyErrors(response: Koa['response']): void {
   const body = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(response), 'body')
   Object.defineProperty(response, 'body', {
     ...body,

@@ -8,51 +8,51 @@ import {
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { listenOn, stopListening } from './port.js'
-import { cutOffWhoDoesNotRead, serverOptions, type TimeOuts } from './timeouts.js'
+import { closeStalledConnections, serverOptions, type Timeouts } from './timeouts.js'
 
-/** Milliseconds that an open connection on which nothing goes on may still be asked something, once the server closes. */
-const patience = 500
+/** Milliseconds for which an idle connection stays open, because a request may be on its way, once the server closes. */
+const idleGrace = 500
 
-/** Milliseconds that new requests wait at most for those that were under way when the server began to close. */
-const rush = 1000
+/** Milliseconds that new requests wait at most for the requests that were in flight when the server began to close. */
+const maxHold = 1000
 
-/** Milliseconds between two looks at the connections that are left. */
-const pause = 20
+/** Milliseconds between two checks of the remaining connections. */
+const checkInterval = 20
 
 /** Where the connections of a server come from. */
-export interface Entrance {
-  /** Lets connections in. Returns the address. */
+export interface ConnectionSource {
+  /** Begins to accept connections. Returns the address. */
   open(port: number, host: string | undefined): Promise<string>
-  /** Lets no more in. Those that had been accepted are in when it resolves. */
+  /** Accepts no more connections. Those that were accepted before have been handed over when it resolves. */
   close(): Promise<void>
 }
 
-/** What goes on on a connection. */
-interface Visit {
-  underWay: Set<ServerResponse>
-  /** What had come when the last answer was finished; when more has, a request has begun. */
+/** The state of a connection. */
+interface ConnectionState {
+  inFlight: Set<ServerResponse>
+  /** The bytes read when the last response was finished; when there are more, another request has begun. */
   bytesRead: number
 }
 
-/** An HTTP server that, when it closes, lets the requests finish that are under way. */
+/** An HTTP server that finishes the requests in flight before it closes. */
 export class GracefulServer {
   private readonly server: Server
-  private readonly entrance: Entrance
-  private readonly visits = new Map<Socket, Visit>()
+  private readonly source: ConnectionSource
+  private readonly connections = new Map<Socket, ConnectionState>()
   private closing: Promise<void> | undefined
 
-  /** @param entrance makes where connections come from; a port of our own without it */
+  /** @param source accepts the connections; without it, a port of this process */
   constructor(
     private readonly listener: RequestListener,
-    timeOuts: TimeOuts = {},
-    entrance: (server: Server) => Entrance = ownPort,
+    timeouts: Timeouts = {},
+    source: (server: Server) => ConnectionSource = ownPort,
   ) {
-    this.server = createServer(serverOptions(timeOuts), (req, res) => this.answer(req, res))
-    cutOffWhoDoesNotRead(this.server, timeOuts, (socket) => this.isAnswering(socket))
-    this.entrance = entrance(this.server)
+    this.server = createServer(serverOptions(timeouts), (req, res) => this.answer(req, res))
+    closeStalledConnections(this.server, timeouts, (socket) => this.isBusy(socket))
+    this.source = source(this.server)
     this.server.on('connection', (socket: Socket) => {
-      this.visits.set(socket, { underWay: new Set(), bytesRead: 0 })
-      socket.once('close', () => this.visits.delete(socket))
+      this.connections.set(socket, { inFlight: new Set(), bytesRead: 0 })
+      socket.once('close', () => this.connections.delete(socket))
     })
   }
 
@@ -63,74 +63,75 @@ export class GracefulServer {
    * @throws PortTaken when another process listens there, AddressRefused when the system does not let us
    */
   listen(port: number, host: string | undefined): Promise<string> {
-    return this.entrance.open(port, host)
+    return this.source.open(port, host)
   }
 
   /**
-   * Stops accepting connections, and waits for the requests that are under way, each of which is the last one of its
-   * connection. One on which nothing goes on may be asked something at this very moment: it is closed a little later.
+   * Stops accepting connections, and waits for the requests in flight, each of which is the last one of its connection.
+   * An idle connection is closed a little later, because a request may just be on its way.
    *
-   * @param timeout milliseconds after which connections that are still open are cut
+   * @param timeout milliseconds after which the remaining connections are closed
    */
   async close(timeout: number): Promise<void> {
     const began = performance.now()
-    this.closing = this.shut(began + Math.min(timeout, rush))
+    this.closing = this.closeSource(began + Math.min(timeout, maxHold))
     await this.closing
     const closed = performance.now()
-    while (this.visits.size > 0) {
-      await setTimeout(pause)
-      // After the event loop has read what has come.
+    while (this.connections.size > 0) {
+      await setTimeout(checkInterval)
+      // After the event loop has read what has arrived.
       await setImmediate()
       const now = performance.now()
-      if (now >= began + timeout) this.cut(() => true)
-      else if (now >= closed + patience) this.cut(isIdle)
+      if (now >= began + timeout) this.closeConnections(() => true)
+      else if (now >= closed + idleGrace) this.closeConnections(isIdle)
     }
     this.server.close()
   }
 
   /**
-   * Lets nobody in any more, in a moment in which nobody comes. Who has got an answer comes again at once, under load.
-   * So what is asked meanwhile waits, until the door is shut; that is so when what was asked before has been answered.
+   * Closes the source at a moment without new connections. Under load, a client reconnects as soon as it has a response.
+   * Requests that arrive meanwhile are therefore held until the earlier ones are finished and the source is closed.
    */
-  private async shut(latest: number): Promise<void> {
-    const before = [...this.visits.values()].flatMap(({ underWay }) => [...underWay])
+  private async closeSource(latest: number): Promise<void> {
+    const before = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
     before.forEach(endConnection)
-    while (before.some((res) => !res.closed) && performance.now() < latest) await setTimeout(pause / 4)
-    await this.entrance.close()
+    while (before.some((res) => !res.closed) && performance.now() < latest)
+      await setTimeout(checkInterval / 4)
+    await this.source.close()
   }
 
   private answer(req: IncomingMessage, res: ServerResponse): void {
-    const visit = this.visits.get(req.socket)
-    visit?.underWay.add(res)
+    const state = this.connections.get(req.socket)
+    state?.inFlight.add(res)
     res.once('close', () => {
-      visit?.underWay.delete(res)
-      if (visit) visit.bytesRead = req.socket.bytesRead
+      state?.inFlight.delete(res)
+      if (state) state.bytesRead = req.socket.bytesRead
     })
     if (!this.closing) return this.listener(req, res)
     endConnection(res)
     void this.closing.then(() => this.listener(req, res))
   }
 
-  private cut(isOver: (socket: Socket, visit: Visit) => boolean): void {
-    for (const [socket, visit] of this.visits) if (isOver(socket, visit)) socket.destroy()
+  private closeConnections(isOver: (socket: Socket, state: ConnectionState) => boolean): void {
+    for (const [socket, state] of this.connections) if (isOver(socket, state)) socket.destroy()
   }
 
-  private isAnswering(socket: Socket): boolean {
-    return (this.visits.get(socket)?.underWay.size ?? 0) > 0
+  private isBusy(socket: Socket): boolean {
+    return (this.connections.get(socket)?.inFlight.size ?? 0) > 0
   }
 }
 
-/** Node takes an answer that a slow client still receives for the end of the request: `closeIdleConnections` would cut it. */
-function isIdle(socket: Socket, { underWay, bytesRead }: Visit): boolean {
-  return underWay.size === 0 && socket.bytesRead === bytesRead
+/** Node counts a request as finished while a slow client still receives the response: `closeIdleConnections` would cut it off. */
+function isIdle(socket: Socket, { inFlight, bytesRead }: ConnectionState): boolean {
+  return inFlight.size === 0 && socket.bytesRead === bytesRead
 }
 
-/** Lets the connection end with this answer, so that closing need not wait for the client to leave. */
+/** Closes the connection after this response, so that closing need not wait for the client. */
 function endConnection(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close')
 }
 
-function ownPort(server: Server): Entrance {
+function ownPort(server: Server): ConnectionSource {
   return {
     open: (port, host) => listenOn(server, port, host),
     close: () => stopListening(server),

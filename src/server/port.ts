@@ -2,14 +2,14 @@ import { Server, type AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { AddressRefused, DeclarationError, PortTaken } from '../errors.js'
 
-/** Milliseconds that `stopListening` waits for a moment in which no connection comes. Where they never cease, it must end. */
-const mostWaiting = 1000
+/** Milliseconds that `stopListening` waits at most for a moment without new connections. */
+const maxWait = 1000
 
-/** Milliseconds that such a moment takes at most. What comes while we do something else waits unseen. */
-const shortMoment = 0.5
+/** Milliseconds that such a moment may take. Connections that arrive while the event loop is busy are not seen yet. */
+const maxLoopTime = 0.5
 
 /**
- * Lets a server listen on a port; 0 takes any that is free.
+ * Listens on a port; 0 takes any free port.
  *
  * @returns the address: `http://127.0.0.1:3000`
  * @throws PortTaken when another process listens there, AddressRefused when the system does not let us
@@ -25,11 +25,11 @@ export async function listenOn(server: Server, port: number, host: string | unde
 }
 
 /**
- * Stops listening. Connections that the system has taken for us meanwhile are accepted first: closing at once would
- * reset them. Those that are open stay open, idle ones too, which `close` of an HTTP server would cut.
+ * Stops listening. Connections that wait in the system's backlog are accepted first, because closing at once would reset
+ * them. Open connections stay open, also idle ones, which `close` of an HTTP server would close.
  */
 export async function stopListening(server: Server): Promise<void> {
-  const end = performance.now() + mostWaiting
+  const end = performance.now() + maxWait
   let isQuiet = false
   const disturb = (): void => void (isQuiet = false)
   server.on('connection', disturb)
@@ -37,21 +37,21 @@ export async function stopListening(server: Server): Promise<void> {
     await setImmediate()
     isQuiet = true
     const began = performance.now()
-    // After the event loop has looked at the port again, and at all else.
+    // After the event loop has polled the port again.
     await setImmediate()
-    if (performance.now() - began > shortMoment) isQuiet = false
+    if (performance.now() - began > maxLoopTime) isQuiet = false
   }
   server.off('connection', disturb)
   Server.prototype.close.call(server)
 }
 
-/** `http://127.0.0.1:3000`; where a server listens on every address, that of this machine. */
+/** `http://127.0.0.1:3000`; `localhost` if the server listens on every address. */
 export function httpAddress(host: string | undefined, port: number): string {
   if (host === undefined || host === '::' || host === '0.0.0.0') return `http://localhost:${port}`
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Says in one sentence why a server cannot listen. An error of another kind is returned as it is. */
+/** Explains in one sentence why a server cannot listen. Any other error is returned unchanged. */
 export function explainListening(error: Error, port: number, host: string | undefined): Error {
   const code = String(Reflect.get(error, 'code'))
   if (code === 'EADDRINUSE') return new PortTaken(port, error)
@@ -59,9 +59,9 @@ export function explainListening(error: Error, port: number, host: string | unde
 }
 
 /**
- * The port that the process is to listen on: `PORT`, else 3000.
+ * The configured port: `PORT`, else 3000.
  *
- * @throws DeclarationError when it is none
+ * @throws DeclarationError when `PORT` isn't a port
  */
 export function currentPort(): number {
   const text = process.env['PORT'] || '3000'

@@ -1,49 +1,49 @@
 import type { Server, ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How long a server waits for those who ask it. All in milliseconds. */
-export interface TimeOuts {
+/** The timeouts of a server, in milliseconds. */
+export interface Timeouts {
   /** For the headers of a request, from its first byte (20,000). */
   headersTimeout?: number
-  /** For the whole of a request, body included (120,000). It also is what a large upload may take. */
+  /** For a whole request with its body (120,000), also for a large upload. */
   requestTimeout?: number
-  /** For another request on a connection. Longer than a balancer keeps connections open, so that it closes them first (65,000). */
+  /** For the next request of a connection (65,000). It should be longer than that of a load balancer, which then closes connections first. */
   keepAliveTimeout?: number
-  /** For a client that does not read its answer to take some more of it (60,000). */
+  /** For a client to read more of a response (60,000). */
   sendTimeout?: number
 }
 
-/** A server is looked over for requests that take too long at least so often. */
-const leastOften = 5000
+/** Milliseconds between two checks for requests that have timed out, at most. */
+const maxCheckInterval = 5000
 
-/** What Node's `createServer` is told. */
+/** The options of Node's `createServer`. */
 export function serverOptions({
   headersTimeout = 20_000,
   requestTimeout = 120_000,
   keepAliveTimeout = 65_000,
-}: TimeOuts): ServerOptions {
+}: Timeouts): ServerOptions {
   const shortest = Math.min(...[headersTimeout, requestTimeout].filter((time) => time > 0))
   return {
     headersTimeout,
     requestTimeout,
     keepAliveTimeout,
-    connectionsCheckingInterval: Math.min(leastOften, Math.ceil(shortest / 4)),
+    connectionsCheckingInterval: Math.min(maxCheckInterval, Math.ceil(shortest / 4)),
   }
 }
 
 /**
- * Cuts off clients that do not read their answer. One whose answer is still being made is waited for.
+ * Closes connections whose client does not read the response. A response that is still being produced is no reason to.
  *
- * @param isAnswering whether a request of a connection is under way
+ * @param isBusy whether a connection has a request in flight
  */
-export function cutOffWhoDoesNotRead(
+export function closeStalledConnections(
   server: Server,
-  { sendTimeout = 60_000 }: TimeOuts,
-  isAnswering: (socket: Socket) => boolean,
+  { sendTimeout = 60_000 }: Timeouts,
+  isBusy: (socket: Socket) => boolean,
 ): void {
   server.timeout = sendTimeout
   server.on('timeout', (socket: Socket) => {
-    if (!isAnswering(socket) || socket.writableLength > 0) socket.destroy()
+    if (!isBusy(socket) || socket.writableLength > 0) socket.destroy()
     else socket.setTimeout(sendTimeout)
   })
 }

@@ -1,40 +1,40 @@
 import type { Worker } from 'node:cluster'
 import { createServer, type Socket } from 'node:net'
 import { listenOn, stopListening } from '../server/port.js'
-import type { PrimarySays } from './messages.js'
+import type { PrimaryMessage } from './messages.js'
 
-/** The most connections that wait for a worker. */
-const mostWaiting = 4096
+/** The number of connections that may wait for a worker. */
+const maxWaiting = 4096
 
-/** Milliseconds that a worker which wants to leave waits for the others. */
-const mostPatience = 2000
+/** Milliseconds that a worker which shuts down waits for the others. */
+const withdrawTimeout = 2000
 
 /**
- * Listens on a port for all workers, and hands each connection to the next worker that is free.
+ * Listens on a port for all workers, and transfers each connection to the next free worker.
  *
- * node:cluster does so, too, but loses the connection that is on its way to a worker that is killed (it hangs for ever),
- * and those that wait when the last worker closes. Here one is let go only once a worker has said that it has it.
+ * node:cluster loses a connection that is being transferred to a worker which is killed (the client hangs), and the
+ * connections that wait when the last worker closes. An acceptor keeps a connection until a worker confirms it.
  */
-export class Front {
+export class Acceptor {
   private readonly workers = new Set<Worker>()
-  /** The workers that have nothing on its way to them, in the order of their turns. */
+  /** The workers without an unconfirmed connection, in the order of their turns. */
   private readonly free: Worker[] = []
   private readonly waiting: Socket[] = []
-  /** What is on its way to each worker. */
-  private readonly handed = new Map<Worker, Socket[]>()
-  private readonly leaving = new Set<Worker>()
+  /** The connections that were transferred to each worker, and that it has not confirmed. */
+  private readonly transferred = new Map<Worker, Socket[]>()
+  private readonly withdrawing = new Set<Worker>()
   private closing: NodeJS.Timeout | undefined
-  private isShut = false
+  private isClosed = false
   private readonly server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) =>
     this.receive(socket),
   )
   private address: Promise<string> | undefined
 
-  /** @param key names the port in messages */
+  /** @param key identifies the port in messages */
   constructor(private readonly key: string) {}
 
   /**
-   * Listens; once, however many workers ask.
+   * Listens on the port. Further calls return the same address.
    *
    * @throws PortTaken, AddressRefused
    */
@@ -42,93 +42,93 @@ export class Front {
     return (this.address ??= listenOn(this.server, port, host))
   }
 
-  /** Lets a worker have connections. */
-  enter(worker: Worker): void {
+  /** Adds a worker that can receive connections. */
+  add(worker: Worker): void {
     this.workers.add(worker)
     this.free.push(worker)
-    this.handOut()
+    this.transferWaiting()
   }
 
-  /** A worker has the first of the connections that were on their way to it. */
-  taken(worker: Worker): void {
-    const sockets = this.handed.get(worker)
+  /** Called when a worker has received the first of its unconfirmed connections. */
+  confirm(worker: Worker): void {
+    const sockets = this.transferred.get(worker)
     sockets?.shift()?.destroy()
     if (sockets?.length !== 0) return
-    this.handed.delete(worker)
+    this.transferred.delete(worker)
     if (!this.workers.has(worker)) return
     this.free.push(worker)
-    this.handOut()
+    this.transferWaiting()
   }
 
-  /** A worker has ended. What was on its way to it goes to others. */
-  lose(worker: Worker): void {
-    this.withdraw(worker)
-    this.waiting.unshift(...(this.handed.get(worker) ?? []))
-    this.handed.delete(worker)
-    this.handOut()
-    this.closeWhenLeft()
+  /** Removes a worker that has ended. Its unconfirmed connections are transferred to other workers. */
+  remove(worker: Worker): void {
+    this.forget(worker)
+    this.waiting.unshift(...(this.transferred.get(worker) ?? []))
+    this.transferred.delete(worker)
+    this.transferWaiting()
+    this.closeWhenAllWithdraw()
   }
 
-  /** Lets a worker have no more connections, and tells it so after the last one. */
-  leave(worker: Worker): void {
-    this.withdraw(worker)
-    if (worker.isConnected()) worker.send({ kit: 'left', key: this.key } satisfies PrimarySays)
+  /** Transfers no more connections to a worker, and confirms that to it after the last one. */
+  withdraw(worker: Worker): void {
+    this.forget(worker)
+    if (worker.isConnected()) worker.send({ kit: 'withdrawn', key: this.key } satisfies PrimaryMessage)
   }
 
   /**
-   * The same when the application stops: all workers leave together, when the last one wants to. Otherwise those who get
-   * their last answer from the first one would come again while the last one leaves.
+   * Withdraws a worker when the whole application stops: all workers are withdrawn together, after the last one has asked
+   * for it. Otherwise clients of the first worker would reconnect while the last one shuts down.
    */
-  leaveLast(worker: Worker): void {
-    if (this.isShut) return this.leave(worker)
-    this.leaving.add(worker)
-    this.closing ??= setTimeout(() => this.close(), mostPatience)
-    this.closeWhenLeft()
+  withdrawWithOthers(worker: Worker): void {
+    if (this.isClosed) return this.withdraw(worker)
+    this.withdrawing.add(worker)
+    this.closing ??= setTimeout(() => this.close(), withdrawTimeout)
+    this.closeWhenAllWithdraw()
   }
 
-  private closeWhenLeft(): void {
-    if (this.closing && [...this.workers].every((worker) => this.leaving.has(worker))) void this.close()
+  private closeWhenAllWithdraw(): void {
+    if (this.closing && [...this.workers].every((worker) => this.withdrawing.has(worker))) void this.close()
   }
 
   private async close(): Promise<void> {
-    if (this.isShut) return
-    this.isShut = true
+    if (this.isClosed) return
+    this.isClosed = true
     clearTimeout(this.closing)
     await stopListening(this.server)
-    const workers = [...this.leaving].filter((worker) => this.workers.has(worker))
+    const workers = [...this.withdrawing].filter((worker) => this.workers.has(worker))
     this.waiting.splice(0).forEach((socket, number) => {
       const worker = workers[number % workers.length]
-      if (worker) this.hand(worker, socket)
+      if (worker) this.transfer(worker, socket)
       else socket.destroy()
     })
-    for (const worker of workers) this.leave(worker)
+    for (const worker of workers) this.withdraw(worker)
   }
 
   private receive(socket: Socket): void {
-    // A client that leaves while it waits is no matter of ours.
+    // A client may disconnect while it waits.
     socket.on('error', () => {})
-    if (this.waiting.length === mostWaiting) return void socket.destroy()
+    if (this.waiting.length === maxWaiting) return void socket.destroy()
     this.waiting.push(socket)
-    this.handOut()
+    this.transferWaiting()
   }
 
-  private handOut(): void {
+  private transferWaiting(): void {
     while (this.waiting.length > 0 && this.free.length > 0) {
       const [worker, socket] = [this.free.shift(), this.waiting.shift()]
-      if (worker && socket) this.hand(worker, socket)
+      if (worker && socket) this.transfer(worker, socket)
     }
   }
 
-  private hand(worker: Worker, socket: Socket): void {
-    this.handed.set(worker, [...(this.handed.get(worker) ?? []), socket])
-    // It stays open here until the worker has it. When the worker is gone, `lose` is told.
-    const message = { kit: 'connection', key: this.key } satisfies PrimarySays
+  private transfer(worker: Worker, socket: Socket): void {
+    this.transferred.set(worker, [...(this.transferred.get(worker) ?? []), socket])
+    // The socket stays open here until the worker confirms it. If the worker has ended, `remove` is called.
+    const message = { kit: 'connection', key: this.key } satisfies PrimaryMessage
     worker.process.send(message, socket, { keepOpen: true }, () => {})
   }
 
-  private withdraw(worker: Worker): void {
+  private forget(worker: Worker): void {
     this.workers.delete(worker)
-    this.leaving.delete(worker)
+    this.withdrawing.delete(worker)
     const turn = this.free.indexOf(worker)
     if (turn !== -1) this.free.splice(turn, 1)
   }

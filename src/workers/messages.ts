@@ -1,28 +1,32 @@
-/** What a worker says to the process that has started it. `key` names the port that it is about. */
-export type WorkerSays =
+/** A message from a worker to the primary process. `key` identifies the port. */
+export type WorkerMessage =
   | { kit: 'open'; key: string; port: number; host: string | undefined }
-  /** It has the connection that it was handed, and is free for another one. */
-  | { kit: 'taken'; key: string }
-  | { kit: 'leave'; key: string }
-  /** Its `src/main.ts` has been run. */
+  /** The worker has received the connection that was transferred, and is free for another one. */
+  | { kit: 'received'; key: string }
+  /** The worker wants no more connections. */
+  | { kit: 'withdraw'; key: string }
+  /** The worker has run `src/main.ts`. */
   | { kit: 'loaded' }
-  /** Milliseconds that it takes at most to finish, once it is told to end. */
-  | { kit: 'patience'; milliseconds: number }
+  /** Milliseconds that the worker's graceful shutdown takes at most. */
+  | { kit: 'shutdownTimeout'; milliseconds: number }
 
-/** What a worker is told. */
-export type PrimarySays =
+/** A message from the primary process to a worker. */
+export type PrimaryMessage =
   | { kit: 'opened'; key: string; address: string }
-  | { kit: 'refused'; key: string; code: string; message: string }
-  /** Comes with a socket. */
+  | { kit: 'failed'; key: string; code: string; message: string }
+  /** Sent together with a socket. */
   | { kit: 'connection'; key: string }
-  | { kit: 'left'; key: string }
+  /** The worker gets no more connections. */
+  | { kit: 'withdrawn'; key: string }
 
-/** What another process says, where it is for us: applications may send messages of their own. */
-export function readMessage<Says extends WorkerSays | PrimarySays>(value: unknown): Says | undefined {
-  return typeof value === 'object' && value !== null && 'kit' in value ? (value as Says) : undefined
+/** Reads a message of the framework; undefined for a message of the application itself. */
+export function readMessage<Message extends WorkerMessage | PrimaryMessage>(
+  value: unknown,
+): Message | undefined {
+  return typeof value === 'object' && value !== null && 'kit' in value ? (value as Message) : undefined
 }
 
-/** Tells the process that has started this one, while it is there. */
-export function tellPrimary(message: WorkerSays): void {
+/** Sends a message to the primary process, if this process is still connected to one. */
+export function reportToPrimary(message: WorkerMessage): void {
   if (process.connected) process.send?.(message)
 }

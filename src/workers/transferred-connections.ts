@@ -1,52 +1,52 @@
 import { Server, type Socket } from 'node:net'
 import { explainListening } from '../server/port.js'
-import type { Entrance } from '../server/graceful-server.js'
-import { readMessage, tellPrimary, type PrimarySays } from './messages.js'
+import type { ConnectionSource } from '../server/graceful-server.js'
+import { readMessage, reportToPrimary, type PrimaryMessage } from './messages.js'
 
-/** Lets in the connections that a worker is handed. The process that has started it listens for all workers. */
-export class HandedConnections implements Entrance {
+/** The connections that the primary process accepts and transfers to this worker. */
+export class TransferredConnections implements ConnectionSource {
   private key = ''
   private isOpen = false
-  private settle: ((answer: PrimarySays) => void) | undefined
+  private resolve: ((response: PrimaryMessage) => void) | undefined
 
   constructor(private readonly server: Server) {}
 
   async open(port: number, host: string | undefined): Promise<string> {
     this.key = `${host ?? ''}:${port}`
     this.isOpen = true
-    process.on('message', this.listen)
-    // From here on it watches over the time that requests take, as one does that listens itself.
+    process.on('message', this.receive)
+    // The HTTP server starts its request timeouts with this event.
     this.server.emit('listening')
-    const answer = await this.ask({ kit: 'open', key: this.key, port, host })
-    if (answer.kit === 'opened') return answer.address
+    const response = await this.request({ kit: 'open', key: this.key, port, host })
+    if (response.kit === 'opened') return response.address
     this.isOpen = false
-    process.off('message', this.listen)
-    if (answer.kit !== 'refused') throw new Error('The process that has started this worker is gone.')
-    const { code, message } = answer
+    process.off('message', this.receive)
+    if (response.kit !== 'failed') throw new Error('The primary process of this worker has ended.')
+    const { code, message } = response
     throw explainListening(Object.assign(new Error(message), { code }), port, host)
   }
 
   async close(): Promise<void> {
     if (!this.isOpen) return
-    if (process.connected) await this.ask({ kit: 'leave', key: this.key })
-    process.off('message', this.listen)
+    if (process.connected) await this.request({ kit: 'withdraw', key: this.key })
+    process.off('message', this.receive)
     process.channel?.unref()
   }
 
-  private ask(question: Parameters<typeof tellPrimary>[0]): Promise<PrimarySays> {
-    return new Promise((settle) => {
-      this.settle = settle
-      process.once('disconnect', () => settle({ kit: 'left', key: this.key }))
-      tellPrimary(question)
+  private request(message: Parameters<typeof reportToPrimary>[0]): Promise<PrimaryMessage> {
+    return new Promise((resolve) => {
+      this.resolve = resolve
+      process.once('disconnect', () => resolve({ kit: 'withdrawn', key: this.key }))
+      reportToPrimary(message)
     })
   }
 
-  private readonly listen = (value: unknown, socket: Socket | undefined): void => {
-    const message = readMessage<PrimarySays>(value)
+  private readonly receive = (value: unknown, socket: Socket | undefined): void => {
+    const message = readMessage<PrimaryMessage>(value)
     if (message?.key !== this.key) return
-    if (message.kit !== 'connection') return this.settle?.(message)
-    // Before anything is read: what was not taken is handed to another worker when this one dies.
-    tellPrimary({ kit: 'taken', key: this.key })
+    if (message.kit !== 'connection') return this.resolve?.(message)
+    // Sent before anything is read: the primary transfers an unconfirmed connection to another worker when this one dies.
+    reportToPrimary({ kit: 'received', key: this.key })
     if (!socket) return
     socket.allowHalfOpen = true
     this.server.emit('connection', socket)

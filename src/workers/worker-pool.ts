@@ -4,23 +4,23 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { WorkerNotStarted } from '../command-errors.js'
-import { Front } from './acceptor.js'
-import { readMessage, type PrimarySays, type WorkerSays } from './messages.js'
+import { Acceptor } from './acceptor.js'
+import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
 import { numberVariable } from './worker.js'
 
-/** Milliseconds that a worker must have lived for its end to be no sign of something lasting. */
+/** Milliseconds after which the end of a worker counts as a single failure, not as one of a series. */
 const healthyAfter = 10_000
 
-/** Milliseconds between the end of a worker and the beginning of the next one, at first and at most. */
-const backOff = { first: 100, most: 30_000 }
+/** Milliseconds between the end of a worker and its restart, for the first failure and at most. */
+const backOff = { first: 100, max: 30_000 }
 
-/** Milliseconds after which a worker that does not end is killed, where it has not said how long it takes. */
-const usualPatience = 60_000
+/** Milliseconds after which a worker that does not end is killed, unless it has reported its own shutdown timeout. */
+const defaultShutdownTimeout = 60_000
 
-/** The processes that serve an application together: each that ends is followed by another one. */
-export class Crew {
-  private readonly fronts = new Map<string, Front>()
-  private readonly patience = new Map<Worker, number>()
+/** The worker processes of an application. A worker that ends is restarted. */
+export class WorkerPool {
+  private readonly acceptors = new Map<string, Acceptor>()
+  private readonly shutdownTimeouts = new Map<Worker, number>()
   private readonly stopping = new AbortController()
   private wereKilled = false
 
@@ -32,7 +32,7 @@ export class Crew {
   }
 
   /**
-   * Starts the first worker alone, so that what keeps an application from starting is said once, then the others.
+   * Starts the first worker, and the others once it serves, so that an error at start is reported once.
    *
    * @throws WorkerNotStarted when the first one ends before it serves
    */
@@ -45,18 +45,18 @@ export class Crew {
       const [status, signal] = (await ended) as [number, NodeJS.Signals | null]
       throw new WorkerNotStarted(status, signal)
     }
-    void this.keep(1, first)
-    for (let number = 2; number <= this.count; number++) void this.keep(number, this.fork(number))
+    void this.supervise(1, first)
+    for (let number = 2; number <= this.count; number++) void this.supervise(number, this.fork(number))
   }
 
-  /** Lets every worker finish what it does, and waits until they have ended. Returns the exit status. */
+  /** Shuts all workers down gracefully, and waits until they have ended. Returns the exit status. */
   async stop(): Promise<number> {
     this.stopping.abort()
     await Promise.all(this.workers.map((worker) => this.end(worker)))
     return this.wereKilled ? 1 : 0
   }
 
-  /** Ends every worker at once. */
+  /** Kills all workers at once. */
   kill(): void {
     for (const worker of this.workers) worker.process.kill('SIGKILL')
   }
@@ -65,18 +65,18 @@ export class Crew {
     return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
   }
 
-  /** Starts one worker after the other in the same place. */
-  private async keep(number: number, first: Worker): Promise<void> {
+  /** Restarts a worker whenever it ends. */
+  private async supervise(number: number, first: Worker): Promise<void> {
     let worker = first
     for (let failures = 0; ;) {
       const began = performance.now()
       const [status, signal] = (await once(worker, 'exit')) as [number, NodeJS.Signals | null]
       if (this.stopping.signal.aborted) return
       failures = performance.now() - began > healthyAfter ? 0 : failures + 1
-      const pause = failures === 0 ? 0 : Math.min(backOff.first * 2 ** (failures - 1), backOff.most)
+      const pause = failures === 0 ? 0 : Math.min(backOff.first * 2 ** (failures - 1), backOff.max)
       this.logger.error(
         { worker: number, status, signal, pause },
-        `worker ${number} has ended with ${signal ?? `status ${status}`}; another one takes its place`,
+        `worker ${number} has ended with ${signal ?? `status ${status}`}; it is restarted`,
       )
       try {
         await delay(pause, undefined, { signal: this.stopping.signal })
@@ -90,60 +90,60 @@ export class Crew {
   private fork(number: number): Worker {
     const worker = cluster.fork({ [numberVariable]: number })
     worker.on('message', (value: unknown) => {
-      const message = readMessage<WorkerSays>(value)
-      if (message) this.hear(worker, message)
+      const message = readMessage<WorkerMessage>(value)
+      if (message) this.handle(worker, message)
     })
     worker.once('exit', () => {
-      this.patience.delete(worker)
-      for (const front of this.fronts.values()) front.lose(worker)
+      this.shutdownTimeouts.delete(worker)
+      for (const acceptor of this.acceptors.values()) acceptor.remove(worker)
     })
     return worker
   }
 
-  private hear(worker: Worker, message: WorkerSays): void {
+  private handle(worker: Worker, message: WorkerMessage): void {
     switch (message.kit) {
       case 'open':
         return void this.open(worker, message)
-      case 'taken':
-        return this.fronts.get(message.key)?.taken(worker)
-      case 'leave':
-        return this.leave(worker, message.key)
-      case 'patience':
-        return void this.patience.set(worker, message.milliseconds)
+      case 'received':
+        return this.acceptors.get(message.key)?.confirm(worker)
+      case 'withdraw':
+        return this.withdraw(worker, message.key)
+      case 'shutdownTimeout':
+        return void this.shutdownTimeouts.set(worker, message.milliseconds)
     }
   }
 
-  private leave(worker: Worker, key: string): void {
-    const front = this.fronts.get(key)
-    if (this.stopping.signal.aborted) front?.leaveLast(worker)
-    else front?.leave(worker)
+  private withdraw(worker: Worker, key: string): void {
+    const acceptor = this.acceptors.get(key)
+    if (this.stopping.signal.aborted) acceptor?.withdrawWithOthers(worker)
+    else acceptor?.withdraw(worker)
   }
 
-  private async open(worker: Worker, message: Extract<WorkerSays, { kit: 'open' }>): Promise<void> {
+  private async open(worker: Worker, message: Extract<WorkerMessage, { kit: 'open' }>): Promise<void> {
     const { key, port, host } = message
-    const front = this.fronts.get(key) ?? new Front(key)
-    const isNew = !this.fronts.has(key)
-    this.fronts.set(key, front)
-    let answer: PrimarySays
+    const acceptor = this.acceptors.get(key) ?? new Acceptor(key)
+    const isNew = !this.acceptors.has(key)
+    this.acceptors.set(key, acceptor)
+    let response: PrimaryMessage
     try {
-      const address = await front.listen(port, host)
+      const address = await acceptor.listen(port, host)
       if (isNew) this.logger.info(`listening on ${address}, with ${this.count} workers`)
-      answer = { kit: 'opened', key, address }
+      response = { kit: 'opened', key, address }
     } catch (error) {
-      this.fronts.delete(key)
-      answer = { kit: 'refused', key, ...textsOf(error) }
+      this.acceptors.delete(key)
+      response = { kit: 'failed', key, ...textsOf(error) }
     }
     if (!worker.isConnected()) return
-    worker.send(answer)
-    if (answer.kit === 'opened') front.enter(worker)
+    worker.send(response)
+    if (response.kit === 'opened') acceptor.add(worker)
   }
 
-  /** Waits until a worker serves: on a port that is listened on for it, or by itself. */
+  /** Waits until a worker serves: on a port of the primary process, or after its `src/main.ts` has run. */
   private up(worker: Worker): Promise<true> {
     return new Promise((resolve) => {
       worker.once('listening', () => resolve(true))
       worker.on('message', (value: unknown) => {
-        if (readMessage<WorkerSays>(value)?.kit === 'loaded') resolve(true)
+        if (readMessage<WorkerMessage>(value)?.kit === 'loaded') resolve(true)
       })
     })
   }
@@ -154,17 +154,17 @@ export class Crew {
     const timer = setTimeout(
       () => {
         this.wereKilled = true
-        this.logger.error(`process ${worker.process.pid} does not end, and is killed`)
+        this.logger.error(`process ${worker.process.pid} does not end and is killed`)
         worker.process.kill('SIGKILL')
       },
-      this.patience.get(worker) ?? usualPatience,
+      this.shutdownTimeouts.get(worker) ?? defaultShutdownTimeout,
     )
     await ended
     clearTimeout(timer)
   }
 }
 
-/** An error as a message can carry it: the system's own, in which the code is. */
+/** The code and the text of an error, for a message. The code belongs to the error's cause. */
 function textsOf(error: unknown): { code: string; message: string } {
   const { cause = error } = Object(error) as { cause?: unknown }
   const { code, message } = Object(cause) as { code?: unknown; message?: unknown }

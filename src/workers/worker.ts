@@ -1,23 +1,23 @@
 import cluster from 'node:cluster'
-import { tellPrimary } from './messages.js'
+import { reportToPrimary } from './messages.js'
 
-/** The variable that tells a process which worker it is. */
+/** The environment variable with the number of a worker process. */
 export const numberVariable = 'KIT_WORKER'
 
 const number = process.connected ? Number(process.env[numberVariable]) || undefined : undefined
-// The programs that a worker starts are none.
+// Child processes of a worker must not inherit its number.
 delete process.env[numberVariable]
 
-/** Which of the workers of an application this process is, from 1; undefined when it serves alone. */
+/** The number of this worker process, from 1; undefined in an application with a single process. */
 export function workerNumber(): number | undefined {
   return number
 }
 
-/** Runs what a worker is there for. When the process that has started it is gone, it finishes what it does, and ends. */
-export async function work(load: () => Promise<void>): Promise<void> {
-  // Or node:cluster would end it at once.
+/** Runs the application in a worker process. When the primary process disappears, the worker shuts down gracefully. */
+export async function runWorker(load: () => Promise<void>): Promise<void> {
+  // Without this, node:cluster would end the worker at once.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   await load()
-  tellPrimary({ kit: 'loaded' })
+  reportToPrimary({ kit: 'loaded' })
 }

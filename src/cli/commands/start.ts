@@ -4,7 +4,7 @@ import { currentEnvironment } from '../../environment.js'
 import { createLogger } from '../../logger.js'
 import { onStopSignal } from '../../server/stop-signals.js'
 import { workerCount } from '../../workers/worker-count.js'
-import { work, workerNumber } from '../../workers/worker.js'
+import { runWorker, workerNumber } from '../../workers/worker.js'
 import { enterApplication } from '../support/application-folder.js'
 import { loadDatabase, loadMain } from '../support/application-modules.js'
 import { buildWhenStale } from '../support/compilation.js'
@@ -43,11 +43,11 @@ async function start(options: Options): Promise<void> {
     await standBy()
     return loadMain()
   }
-  // A worker that takes the place of another one runs what that one ran.
-  if (workerNumber()) return work(() => loadMain(false))
+  // A restarted worker runs the same build as before.
+  if (workerNumber()) return runWorker(() => loadMain(false))
   const count = countOf(options)
   if (options.migrate) await migrate()
-  await (count === 1 ? loadMain() : startCrew(count))
+  await (count === 1 ? loadMain() : startWorkerPool(count))
 }
 
 function countOf({ workers }: Options): number {
@@ -68,23 +68,23 @@ async function migrate(): Promise<void> {
   }
 }
 
-/** Serves with several processes. This one loads nothing of the application: it listens, and looks after the others. */
-async function startCrew(count: number): Promise<void> {
+/** Serves with several worker processes. The primary process loads nothing of the application. */
+async function startWorkerPool(count: number): Promise<void> {
   await buildWhenStale(enterApplication())
-  const { Crew } = await import('../../workers/worker-pool.js')
+  const { WorkerPool } = await import('../../workers/worker-pool.js')
   const logger = createLogger(currentEnvironment())
-  const crew = new Crew(count, logger)
+  const pool = new WorkerPool(count, logger)
   onStopSignal(
     async (signal) => {
       logger.info(`${signal}: the workers finish the requests that are under way`)
-      process.exit(await crew.stop())
+      process.exit(await pool.stop())
     },
     (status) => {
-      crew.kill()
+      pool.kill()
       process.exit(status)
     },
   )
-  await crew.start()
+  await pool.start()
 }
 
 /**
