@@ -10,6 +10,7 @@ import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
 import { isOfClient } from './http/client-errors.js'
+import { readForwarded, trustedProxies } from './http/forwarded.js'
 import { createLogger, discreet } from './logger.js'
 import { developmentHosts } from './middleware/development-hosts.js'
 import { tolerateBodyErrors, errorHandler } from './middleware/error-handler.js'
@@ -58,8 +59,11 @@ export interface AppOptions extends Timeouts {
   port?: number
   /** The address to listen on: `HOST`, else 127.0.0.1, in production every address. */
   host?: string
-  /** Whether the `X-Forwarded-*` headers of a proxy count. On in production. */
-  proxy?: boolean
+  /**
+   * The number of proxies in front of the application that you trust, and whose `X-Forwarded-For`, `-Proto` and `-Host`
+   * therefore tell the client's address, the scheme and the host (1 in production, else 0; `true` is 1).
+   */
+  proxy?: boolean | number
   /**
    * The hosts that it answers for in development, beside localhost, addresses and `DEVELOPMENT_HOSTS`:
    * `['blog.example', '*.tunnel.example']`. A request for another one is answered 403.
@@ -108,7 +112,7 @@ export class App extends Scope {
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
     this.logger = discreet(options.logger ?? createLogger(this.env), worker ? { worker } : {})
-    this.koa.proxy = options.proxy ?? this.isProduction
+    readForwarded(this.koa.request, trustedProxies(options.proxy, this.isProduction))
   }
 
   /** The routing table, in the order of declaration. */

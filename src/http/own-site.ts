@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from '../context.js'
 import { BadRequest } from '../errors.js'
-import { isSecure } from './secure.js'
 
 /** Nobody can guess the host, so a URL leads to it only if it is relative. */
 const host = `${randomUUID()}.invalid`
@@ -29,6 +28,6 @@ export function pageBefore(ctx: Context): string | undefined {
 
 /** The origin of our own pages, as a browser writes it: without a default port. */
 export function ownOrigin(ctx: Context): string {
-  const url = `${isSecure(ctx) ? 'https' : 'http'}://${ctx.host}`
+  const url = `${ctx.secure ? 'https' : 'http'}://${ctx.host}`
   return URL.canParse(url) ? new URL(url).origin : url
 }

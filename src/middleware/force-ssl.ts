@@ -3,7 +3,6 @@ import type { Context, Middleware } from '../context.js'
 import { currentEnvironment } from '../environment.js'
 import { DeclarationError, UnknownHost } from '../errors.js'
 import { isHost, isHostPattern, matchesHost, nameOfHost } from '../hosts.js'
-import { isSecure } from '../http/secure.js'
 
 /** How an application insists on https. */
 export interface ForceSSLOptions {
@@ -35,7 +34,7 @@ export interface StrictTransportSecurity {
  * the method and the body. Answers over https tell browsers to come that way from now on. Static files that are declared
  * beneath it are redirected, too; `GET /up` is not.
  *
- * A proxy that speaks https to the browser says so by `X-Forwarded-Proto: https`.
+ * A trusted proxy that speaks https to the browser states it by `X-Forwarded-Proto: https` (`AppOptions.proxy`).
  *
  * @example
  * app.use(forceSSL())
@@ -52,7 +51,7 @@ export function forceSSL(options: ForceSSLOptions = {}): Middleware {
     if (isActive) {
       const host = nameOfHost(ctx.host)
       if (!isKnown(host)) throw new UnknownHost(ctx.host)
-      if (!isSecure(ctx)) return redirect(ctx, options.host ?? host)
+      if (!ctx.secure) return redirect(ctx, options.host ?? host)
       if (policy) ctx.set('Strict-Transport-Security', policy)
     }
     await next()
