@@ -23,7 +23,7 @@ function blocksIn(...languages: string[]): Array<[string, CodeBlock]> {
   )
 }
 
-describe('The links in README.md, CONTRIBUTING.md and docs/', () => {
+describe('The links in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
   for (const page of pages()) {
     it(`of ${page} lead somewhere`, () => {
       const links = [...readPage(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link)
@@ -32,7 +32,7 @@ describe('The links in README.md, CONTRIBUTING.md and docs/', () => {
   }
 })
 
-describe('The code in README.md, CONTRIBUTING.md and docs/', () => {
+describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
   it('is in a language that is checked here', () => {
     const languages = new Set(blocks.map((block) => block.language))
     const checked = ['', 'ts', 'js', 'pug', 'yaml', 'json', 'xml', 'sh', 'ini', 'dockerfile', 'nginx', 'http']

@@ -15,14 +15,10 @@ import { expect } from 'chai'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The code blocks of the README's section "An application by hand", by their language. */
+/** The first code block of docs/by-hand.md in this language. */
 function codeOf(language: string): string {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8')
-  const section = readme.slice(
-    readme.indexOf('## An application by hand'),
-    readme.indexOf('## What it promises'),
-  )
-  return new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(section)?.[1] ?? ''
+  const page = readFileSync(join(root, 'docs/by-hand.md'), 'utf8')
+  return new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? ''
 }
 
 /** The code of the guide's section "Middleware of your own". */
@@ -32,7 +28,7 @@ function middlewareOfGuide(): string {
   return /```ts\n([^]*?)```/.exec(section)?.[1] ?? ''
 }
 
-describe('The package, and the application that the README writes by hand', () => {
+describe('The package, and the application of docs/by-hand.md', () => {
   let folder: string
   let server: ChildProcess | undefined
 

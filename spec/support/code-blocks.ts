@@ -13,7 +13,7 @@ export interface CodeBlock {
   code: string
 }
 
-/** The blocks of README.md, CONTRIBUTING.md and docs/, in the order of the pages. */
+/** The blocks of all pages for people, in the order of the pages. */
 export function codeBlocks(): CodeBlock[] {
   return pages().flatMap((page) => blocksOf(page, readFileSync(join(root, page), 'utf8')))
 }
@@ -21,7 +21,7 @@ export function codeBlocks(): CodeBlock[] {
 /** The pages for people, from the root of the repository. */
 export function pages(): string[] {
   const guides = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
-  return ['README.md', 'CONTRIBUTING.md', ...guides.toSorted().map((name) => `docs/${name}`)]
+  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...guides.toSorted().map((name) => `docs/${name}`)]
 }
 
 /** The examples of the reference, as the doc comments have them. Its other blocks are signatures. */
