@@ -234,7 +234,7 @@ function kitCommandsOf(code: string): string[][] {
 }
 
 function npmScriptsOf(code: string): string[] {
-  return [...code.matchAll(/npm run ([\w:]+)/g)].map(([, script = '']) => script)
+  return [...code.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script)
 }
 
 /** `--steps` of `--steps=2`. */
