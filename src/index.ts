@@ -23,7 +23,7 @@ export { Database, type DatabaseConfig, type DatabaseSettings } from './data/dat
 export { Model } from './data/model.js'
 export { column, primaryKey, timestamps, type ColumnDetails } from './data/columns.js'
 export type { AttributeKind } from './data/attributes.js'
-export type { MigrationReport, MigrationState } from './data/migrations.js'
+export type { MigrationReport, MigrationState } from './data/migrations/run.js'
 export { Present } from './data/validation.js'
 export { Pagination, type Page, type PageOptions } from './data/pagination.js'
 

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
-import { dropDatabase } from '../../src/data/whole-database.js'
+import { dropDatabase } from '../../src/data/engines/create-drop.js'
 import { engine, newDatabase } from '../support/engine.js'
 import { environment, kit, newApplication, root, temporaryFolder } from '../support/kit.js'
 

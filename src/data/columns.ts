@@ -1,6 +1,6 @@
 import type { ColumnType, QueryRunner, TableColumnOptions } from 'typeorm'
 import type { AttributeKind } from './attributes.js'
-import { isMysql, textComparison } from './mariadb.js'
+import { isMysql, textComparison } from './engines/mariadb.js'
 
 /** What a column may be, beyond its name and kind. */
 export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>

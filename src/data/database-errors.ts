@@ -9,7 +9,7 @@ import {
 } from '../errors.js'
 import { humanize } from '../names.js'
 import { kindOf } from './attributes.js'
-import { problemOf, textsOf, type Problem, type ProblemTexts } from './database-problems.js'
+import { problemOf, textsOf, type Problem, type ProblemTexts } from './engines/problems.js'
 
 /** What is said about the field. A problem that is not listed is none of a field. */
 const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says: string }>> = {

@@ -1,6 +1,6 @@
 import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { PlainModel, Row } from './plain-model.js'
-import { COUNTED } from './sqlite/counts.js'
+import { COUNTED } from './engines/sqlite/cached-counts.js'
 
 /** What a query asks for beside the model. */
 export interface Asked {

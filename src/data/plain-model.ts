@@ -1,7 +1,7 @@
 import type { DataSource, EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
-import { momentOf } from './sqlite/moment.js'
+import { momentOf } from './engines/sqlite/datetime.js'
 
 /** A row as a query of TypeORM returns it: the columns by their aliases. */
 export type Row = Record<string, unknown>

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../context.js'
-import { rememberAll } from '../data/before-repeat.js'
+import { rememberAll } from '../data/transactions/before-repeat.js'
 import { TransactionConflict } from '../errors.js'
 import { rememberAnswer } from '../http/answer-memory.js'
 import { IDEMPOTENT } from '../http/methods.js'

@@ -2,7 +2,7 @@ import { Table } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
 import { column } from '../data/columns.js'
 import type { Database } from '../data/database.js'
-import { explainMissingTable } from '../data/pending-migrations.js'
+import { explainMissingTable } from '../data/migrations/pending.js'
 import { ServiceUnavailable } from '../errors.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
 

@@ -1,6 +1,6 @@
 import type { QueryRunner, ReplicationMode } from 'typeorm'
 import type { Database } from '../data/database.js'
-import { Places } from '../data/places.js'
+import { Places } from '../data/engines/semaphore.js'
 import { SharedRunner } from './shared-runner.js'
 
 /** Milliseconds that one transaction of a test waits for another. */

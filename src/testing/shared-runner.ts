@@ -1,5 +1,5 @@
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
-import type { Leave, Places } from '../data/places.js'
+import type { Leave, Places } from '../data/engines/semaphore.js'
 
 /**
  * One query runner, in a transaction, that is lent to many. To each borrower it looks like one of his own: his

@@ -1,6 +1,6 @@
 import type { App } from '../application.js'
 import type { Database } from '../data/database.js'
-import { dropDatabase, openOrCreate } from '../data/whole-database.js'
+import { dropDatabase, openOrCreate } from '../data/engines/create-drop.js'
 import { Client, type ClientOptions } from './client.js'
 import { Factory } from './factory.js'
 import { Isolation } from './isolation.js'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { sqliteFile } from '../../data/whole-database.js'
+import { sqliteFile } from '../../data/engines/create-drop.js'
 import { loadDatabase } from './application-modules.js'
 
 /**

@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { relative } from 'node:path'
-import { DatabaseRefused, DeclarationError } from '../errors.js'
-import type { Database } from './database.js'
+import { DatabaseRefused, DeclarationError } from '../../errors.js'
+import type { Database } from '../database.js'
 import { addressOf, placeOf as placeOfUrl } from './database-url.js'
-import { codeOf } from './opening-errors.js'
+import { codeOf } from './connection-errors.js'
 import { maintain } from './server-maintenance.js'
 
 /**

@@ -1,9 +1,9 @@
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { setTimeout as delay } from 'node:timers/promises'
-import { SqliteConnection } from '../../../src/data/sqlite/connection.js'
-import { SqlitePool } from '../../../src/data/sqlite/pool.js'
-import { failure } from '../../support/failure.js'
+import { SqliteConnection } from '../../../../src/data/engines/sqlite/connection.js'
+import { SqlitePool } from '../../../../src/data/engines/sqlite/pool.js'
+import { failure } from '../../../support/failure.js'
 
 describe('SqlitePool', () => {
   it('closes a connection that was still being opened when it was closed itself', async () => {

@@ -1,5 +1,5 @@
 import type { ColumnDefinition, Statement } from 'better-sqlite3'
-import { isCount } from './counts.js'
+import { isCount } from './cached-counts.js'
 
 /** What a statement has done: the rows that it returns, or how many rows it has changed. */
 export interface Outcome {

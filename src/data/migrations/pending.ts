@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm'
-import { PendingMigrations } from '../errors.js'
-import type { Database } from './database.js'
+import { PendingMigrations } from '../../errors.js'
+import type { Database } from '../database.js'
 
 /** What the engines say of a table or a column that is not there. */
 const missing = /no such (table|column)|has no column named/i

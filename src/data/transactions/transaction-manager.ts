@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
 import type { Savepoints } from './savepoints.js'
-import type { WorkUnderWay } from './work-under-way.js'
+import type { WorkUnderWay } from './pending-work.js'
 
 /** The EntityManager of a request, which knows what of its work is still under way. */
 export class TransactionManager extends EntityManager {

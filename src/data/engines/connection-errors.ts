@@ -1,4 +1,4 @@
-import { DatabaseNotOpened, ServiceUnavailable } from '../errors.js'
+import { DatabaseNotOpened, ServiceUnavailable } from '../../errors.js'
 import { placeOf } from './database-url.js'
 
 const UNTRUSTED =

@@ -1,7 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm'
-import { ServiceUnavailable } from '../errors.js'
+import { ServiceUnavailable } from '../../errors.js'
 import { isMysql } from './mariadb.js'
-import { Places } from './places.js'
+import { Places } from './semaphore.js'
 import type { PoolOptions } from './sqlite/pool.js'
 
 type Driver = DataSource['driver']

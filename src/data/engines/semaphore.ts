@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ServiceUnavailable } from '../errors.js'
+import { ServiceUnavailable } from '../../errors.js'
 
 /** Gives a place back. Calling it again does nothing. */
 export type Leave = () => void

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
-import { COUNTED, SqliteCounts } from '../../../src/data/sqlite/counts.js'
-import { SqliteStatement } from '../../../src/data/sqlite/statement.js'
+import { COUNTED, SqliteCounts } from '../../../../src/data/engines/sqlite/cached-counts.js'
+import { SqliteStatement } from '../../../../src/data/engines/sqlite/statement.js'
 
 /** Enough rows for counting them to take long. */
 const rows = 300_000

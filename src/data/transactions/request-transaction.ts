@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm'
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../../per-request.js'
 
 /** The transaction of a request, as its context shows it. */
 export interface RequestTransaction {

@@ -1,9 +1,9 @@
 import { QueryFailedError } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
-import { ServiceUnavailable, TransactionAborted, TransactionConflict } from '../errors.js'
-import { explainDatabaseError } from './database-errors.js'
-import { problemOf } from './database-problems.js'
-import { isMysql } from './mariadb.js'
+import { ServiceUnavailable, TransactionAborted, TransactionConflict } from '../../errors.js'
+import { explainDatabaseError } from '../database-errors.js'
+import { problemOf } from '../engines/problems.js'
+import { isMysql } from '../engines/mariadb.js'
 
 /**
  * Whether a transaction can still be committed. A handler may catch an error of the database and go on, when the

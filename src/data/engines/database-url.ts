@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { DeclarationError } from '../errors.js'
+import { DeclarationError } from '../../errors.js'
 
 /** The file of `sqlite:relative/path`, `sqlite:///absolute/path`, or `:memory:`. */
 export function sqlitePath(url: string): string {

@@ -1,9 +1,9 @@
 import { DataSource } from 'typeorm'
 import type { DataSourceOptions } from 'typeorm'
-import type { Database } from './database.js'
+import type { Database } from '../database.js'
 import { addressOf, withDatabase } from './database-url.js'
 import { COLLATIONS, isMariadb } from './mariadb.js'
-import { codeOf, explainOpening } from './opening-errors.js'
+import { codeOf, explainOpening } from './connection-errors.js'
 
 /** A connection to the server of a database, not to the database itself. */
 export interface Server {

@@ -1,13 +1,13 @@
 import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { HttpError, NotAwaited, OutcomeUnknown, ServiceUnavailable, TransactionEnded } from '../errors.js'
-import { discardConnection } from './connections.js'
-import { problemOf, wasNotSent } from './database-problems.js'
+import { HttpError, NotAwaited, OutcomeUnknown, ServiceUnavailable, TransactionEnded } from '../../errors.js'
+import { discardConnection } from '../engines/connections.js'
+import { problemOf, wasNotSent } from '../engines/problems.js'
 import { Savepoints } from './savepoints.js'
 import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
-import { WorkUnderWay } from './work-under-way.js'
+import { WorkUnderWay } from './pending-work.js'
 
 /** What a transaction is, where it is not to be as usual. */
 export interface LazyOptions {

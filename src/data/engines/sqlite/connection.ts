@@ -1,6 +1,6 @@
 import type { Database, Options } from 'better-sqlite3'
-import { insist } from '../places.js'
-import { SqliteCounts } from './counts.js'
+import { insist } from '../semaphore.js'
+import { SqliteCounts } from './cached-counts.js'
 import { SqliteStatement } from './statement.js'
 import type { Outcome } from './statement.js'
 

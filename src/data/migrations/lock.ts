@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryRunner } from 'typeorm'
-import { MigrationsLocked } from '../errors.js'
+import { MigrationsLocked } from '../../errors.js'
 
 /** How long a process waits for another one that migrates. */
 const MINUTES = 10

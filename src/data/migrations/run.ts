@@ -1,11 +1,11 @@
 import { MigrationExecutor } from 'typeorm'
 import type { Migration, MigrationInterface, QueryRunner } from 'typeorm'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
-import { DeclarationError, MigrationFailed } from '../errors.js'
+import { DeclarationError, MigrationFailed } from '../../errors.js'
 import { brokenReferences, refuseBrokenReferences } from './broken-references.js'
-import type { Database } from './database.js'
-import { withMigrationLock } from './migration-lock.js'
-import { watchRemains } from './migration-remains.js'
+import type { Database } from '../database.js'
+import { withMigrationLock } from './lock.js'
+import { watchRemains } from './remains.js'
 
 /** Is told the name of each migration as soon as it has been run or undone. */
 export type MigrationReport = (name: string) => void

@@ -1,5 +1,5 @@
-import { Places } from '../places.js'
-import type { Leave } from '../places.js'
+import { Places } from '../semaphore.js'
+import type { Leave } from '../semaphore.js'
 import { SqliteConnection } from './connection.js'
 
 /** A connection that somebody has to himself until he gives it back. */

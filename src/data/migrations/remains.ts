@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm'
-import { isMysql } from './mariadb.js'
+import { isMysql } from '../engines/mariadb.js'
 
 /** What changes something. */
 const CHANGES = /^\s*(create|alter|drop|rename|truncate|insert|update|delete|replace)\b/i
