@@ -11,7 +11,6 @@ import { attributeName, messageOf, validate, type Translate } from './data/valid
 import { NoSession, NotAnEntity, NoTransaction, ValidationErrors } from './errors.js'
 import { bind, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
-import { addFlash, readFlash, takeFlash } from './http/flash.js'
 import type { Format } from './http/negotiation.js'
 import { pageBefore, urlOfThisSite } from './http/own-site.js'
 import { tokenOfPage } from './http/request-token.js'
@@ -142,14 +141,11 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
 
     hasSession,
 
-    flash(type, message) {
-      if (hasSession) addFlash(this.session, type, message)
-    },
+    /** Where there are sessions, `FlashCookie` replaces this one and `takeFlash`. */
+    flash() {},
 
     takeFlash() {
-      if (!hasSession) return []
-      // Nobody sees the page that HEAD asks for.
-      return this.method === 'HEAD' ? readFlash(this.session) : takeFlash(this.session)
+      return []
     },
 
     bind(record) {

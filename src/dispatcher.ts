@@ -4,6 +4,7 @@ import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
 import { discreetPath } from './http/discreet-path.js'
 import { removeUploads } from './http/form-body.js'
+import { keepPersonal } from './http/personal.js'
 import { sendFile } from './http/static-files.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
@@ -36,6 +37,7 @@ export class Dispatcher {
   async dispatch(ctx: Context): Promise<void> {
     try {
       await this.answer(ctx)
+      keepPersonal(ctx)
     } finally {
       await removeUploads(ctx)
     }

@@ -9,6 +9,14 @@ function application(): App {
   const app = new App({ logger: pino({ level: 'silent' }) })
   app.get('/', page)
   app.get('/json', (ctx) => void (ctx.body = { session: ctx.session }))
+  app.put('/json', (ctx) => {
+    Object.assign(ctx.session, ctx.request.body)
+    ctx.body = 'kept'
+  })
+  app.post('/end', (ctx) => {
+    ctx.session = null
+    ctx.seeOther('/', { info: 'Good bye.' })
+  })
   app.get('/hop', (ctx) => ctx.seeOther('/', { info: 'Hopped.' }))
   app.get('/now', (ctx) => {
     ctx.flash('warning', 'Right now.')
@@ -71,6 +79,22 @@ describe('A flash message', () => {
     await site.get('/hop')
     expect((await site.get('/broken')).status).to.equal(500)
     expect(await messages()).to.deep.equal([['info', 'Hopped.']])
+  })
+
+  it('is dropped when the session ends after it, and shown when it comes after the end', async () => {
+    await site.get('/hop')
+    await site.post('/end')
+    expect(await messages()).to.deep.equal([['info', 'Good bye.']])
+  })
+
+  it('is only shown when the application has signed its cookie for this purpose', async () => {
+    const session = (await site.put('/json', { json: { a: 1 } })).headers.getSetCookie()[0]
+    const [, value] = /=([^;]*)/.exec(session ?? '') ?? []
+    const forged = Buffer.from(JSON.stringify([{ type: 'info', message: 'Hopped.' }])).toString('base64url')
+    for (const flash of [forged, `${forged}.${value?.split('.')[1]}`, value, '', '.', 'x.y']) {
+      const answer = await site.get('/', { headers: { cookie: `_kit_session_flash=${flash}` } })
+      expect([answer.status, answer.text.includes('class="flash')], flash).to.deep.equal([200, false])
+    }
   })
 
   it('is nothing in an API application, which has no sessions', async () => {

@@ -1,43 +1,41 @@
 import { expect } from 'chai'
-import { addFlash, takeFlash } from '../../src/http/flash.js'
+import { addMessage, readFlash, type Flash } from '../../src/http/flash.js'
+
+function flashOf(...messages: string[]): Flash {
+  return messages.reduce<Flash>((flash, message) => addMessage(flash, 'info', message), [])
+}
 
 describe('flash messages', () => {
-  it('are kept in the session in their order, and gone once taken', () => {
-    const session: Record<string, unknown> = { other: 1 }
-    addFlash(session, 'success', 'Saved.')
-    addFlash(session, 'danger', 'But not sent.')
-    expect(takeFlash(session)).to.deep.equal([
+  it('are kept in their order', () => {
+    const flash = addMessage(addMessage([], 'success', 'Saved.'), 'danger', 'But not sent.')
+    expect(flash).to.deep.equal([
       { type: 'success', message: 'Saved.' },
       { type: 'danger', message: 'But not sent.' },
     ])
-    expect(session).to.deep.equal({ other: 1 })
-    expect(takeFlash(session)).to.deep.equal([])
+    expect(readFlash(JSON.parse(JSON.stringify(flash)))).to.deep.equal(flash)
   })
 
   it('are the newest five, each of 500 characters at most', () => {
-    const session: Record<string, unknown> = {}
-    for (let number = 1; number <= 6; number++) addFlash(session, 'info', String(number))
-    expect(takeFlash(session).map(({ message }) => message)).to.deep.equal(['2', '3', '4', '5', '6'])
-    for (const text of ['x'.repeat(500), 'x'.repeat(501), `${'x'.repeat(498)}😀x`])
-      addFlash(session, 'info', text)
-    expect(takeFlash(session).map(({ message }) => message)).to.deep.equal([
+    const numbers = flashOf('1', '2', '3', '4', '5', '6')
+    expect(numbers.map(({ message }) => message)).to.deep.equal(['2', '3', '4', '5', '6'])
+    const long = flashOf('x'.repeat(500), 'x'.repeat(501), `${'x'.repeat(498)}😀x`)
+    expect(long.map(({ message }) => message)).to.deep.equal([
       'x'.repeat(500),
       `${'x'.repeat(499)}…`,
       `${'x'.repeat(498)}…`,
     ])
   })
 
-  it('leave a session alone that has none', () => {
-    const session = Object.freeze({})
-    expect(takeFlash(session)).to.deep.equal([])
-  })
-
-  for (const flash of ['text', 1, null, {}, [null, 1, {}, { type: 'x' }, { type: 1, message: 'y' }]]) {
-    it(`are none where the session holds ${JSON.stringify(flash)}`, () => {
-      const session: Record<string, unknown> = { flash }
-      expect(takeFlash(session)).to.deep.equal([])
-      addFlash(session, 'success', 'Saved.')
-      expect(takeFlash(session)).to.deep.equal([{ type: 'success', message: 'Saved.' }])
+  for (const kept of [
+    'text',
+    1,
+    null,
+    undefined,
+    {},
+    [null, 1, {}, { type: 'x' }, { type: 1, message: 'y' }],
+  ]) {
+    it(`are none in ${JSON.stringify(kept)}`, () => {
+      expect(readFlash(kept)).to.deep.equal([])
     })
   }
 })

@@ -65,6 +65,26 @@ describe('sessions in a cookie', () => {
     expect((expires - Date.now()) / 86_400_000).to.be.closeTo(14, 0.01)
   })
 
+  it('have a name in production that browsers take from the host itself alone', async () => {
+    const app = application({ env: 'production' })
+    app.get('/flash', (ctx) => {
+      ctx.session['a'] = 1
+      ctx.flash('info', 'Hello.')
+      ctx.body = 'done'
+    })
+    site = await Site.open(app)
+    const answer = await site.get('/flash')
+    const cookies = answer.headers.getSetCookie()
+    expect(cookies.map((cookie) => cookie.split('=')[0]).toSorted()).to.deep.equal([
+      '__Host-_blog_session',
+      '__Host-_blog_session_flash',
+    ])
+    for (const cookie of cookies)
+      expect(cookie)
+        .to.contain('; path=/; ')
+        .and.to.match(/; secure; httponly$/)
+  })
+
   it('are Secure in production, whatever the proxy says', async () => {
     site = await Site.open(application({ env: 'production' }))
     for (const protocol of ['http', 'https']) {
@@ -92,6 +112,65 @@ describe('sessions in a cookie', () => {
     for (const answer of [await site.get('/'), await put({ a: 1 })]) {
       expect(answer.headers.getSetCookie()).to.deep.equal([])
     }
+  })
+
+  it('are not written by a page that shows a flash message, which cannot bring back a session that has ended', async () => {
+    const app = application()
+    let reach = (): void => {}
+    let pass = (): void => {}
+    const reached = new Promise<void>((resolve) => (reach = resolve))
+    const passed = new Promise<void>((resolve) => (pass = resolve))
+    app.post('/flash', (ctx) => {
+      ctx.flash('success', 'Saved.')
+      ctx.body = 'saved'
+    })
+    app.get('/slow', async (ctx) => {
+      ctx.body = { name: ctx.session['name'], flash: ctx.takeFlash() }
+      reach()
+      await passed
+    })
+    site = await Site.open(app)
+    await put({ name: 'Anna' })
+    await site.post('/flash')
+    const slow = site.get('/slow')
+    await reached
+    await site.delete('/')
+    pass()
+    const answer = await slow
+    expect(answer.json).to.deep.equal({ name: 'Anna', flash: [{ type: 'success', message: 'Saved.' }] })
+    expect(answer.headers.getSetCookie().map((cookie) => cookie.split(';')[0])).to.deep.equal([
+      '_blog_session_flash=',
+    ])
+    expect(await read()).to.deep.equal({})
+  })
+
+  it('make what reads them, or sets a cookie, private, unless the handler says otherwise', async () => {
+    const app = application()
+    app.get('/public', (ctx) => {
+      ctx.set('Cache-Control', 'public, max-age=60')
+      ctx.body = ctx.session
+    })
+    app.get('/messages', (ctx) => void (ctx.body = ctx.takeFlash()))
+    app.get('/cookie', (ctx) => {
+      ctx.cookies.set('theme', 'dark')
+      ctx.body = 'set'
+    })
+    site = await Site.open(app)
+    const kept = async (path: string) => (await site.get(path)).headers.get('cache-control')
+    expect(await kept('/')).to.equal('private, no-cache')
+    expect(await kept('/messages')).to.equal('private, no-cache')
+    expect(await kept('/cookie')).to.equal('private, no-cache')
+    expect(await kept('/public')).to.equal('public, max-age=60')
+    expect(await kept('/untouched')).to.equal(null)
+    expect((await put({ a: 1 })).headers.get('cache-control')).to.equal('private, no-cache')
+    await site.close()
+    const api = new App({ api: true, logger })
+    api.get('/cookie', (ctx) => {
+      ctx.cookies.set('theme', 'dark')
+      ctx.body = 'set'
+    })
+    site = await Site.open(api)
+    expect(await kept('/cookie')).to.equal('private, no-cache')
   })
 
   it('end when they are set to null', async () => {
@@ -295,6 +374,7 @@ describe('sessions in a cookie', () => {
       const database = await openBlog()
       const app = application()
       app.use(transaction(database))
+      app.get('/flash', (ctx) => void (ctx.body = ctx.takeFlash()))
       app.post('/posts', async (ctx) => {
         const { title, large, flash } = Object(ctx.request.body)
         await ctx.tx.save(newPost(title))
@@ -317,16 +397,13 @@ describe('sessions in a cookie', () => {
         expect(await read()).to.deep.equal({})
       }))
 
-    it('drop the oldest messages that they have no room for, and let it be committed', () =>
+    it('do not matter to flash messages, of which the oldest are dropped that have no room in their cookie', () =>
       withRecords(async (post, count) => {
-        expect(await post('{"title":"one","flash":3}')).to.equal(201)
-        expect((await read()).flash.map(({ message }: { message: string }) => message[0])).to.deep.equal([
-          '1',
-          '2',
-        ])
-        expect(await post('{"title":"two","flash":20,"large":2800}')).to.equal(201)
-        expect(await read()).to.deep.equal({ large: 'x'.repeat(2800) })
-        expect(await count()).to.equal(2)
+        expect(await post('{"title":"one","flash":4,"large":2600}')).to.equal(201)
+        const flash: Array<{ message: string }> = (await site.get('/flash')).json
+        expect(flash.map(({ message }) => message[0])).to.deep.equal(['2', '3'])
+        expect(await read()).to.deep.equal({ large: 'x'.repeat(2600) })
+        expect(await count()).to.equal(1)
       }))
   })
 

@@ -10,45 +10,19 @@ export interface FlashMessage {
 /** The messages that wait, the oldest first. */
 export type Flash = FlashMessage[]
 
-const key = 'flash'
-
-type Session = Record<string, unknown>
-
 /** So many messages wait at most: the newest ones. */
 const mostMessages = 5
 
 /** So long is a message at most. */
 const mostCharacters = 500
 
-/** Keeps a message in the session: the newest five, each cut after 500 characters. */
-export function addFlash(session: Session, type: string, message: string): void {
-  session[key] = [...readFlash(session), { type, message: shortened(message) }].slice(-mostMessages)
+/** The messages with another one: the newest five, each cut after 500 characters. */
+export function addMessage(flash: Flash, type: string, message: string): Flash {
+  return [...flash, { type, message: shortened(message) }].slice(-mostMessages)
 }
 
-/** Takes the messages out of the session. */
-export function takeFlash(session: Session): Flash {
-  const messages = readFlash(session)
-  if (messages.length > 0) delete session[key]
-  return messages
-}
-
-/** Takes the oldest message out of a session that has no room for it; undefined when there is none. */
-export function dropOldestFlash(session: Session): FlashMessage | undefined {
-  const [oldest, ...rest] = readFlash(session)
-  if (rest.length > 0) session[key] = rest
-  else if (oldest) delete session[key]
-  return oldest
-}
-
-/** A copy of a session without its messages. */
-export function withoutFlash(session: Session): Session {
-  const { [key]: _, ...rest } = session
-  return rest
-}
-
-/** The messages of the session, which stay there. */
-export function readFlash(session: Session): Flash {
-  const kept = session[key]
+/** The messages of a value that JSON has kept; none of anything else. */
+export function readFlash(kept: unknown): Flash {
   return Array.isArray(kept) ? kept.filter(isFlashMessage) : []
 }
 

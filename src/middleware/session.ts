@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module'
 import type Koa from 'koa'
 import type createSession from 'koa-session'
-import type { Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
 import { rememberForRepeat } from '../data/transactions/before-repeat.js'
+import { FlashCookie } from '../sessions/flash-cookie.js'
 import { SessionContents } from '../sessions/session-content.js'
 import { wholeCookie } from '../sessions/session-cookie.js'
 import { contextStore, idCookie, randomId, type SessionStore } from '../sessions/session-store.js'
@@ -12,7 +13,7 @@ import { Signer } from '../sessions/signer.js'
 
 /** How an application's sessions are kept. */
 export interface SessionOptions {
-  /** The name of the cookie: `_blog_session`. */
+  /** The name of the cookie: `_blog_session`. In production it begins with `__Host-`. */
   name: string
   /** Signs the cookie: one secret, or several, of which the first signs and all verify. `SESSION_SECRET` without it. */
   secret?: string | readonly string[] | undefined
@@ -35,11 +36,14 @@ const fortnight = 14 * 24 * 60 * 60 * 1000
  * @throws DeclarationError outside of development and specs without a secret, or with a short one
  */
 export function sessions(koa: Koa, options: SessionOptions): Middleware {
-  const { name, secret, env, store, maxAge = fortnight } = options
+  const { secret, env, store, maxAge = fortnight } = options
   const secrets = sessionSecrets(secret, env)
-  const signer = new Signer(name, secrets)
   const secure = env === 'production'
-  const cookie = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false, maxAge }
+  // Browsers take a cookie of this name from the host itself, over https, and from nobody else.
+  const name = secure ? `__Host-${options.name}` : options.name
+  const signer = new Signer(name, secrets)
+  const common = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
+  const cookie = { ...common, maxAge }
   const whole = wholeCookie(name, signer)
   const place = store
     ? { ContextStore: contextStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
@@ -47,34 +51,36 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   koa.keys = secrets
   const loaded: { default: typeof createSession } = require('koa-session')
   const keep = loaded.default({ key: name, ...cookie, renew: true, ...place }, koa)
+  const flash = new FlashCookie(koa.context, `${name}_flash`, new Signer(`${name}_flash`, secrets), common)
   const check = store ? JSON.stringify : whole.check
-  // As koa-session keeps it.
-  const contents = new SessionContents(koa.context, (content) =>
-    check({ content, _expire: Date.now() + maxAge, _maxAge: maxAge }),
+  const contents = new SessionContents(
+    koa.context,
+    // As koa-session keeps it.
+    (content) => check({ content, _expire: Date.now() + maxAge, _maxAge: maxAge }),
+    (ctx) => flash.clear(ctx),
   )
 
   return async function session(ctx, next) {
     // Also where a proxy does not say that the browser came by https: the cookie is marked, and never refused.
     if (secure) ctx.cookies.secure = true
     beforeCommit(ctx, () => contents.fit(ctx))
-    rememberForRepeat(ctx, () => contents.remember(ctx))
-    let isHandled = false
-    try {
-      await keep(ctx, async () => {
-        try {
-          await next()
-          if (ctx.status >= 500) contents.undo(ctx)
-          else await contents.settle(ctx)
-          isHandled = true
-        } catch (error) {
-          contents.undo(ctx)
-          throw error
-        }
-      })
-    } catch (error) {
-      // What has been committed is not refused because of a message that tells of it.
-      if (!isHandled || !contents.hasFlashAlone(ctx)) throw error
-      ctx.log.error({ err: error }, 'the flash messages could not be kept')
-    }
+    for (const part of [contents, flash]) rememberForRepeat(ctx, () => part.remember(ctx))
+    await keep(ctx, async () => {
+      try {
+        await next()
+        if (ctx.status >= 500) undo(ctx)
+        else await contents.settle(ctx)
+      } catch (error) {
+        undo(ctx)
+        throw error
+      }
+    })
+    // After the session has been kept: what failed tells of no success.
+    flash.write(ctx)
+  }
+
+  function undo(ctx: Context): void {
+    contents.undo(ctx)
+    flash.undo(ctx)
   }
 }

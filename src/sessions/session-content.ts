@@ -1,8 +1,7 @@
 import type Koa from 'koa'
 import type { Logger } from 'pino'
-import { SessionTooLarge } from '../errors.js'
 import { dropSecret, lendSecret } from '../http/csrf-token.js'
-import { dropOldestFlash, withoutFlash } from '../http/flash.js'
+import { markPersonal } from '../http/personal.js'
 import { PerRequest } from '../per-request.js'
 import { secretOfUnknown } from './session-store.js'
 
@@ -17,8 +16,8 @@ interface KoaSession {
   regenerate(): Promise<void> | undefined
 }
 
-/** A request's context, as far as it is needed here. */
-interface KoaContext extends Pick<Koa.Context, 'method' | 'vary'> {
+/** A request's context, as far as sessions and flash messages need it. */
+export interface KoaContext extends Pick<Koa.Context, 'method' | 'vary' | 'cookies' | 'headerSent'> {
   log: Logger
 }
 
@@ -45,10 +44,12 @@ export class SessionContents {
    * Takes the place of the `session` that koa-session has put on a context.
    *
    * @param check throws when a content cannot be kept
+   * @param ending is called for a request that ends its session
    */
   constructor(
     context: Koa['context'],
     private readonly check: (content: SessionContent) => unknown,
+    private readonly ending: (ctx: KoaContext) => unknown,
   ) {
     // koa-session defines both, and types neither.
     const { get, set } = Object.getOwnPropertyDescriptor(context, 'session') as Required<PropertyDescriptor>
@@ -81,7 +82,7 @@ export class SessionContents {
     const session = this.read.call(ctx)
     const state = this.states.get(ctx)
     if (state && state.of === session) return state.content
-    if (ctx.method === 'GET' || ctx.method === 'HEAD') ctx.vary('Cookie')
+    markPersonal(ctx)
     const content = bare(session?.content)
     if (session) {
       if (!this.found.has(ctx)) this.begin(ctx, session, content)
@@ -98,7 +99,7 @@ export class SessionContents {
   undo(ctx: KoaContext): void {
     if (!this.found.has(ctx)) return
     const found = this.foundBy(ctx)
-    const shown = bare({ ...withoutFlash(this.of(ctx)), ...found })
+    const shown = bare({ ...this.of(ctx), ...found })
     this.renewed.delete(ctx)
     if (this.ended.has(ctx)) this.write.call(ctx, null)
     else this.write.call(ctx, found ? { content: found } : {})
@@ -126,22 +127,10 @@ export class SessionContents {
     }
   }
 
-  /**
-   * Makes sure that a session can be kept. Messages that there is no room for are dropped: what they tell of has
-   * happened, and is not to fail because of them.
-   */
+  /** Makes sure that a session can be kept. What has been kept before can be kept again. */
   fit(ctx: KoaContext): void {
     const content = this.states.get(ctx)?.content
-    // What has been kept before can be kept again.
-    if (!content || JSON.stringify(content) === this.found.get(ctx)) return
-    for (;;) {
-      try {
-        return void this.check(content)
-      } catch (error) {
-        if (!(error instanceof SessionTooLarge && dropOldestFlash(content))) throw error
-        ctx.log.error({ err: error }, 'a flash message was dropped: the session has no room for it')
-      }
-    }
+    if (content && JSON.stringify(content) !== this.found.get(ctx)) this.check(content)
   }
 
   /** Prepares the session of a request that has been handled for being kept: an empty one is none, a renewed one moves. */
@@ -155,13 +144,6 @@ export class SessionContents {
     if (!session) return
     if (isEmpty) delete session.content
     if (this.renewed.has(ctx) && !(session.isNew && isEmpty)) await session.regenerate()
-  }
-
-  /** Whether a request has changed nothing in its session but the messages. */
-  hasFlashAlone(ctx: KoaContext): boolean {
-    if (!this.found.has(ctx) || this.renewed.has(ctx) || this.ended.has(ctx)) return false
-    const found = this.foundBy(ctx) ?? {}
-    return JSON.stringify(withoutFlash(found)) === JSON.stringify(withoutFlash(this.of(ctx)))
   }
 
   private foundBy(ctx: object): SessionContent | undefined {
@@ -185,7 +167,10 @@ export class SessionContents {
       throw new TypeError(`ctx.session is an object, or null to end it, and not ${String(value)}.`)
     // What the session was is kept for `undo`.
     this.of(ctx)
-    if (value === null) this.ended.add(ctx)
+    if (value === null) {
+      this.ended.add(ctx)
+      this.ending(ctx)
+    }
     // What begins after the end is another session, and the id of the ended one is not used again.
     else if (this.read.call(ctx) === null) this.renewed.add(ctx)
     this.write.call(ctx, value && { content: bare(value) })

@@ -34,10 +34,19 @@ export function wholeCookie(name: string, signer: Signer) {
 
   function fitting(data: unknown): string {
     const value = Buffer.from(JSON.stringify(data)).toString('base64url')
-    const size = name.length + 1 + value.length + signatureLength + attributeBytes
+    const size = cookieSize(name, value.length + signatureLength)
     if (size > mostBytes) throw new SessionTooLarge(size, mostBytes)
     return value
   }
+}
+
+/** Whether a browser would not keep a cookie of ours. */
+export function isTooLarge(name: string, value: string): boolean {
+  return cookieSize(name, value.length) > mostBytes
+}
+
+function cookieSize(name: string, valueLength: number): number {
+  return name.length + 1 + valueLength + attributeBytes
 }
 
 /** What counts of a session that was kept: how long it may last is a matter of today's settings. */
