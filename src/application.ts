@@ -66,7 +66,8 @@ export interface AppOptions extends Timeouts {
   proxy?: boolean | number
   /**
    * The hosts that it answers for in development, beside localhost, addresses and `DEVELOPMENT_HOSTS`:
-   * `['blog.example', '*.tunnel.example']`. A request for another one is answered 403.
+   * `['blog.example', '*.tunnel.example']`. A request for another one returns 403, and so does one with `X-Forwarded-*` that is
+   * for none of those named.
    */
   developmentHosts?: readonly string[]
   /** Takes the lines of the log, by way of a child that shows errors without secrets. */
@@ -296,7 +297,7 @@ export class App extends Scope {
         routes: table.routes,
         render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
       }),
-      ...(isDevelopment ? [developmentHosts(hosts, this.configuredHost)] : []),
+      ...(isDevelopment ? [developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)] : []),
       (ctx) => {
         for (const middleware of beginning) middleware.begin?.(ctx)
         return dispatcher.dispatch(ctx)

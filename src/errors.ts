@@ -63,6 +63,18 @@ export class ForeignHost extends HttpError {
   }
 }
 
+/** 403: in development, a proxy forwarded the request, and the application does not name its host. */
+export class ForwardedInDevelopment extends HttpError {
+  override name = 'ForwardedInDevelopment'
+  constructor() {
+    super(
+      403,
+      'a proxy forwarded this request to an application in development, whose error pages show its source; set ' +
+        'GO_ENV=production, or name the host in DEVELOPMENT_HOSTS or in new App({ developmentHosts: [...] })',
+    )
+  }
+}
+
 /** 403: a page of another site sent the request. */
 export class CrossSiteRequest extends HttpError {
   override name = 'CrossSiteRequest'

@@ -1,5 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { DeclarationError } from './errors.js'
+import { DeclarationError, ForeignHost, ForwardedInDevelopment, type HttpError } from './errors.js'
+import { trustedValues } from './http/forwarded.js'
 
 const hostName = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
 
@@ -29,12 +31,14 @@ export function matchesHost(name: string, patterns: readonly string[]): boolean 
 const local = ['localhost', '*.localhost']
 
 /**
- * The hosts by whose names a server of development is asked. The name of any other site can be made to lead here (DNS
- * rebinding), and its pages would then read ours, with the source and the routes that error pages show. An address can
- * not, nor can the names of this machine.
+ * The hosts by whose names a server of development is requested. The name of any other site can be made to lead here (DNS
+ * rebinding), and its pages would then read ours, with the source and the routes that error pages show. An address
+ * cannot, nor can the names of this machine. A proxy that visitors come through is accepted for named hosts alone: a server
+ * that the world reaches runs in development by mistake.
  */
 export class DevelopmentHosts {
-  private readonly patterns: readonly string[]
+  private readonly named: readonly string[]
+  private readonly known: readonly string[]
 
   /**
    * @param named the hosts that the application names; `DEVELOPMENT_HOSTS` names others, with commas between them
@@ -48,14 +52,34 @@ export class DevelopmentHosts {
       throw new DeclarationError(
         `${JSON.stringify(wrong)} is not the name of a host of development. Write it like "blog.example" or "*.blog.example".`,
       )
-    this.patterns = [...local, ...[...all, listening].map((one) => one.toLowerCase())]
+    this.named = all.map((one) => one.toLowerCase())
+    this.known = [...local, ...this.named, listening.toLowerCase()]
   }
 
-  /** @param host the header `Host` of a request: one that is forwarded may be forged by the page */
-  includes(host: string): boolean {
-    const name = nameOfHost(host)
-    return isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 || (isHost(name) && matchesHost(name, this.patterns))
+  /** Why a request with these headers is rejected; undefined when it is accepted. */
+  refusal(headers: IncomingHttpHeaders): HttpError | undefined {
+    const { host = '' } = headers
+    // X-Forwarded-Host does not count here: a page can set it.
+    if (!this.isKnown(host)) return new ForeignHost(host)
+    if (!isForwarded(headers)) return undefined
+    const [forwardedHost = ''] = trustedValues(String(headers['x-forwarded-host'] ?? ''), 1)
+    return [host, forwardedHost].some((one) => this.isNamed(one)) ? undefined : new ForwardedInDevelopment()
   }
+
+  private isKnown(host: string): boolean {
+    const name = nameOfHost(host)
+    return isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 || (isHost(name) && matchesHost(name, this.known))
+  }
+
+  private isNamed(host: string): boolean {
+    const name = nameOfHost(host)
+    return isHost(name) && matchesHost(name, this.named)
+  }
+}
+
+/** Whether a proxy has forwarded a request. */
+function isForwarded(headers: IncomingHttpHeaders): boolean {
+  return Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
 }
 
 function listed(text = ''): string[] {

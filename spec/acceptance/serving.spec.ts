@@ -177,6 +177,10 @@ describe('The commands that run an application', function () {
         .to.include('The application does not run.')
         .and.to.include('DEVELOPMENT_HOSTS')
         .and.not.to.include('home.ts')
+      const headers = { accept: 'text/html', 'x-forwarded-for': '192.0.2.1' }
+      expect(await (await fetch(address, { headers })).text())
+        .to.include('The application does not run.')
+        .and.not.to.include('home.ts')
       writeFileSync(home, before)
     })
   })

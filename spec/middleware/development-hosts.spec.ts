@@ -105,6 +105,34 @@ describe('The hosts of an application', () => {
       expect(await statusOf('evil.example')).to.equal(403)
     })
 
+    const forwarded: Array<[what: string, host: string, header: string, status: number]> = [
+      ['Host is localhost', 'localhost', 'X-Forwarded-For: 192.0.2.1', 403],
+      ['Host is an address', '127.0.0.1:3000', 'X-Forwarded-Proto: https', 403],
+      ['Host is where it listens', 'devbox', 'X-Forwarded-Port: 443', 403],
+      ['it is of another host', 'localhost', 'X-Forwarded-Host: example.com', 403],
+      ['it claims localhost', 'localhost', 'X-Forwarded-Host: localhost', 403],
+      ['it is forwarded by the standard header', 'localhost', 'Forwarded: for=192.0.2.1', 403],
+      ['Host is named', 'a.tunnel.example', 'X-Forwarded-For: 192.0.2.1', 200],
+      ['X-Forwarded-Host is named', 'localhost', 'X-Forwarded-Host: Blog.example:443', 200],
+      ['a client forged X-Forwarded-Host', 'localhost', 'X-Forwarded-Host: blog.example, example.com', 403],
+      ['Host is of another site', 'evil.example', 'X-Forwarded-Host: blog.example', 403],
+    ]
+    for (const [what, host, header, status] of forwarded) {
+      it(`answer a request that a proxy forwarded with ${status} when ${what}`, async () => {
+        await open({ host: 'devbox', developmentHosts: ['blog.example', '*.tunnel.example'] })
+        expect(await answerTo(host, undefined, `${header}\r\n`)).to.match(new RegExp(`^HTTP/1.1 ${status} `))
+      })
+    }
+
+    it('tell in the place of a forwarded page what to set, and nothing of the application', async () => {
+      await open()
+      expect(await answerTo('localhost', '/nope', 'X-Forwarded-For: 192.0.2.1\r\n'))
+        .to.include('GO_ENV=production')
+        .and.to.include('DEVELOPMENT_HOSTS')
+        .and.not.to.include('<code>/secret-of-the-routes</code>')
+        .and.not.to.include('.ts:')
+    })
+
     for (const wrong of ['https://blog.example', 'blog.example/path', 'blog.example:3000', '']) {
       it(`cannot be ${JSON.stringify(wrong)}, which stops the start`, async () => {
         await open()

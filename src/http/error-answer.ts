@@ -62,12 +62,17 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
       title,
       detail: pages.showsInternals ? problem.detail : detailFor(ctx, error, problem),
       requestId,
-      ...(pages.showsInternals && !(error instanceof errors.ForeignHost) && insides(ctx, error, pages)),
+      ...(pages.showsInternals && !isOfOutsider(error) && insides(ctx, error, pages)),
     })
   } catch (failure) {
     ctx.log.error({ err: failure }, `the template ${view} failed`)
     return `<!doctype html><title>${status} ${title}</title><h1>${title}</h1><p>Request ${requestId}</p>`
   }
+}
+
+/** Whether an error is that of a request which a server of development does not serve. */
+function isOfOutsider(error: unknown): boolean {
+  return error instanceof errors.ForeignHost || error instanceof errors.ForwardedInDevelopment
 }
 
 /** The framework's errors: their messages are English, for developers. */

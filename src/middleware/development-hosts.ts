@@ -1,9 +1,8 @@
 import type { Context, Middleware } from '../context.js'
-import { ForeignHost } from '../errors.js'
 import { DevelopmentHosts } from '../hosts.js'
 
 /**
- * Refuses requests for other hosts than those of development.
+ * Rejects requests for other hosts than those of development, and requests that a proxy forwarded from elsewhere.
  *
  * @param named those that the application names
  * @param listening where it listens
@@ -12,8 +11,8 @@ export function developmentHosts(named: readonly string[], listening?: string): 
   const known = new DevelopmentHosts(named, listening)
 
   return function developmentHosts(ctx: Context, next) {
-    const host = ctx.get('Host')
-    if (!known.includes(host)) throw new ForeignHost(host)
+    const refusal = known.refusal(ctx.headers)
+    if (refusal) throw refusal
     return next()
   }
 }

@@ -1,32 +1,32 @@
 import { DeclarationError } from '../errors.js'
+import { checkoutSecret } from './checkout-secret.js'
+import { shortestSecret } from './signer.js'
 
-/** Signs cookies where no secret is needed: in development and in specs. */
-const openSecret = 'a secret for development and specs only'
+/** Signs the cookies of specs, which nobody else can reach. */
+const secretOfSpecs = 'a secret for specs only'
 
 const advice = 'Set SESSION_SECRET to a long random text: `kit generate secret` makes one.'
-
-/** A secret of 32 letters and digits takes longer to guess than anybody lives. */
-const shortest = 32
 
 /**
  * The secrets that sign session cookies: those that are given, else those of `SESSION_SECRET`, which has commas
  * between them. The first one signs, and all of them verify, so that a secret can be replaced while sessions go on.
+ * Without any, development takes the secret of the checkout, and specs take one that is known.
  *
  * @throws DeclarationError outside of development and specs when there is none, or when one is short
  */
 export function sessionSecrets(given: string | readonly string[] | undefined, environment: string): string[] {
   const listed = given ?? process.env['SESSION_SECRET']?.split(',') ?? []
-  const secrets = [listed].flat().map((secret) => secret.trim())
-  const isOpen = environment === 'development' || environment === 'test'
-  const kept = secrets.filter((secret) => secret !== '')
-  if (isOpen) return kept.length > 0 ? kept : [openSecret]
-  if (kept.length === 0) {
-    throw new DeclarationError(`Sessions need a secret in ${environment}. ${advice}`)
-  }
-  const short = kept.find((secret) => secret.length < shortest)
-  if (short === undefined) return kept
+  const secrets = [listed]
+    .flat()
+    .map((secret) => secret.trim())
+    .filter((secret) => secret !== '')
+  if (environment === 'test') return secrets.length > 0 ? secrets : [secretOfSpecs]
+  if (environment === 'development') return secrets.length > 0 ? secrets : [checkoutSecret()]
+  if (secrets.length === 0) throw new DeclarationError(`Sessions need a secret in ${environment}. ${advice}`)
+  const short = secrets.find((secret) => secret.length < shortestSecret)
+  if (short === undefined) return secrets
   throw new DeclarationError(
-    `A session secret has ${short.length} characters; in ${environment} it needs ${shortest} or more. ` +
+    `A session secret has ${short.length} characters; in ${environment} it needs ${shortestSecret} or more. ` +
       advice,
   )
 }

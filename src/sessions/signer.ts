@@ -1,5 +1,8 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 
+/** The characters of a secret that takes longer to guess than anybody lives. */
+export const shortestSecret = 32
+
 /** So many characters does a signature add to a value: a dot, and 32 bytes as base64. */
 export const signatureLength = 44
 

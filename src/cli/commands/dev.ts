@@ -37,8 +37,7 @@ async function dev(): Promise<void> {
   const front = new GracefulServer((req, res) => {
     server.address.then(
       (address) => forward(req, res, address),
-      (error: unknown) =>
-        showFailure(req, res, hosts.includes(req.headers.host ?? '') ? plain(error) : REASON_ELSEWHERE),
+      (error: unknown) => showFailure(req, res, hosts.refusal(req.headers) ? REASON_ELSEWHERE : plain(error)),
     )
   })
   console.log(`kit dev: ${await front.listen(currentPort(), host)}`)

@@ -78,10 +78,10 @@ export class ChildServer {
       env: {
         ...process.env,
         GO_ENV: currentEnvironment(),
-        KIT_DEV: '1',
+        // Where visitors reach it: it listens for us alone.
+        KIT_DEV: process.env['HOST'] || '127.0.0.1',
         PORT: '0',
         HOST: '127.0.0.1',
-        DEVELOPMENT_HOSTS: [process.env['DEVELOPMENT_HOSTS'], process.env['HOST']].filter(Boolean).join(','),
       },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
