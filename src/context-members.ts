@@ -257,7 +257,8 @@ function unreadErrors(ctx: Context, record: object): ValidationErrors | undefine
 }
 
 function translator(ctx: Context): Translate {
-  return (id, values) => ctx.catalogue.translate(ctx.locale, id, withChoices(values, ctx.locale))
+  return (id, values, source) =>
+    ctx.catalogue.translate(ctx.locale, id, withChoices(values, ctx.locale), source)
 }
 
 /** Says in which language the messages are. */

@@ -256,6 +256,8 @@ export interface Violation {
   message: string
   /** What the sentence speaks of: `{ attribute: 'Title', max: 80 }`. */
   values?: Record<string, unknown>
+  /** Whether no message was given, so that any translation is better. */
+  isDefault?: boolean
 }
 
 /**
@@ -275,9 +277,22 @@ export class ValidationErrors extends HttpError {
     Error.stackTraceLimit = stackTraceLimit
   }
 
-  /** Adds a broken rule to a field. */
-  add(field: string, rule: string, message: string, values?: Record<string, unknown>): this {
-    const violation: Violation = values ? { rule, message, values } : { rule, message }
+  /**
+   * Adds a broken rule to a field; `base` is the record as a whole.
+   *
+   * What a hook of a model adds is shown as the first text that exists: the translation
+   * `validation.<model>.<field>.<rule>`, the application's translation `validation.<rule>`, the message, the framework's
+   * translation `validation.<rule>`, and `validation.invalid`.
+   *
+   * @example errors.add('title', 'taken')
+   */
+  add(field: string, rule: string, message?: string, values?: Record<string, unknown>): this {
+    const violation: Violation = {
+      rule,
+      message: message ?? `${field} is not valid.`,
+      ...(values && { values }),
+      ...(message === undefined && { isDefault: true }),
+    }
     this.fields.set(field, [...(this.fields.get(field) ?? []), violation])
     return this
   }
@@ -290,6 +305,13 @@ export class ValidationErrors extends HttpError {
   /** Whether nothing is wrong. */
   get isEmpty(): boolean {
     return this.fields.size === 0
+  }
+
+  /** The broken rules by field, in the order of the messages: `{ title: ['present'] }`. */
+  get codes(): Record<string, string[]> {
+    return Object.fromEntries(
+      [...this.fields].map(([field, violations]) => [field, violations.map(({ rule }) => rule)]),
+    )
   }
 
   /** The messages by field: `{ title: ['Title cannot be blank.'] }`. */

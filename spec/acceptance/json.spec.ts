@@ -85,6 +85,7 @@ describe('The JSON of a resource', () => {
         detail: 'the record is not valid',
         request_id: answer.headers.get('x-request-id'),
         errors: { title: ['Title cannot be blank.'] },
+        codes: { title: ['present'] },
       })
     }
   })

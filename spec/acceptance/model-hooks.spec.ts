@@ -1,3 +1,6 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { Column, Entity, type EntityManager } from 'typeorm'
 import {
@@ -6,10 +9,12 @@ import {
   Model,
   Present,
   transaction,
+  translations,
   type Context,
   type ValidationErrors,
 } from '../../src/index.js'
 import { newDatabase } from '../support/engine.js'
+import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 
 @Entity('headlines')
@@ -27,6 +32,88 @@ class Headline extends Model {
     if (await tx.existsBy(Headline, { place: this.place })) errors.add('place', 'taken', 'Place is taken.')
   }
 }
+
+@Entity('articles')
+class Article extends Model {
+  @Column('varchar')
+  title!: string
+
+  override validateCreate(errors: ValidationErrors): void {
+    errors
+      .add('title', 'taken', 'Title is taken.')
+      .add('title', 'early', 'It is too early.')
+      .add('place', 'full', 'The place is full.')
+      .add('place', 'late', 'It is too late.')
+      .add('place', 'taken')
+      .add('base', 'strange')
+  }
+}
+
+describe("What a model's hooks add", () => {
+  let site: Site
+
+  before(async () => {
+    const folder = await writeLocales(await mkdtemp(join(tmpdir(), 'kit-hooks-')), {
+      'texts.en-us.yaml': { 'validation.early': 'Not yet.' },
+      'texts.de.yaml': {
+        'validation.article.title.taken': '{{attribute}}: gibt es schon.',
+        'validation.full': '{{attribute}} ist voll.',
+        'article.title': 'Überschrift',
+      },
+    })
+    const database = new Database(
+      { test: { url: await newDatabase(), logging: false }, models: [Article] },
+      'test',
+    )
+    const app = new App({ api: true })
+    app.use(transaction(database))
+    app.use(translations(folder))
+    app.post('/articles', async (ctx: Context) => {
+      const errors = await ctx.save(ctx.bind(new Article()))
+      return ctx.respond(errors?.status ?? 201, { json: errors, xml: errors })
+    })
+    site = await Site.open(app)
+    await database.synchronize()
+  })
+  after(() => site.close())
+
+  const create = (language: string, accept: string) =>
+    site.post('/articles', { json: { title: 'one' }, accept, headers: { 'Accept-Language': language } })
+
+  it('is translated: for the field, by the application, as it was given, and by the framework, in this order', async () => {
+    const { status, json, headers } = await create('de', 'application/json')
+    expect([status, headers.get('Content-Language')]).to.deep.equal([422, 'de'])
+    expect(json).to.deep.include({
+      detail: 'der Datensatz ist ungültig',
+      errors: {
+        title: ['Überschrift: gibt es schon.', 'Not yet.'],
+        place: ['Place ist voll.', 'It is too late.', 'Place ist bereits vergeben.'],
+        base: ['Article ist ungültig.'],
+      },
+      codes: { title: ['taken', 'early'], place: ['full', 'late', 'taken'], base: ['strange'] },
+    })
+  })
+
+  it('has the messages that were given where the application has no translation', async () => {
+    const { json } = await create('en', 'application/json')
+    expect(json).to.deep.include({
+      detail: 'the record is not valid',
+      errors: {
+        title: ['Title is taken.', 'Not yet.'],
+        place: ['The place is full.', 'It is too late.', 'Place has already been taken.'],
+        base: ['Article is not valid.'],
+      },
+    })
+  })
+
+  it('is in XML, with the codes', async () => {
+    const { text } = await create('de', 'application/xml')
+    expect(text).to.contain(
+      '<codes><title><code>taken</code><code>early</code></title>' +
+        '<place><code>full</code><code>late</code><code>taken</code></place><base><code>strange</code></base></codes>',
+    )
+  })
+})
 
 describe("A model's hook that asks the database", () => {
   let site: Site

@@ -20,9 +20,11 @@ describe('statusOf(error)', () => {
   }
 })
 
-describe('problemOf(error, requestId)', () => {
+const ctx = { requestId: 'id', t: (id: string) => `the text of ${id}` }
+
+describe('problemOf(error, ctx)', () => {
   it('tells what an error of the framework says', () => {
-    expect(problemOf(new BadRequest('the body is malformed'), 'id')).to.deep.equal({
+    expect(problemOf(new BadRequest('the body is malformed'), ctx)).to.deep.equal({
       status: 400,
       title: 'Bad Request',
       detail: 'the body is malformed',
@@ -32,30 +34,31 @@ describe('problemOf(error, requestId)', () => {
 
   it('tells the messages of a record that is not valid', () => {
     const errors = new ValidationErrors().add('title', 'present', 'Title cannot be blank.')
-    expect(problemOf(errors, 'id')).to.deep.equal({
+    expect(problemOf(errors, ctx)).to.deep.equal({
       status: 422,
       title: 'Unprocessable Entity',
-      detail: 'the record is not valid',
+      detail: 'the text of error.422.record',
       request_id: 'id',
       errors: { title: ['Title cannot be blank.'] },
+      codes: { title: ['present'] },
     })
   })
 
   it('tells nothing of what another error says', () => {
     const problem = { status: 500, title: 'Internal Server Error', request_id: 'id' }
-    expect(problemOf(new Error('the password is 123'), 'id')).to.deep.equal(problem)
-    expect(problemOf('the password is 123', 'id')).to.deep.equal(problem)
-    expect(problemOf(Object.assign(new Error('x'), { status: 500, expose: true }), 'id')).to.deep.equal(
+    expect(problemOf(new Error('the password is 123'), ctx)).to.deep.equal(problem)
+    expect(problemOf('the password is 123', ctx)).to.deep.equal(problem)
+    expect(problemOf(Object.assign(new Error('x'), { status: 500, expose: true }), ctx)).to.deep.equal(
       problem,
     )
   })
 
   it('tells what another error says that is below 500 and exposes itself, as those of http-errors are', () => {
     const error = Object.assign(new Error('no coffee'), { status: 418, expose: true })
-    expect(problemOf(error, 'id')).to.include({ status: 418, title: "I'm a Teapot", detail: 'no coffee' })
+    expect(problemOf(error, ctx)).to.include({ status: 418, title: "I'm a Teapot", detail: 'no coffee' })
   })
 
   it('has a title for a status that nobody knows', () => {
-    expect(problemOf(new HttpError(499, 'x'), 'id').title).to.equal('Error')
+    expect(problemOf(new HttpError(499, 'x'), ctx).title).to.equal('Error')
   })
 })

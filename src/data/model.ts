@@ -28,7 +28,7 @@ export abstract class Model {
 
   /**
    * Checks that a new record needs beyond its decorators, once these have found nothing wrong with it:
-   * `errors.add('title', 'taken', 'Title is taken.')`.
+   * `errors.add('title', 'taken')`.
    */
   validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> | void {}
 

@@ -11,7 +11,7 @@ import { plainModel } from './plain-model.js'
 import { plainSaving } from './plain-saving.js'
 import { inSavepoint } from './transactions/savepoints.js'
 import { isTooLong } from './text-length.js'
-import { attributeName, messageOf, validate } from './validation.js'
+import { addedMessage, attributeName, messageOf, validate } from './validation.js'
 import type { Translate } from './validation.js'
 
 /**
@@ -95,7 +95,7 @@ export async function saveRecord(
   const hook = isNew ? record.validateCreate : record.validateUpdate
   const further = new ValidationErrors()
   await hook?.call(record, further, tx)
-  if (!further.isEmpty) return further
+  if (!further.isEmpty) return translateAdded(further, record, t)
 
   const { id, created_at, updated_at } = record
   try {
@@ -247,6 +247,20 @@ function translate(errors: ValidationErrors, record: Model, t: Translate | undef
         messageOf(record.constructor, field, rule, values, { own: message }, t),
         values,
       )
+    }
+  }
+  return translated
+}
+
+/** What a hook of the model has added. */
+function translateAdded(errors: ValidationErrors, record: Model, t: Translate | undefined): ValidationErrors {
+  const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
+  for (const [field, violations] of errors.fields) {
+    const attribute = nameOf(record, field, t) ?? humanize(recordName(record.constructor.name))
+    for (const violation of violations) {
+      const values = { ...violation.values, attribute }
+      const message = addedMessage(record.constructor, field, violation, values, t)
+      translated.add(field, violation.rule, message, values)
     }
   }
   return translated

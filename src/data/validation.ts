@@ -1,12 +1,20 @@
 import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-validator'
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
-import { ValidationErrors } from '../errors.js'
+import { ValidationErrors, type Violation } from '../errors.js'
 import { humanize, recordName } from '../names.js'
 import { attributesOf } from './attributes.js'
 
-/** Finds the text of a translation id; undefined when there is none. */
-export type Translate = (id: string, values: Record<string, unknown>) => string | undefined
+/**
+ * Finds the text of a translation id; undefined when there is none.
+ *
+ * @param source `application` leaves out the texts of the framework
+ */
+export type Translate = (
+  id: string,
+  values: Record<string, unknown>,
+  source?: 'application' | 'all',
+) => string | undefined
 
 /**
  * Validates a record by the class-validator decorators of its class.
@@ -68,6 +76,27 @@ export function messageOf(
     fallback.given ??
     t(`validation.${rule}`, values) ??
     fallback.own
+  )
+}
+
+/**
+ * The sentence of a rule that a hook of the model has added. The application's own translations come before the message
+ * that the hook gave, the framework's after it.
+ */
+export function addedMessage(
+  model: Function,
+  attribute: string,
+  { rule, message, isDefault = false }: Violation,
+  values: Record<string, unknown>,
+  t: Translate = () => undefined,
+): string {
+  return (
+    t(`validation.${recordName(model.name)}.${attribute}.${rule}`, values) ??
+    t(`validation.${rule}`, values, 'application') ??
+    (isDefault ? undefined : message) ??
+    t(`validation.${rule}`, values) ??
+    t('validation.invalid', values) ??
+    message
   )
 }
 

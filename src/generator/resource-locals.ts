@@ -1,5 +1,4 @@
 import { camelize } from 'inflection'
-import { humanize } from '../names.js'
 import type { Attribute } from './attributes.js'
 import type { Names } from './names.js'
 import { nestingOf, type Nesting } from './nesting.js'
@@ -46,7 +45,7 @@ export function localsOf(
     heading: title
       ? { title: title.show(one, model.singular), h1: title.show(one, model.singular) }
       : { title: `| ${names.words.One}`, h1: ` ${names.words.One}` },
-    example: { name: attributes[0]?.name ?? 'id', words: humanize(attributes[0]?.name ?? 'id') },
+    example: attributes[0]?.name ?? 'id',
     choices,
     pages: pagesOf(names, nesting, references, choices),
     kitImports: kitImports(parent, choices),

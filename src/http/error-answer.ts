@@ -31,7 +31,7 @@ const staleHeaders = [
 /** Answers a request that failed: problem details in JSON or XML, or a page. The one place where an error becomes an answer. */
 export function answerError(ctx: Context, error: unknown, pages: ErrorPages): void {
   for (const header of staleHeaders) ctx.remove(header)
-  const problem = problemOf(error, ctx.requestId)
+  const problem = problemOf(error, ctx)
   if (pages.showsInternals && problem.detail === undefined && error instanceof Error)
     problem.detail = error.message
   ctx.set(headersOf(error))

@@ -12,17 +12,23 @@ export interface Problem {
   request_id: string
   /** The messages by field, where the record is not valid. */
   errors?: Record<string, string[]>
+  /** The broken rules by field, in the order of the messages. */
+  codes?: Record<string, string[]>
 }
 
 /** The problem details of an error. What is no HttpError tells nothing of itself. */
-export function problemOf(error: unknown, requestId: string): Problem {
+export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>): Problem {
   const status = statusOf(error)
   return {
     status,
     title: STATUS_CODES[status] ?? 'Error',
     ...(isPublic(error, status) ? { detail: error.message } : {}),
-    request_id: requestId,
-    ...(error instanceof ValidationErrors ? { errors: error.messages } : {}),
+    request_id: ctx.requestId,
+    ...(error instanceof ValidationErrors && {
+      detail: ctx.t(`error.${error.status}.record`),
+      errors: error.messages,
+      codes: error.codes,
+    }),
   }
 }
 
@@ -52,16 +58,18 @@ export function writeProblem(ctx: Context, format: Exclude<Format, 'html'>, prob
   ctx.body = format === 'json' ? JSON.stringify(problem) : problemXml(problem)
 }
 
-function problemXml({ errors, ...problem }: Problem): string {
-  const tree = errors ? { ...problem, errors: messageElements(errors) } : problem
+function problemXml({ errors, codes, ...problem }: Problem): string {
+  const tree = {
+    ...problem,
+    ...(errors && { errors: elements('message', errors) }),
+    ...(codes && { codes: elements('code', codes) }),
+  }
   return toXml(tree, 'problem', 'urn:ietf:rfc:7807')
 }
 
 /** `{ title: ['a', 'b'] }` as `<title><message>a</message><message>b</message></title>` */
-function messageElements(errors: Record<string, string[]>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(errors).map(([field, messages]) => [field, new XmlList('message', messages)]),
-  )
+function elements(name: string, lists: Record<string, string[]>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(lists).map(([field, list]) => [field, new XmlList(name, list)]))
 }
 
 /** Errors of the framework speak to the client; of others, only those below 500 that say they do (`expose`). */

@@ -48,7 +48,7 @@ function bodyFormat(ctx: Context): Format | undefined {
 
 function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void {
   if (value instanceof ValidationErrors) {
-    writeProblem(ctx, format, { ...problemOf(value, ctx.requestId), status: ctx.status })
+    writeProblem(ctx, format, { ...problemOf(value, ctx), status: ctx.status })
     return
   }
   const plain = toPlain(value)

@@ -22,6 +22,8 @@ export class Catalogue {
   readonly locales: readonly string[]
   private readonly fallback: string
   private readonly texts = new Map<string, Map<string, Translation>>()
+  /** The ids of the application, by locale: those that the folder adds to its base. */
+  private readonly own = new Map<string, ReadonlySet<string>>()
   /** The texts of a locale and those that are lent to it, by id. */
   private readonly merged = new Map<string, ReadonlyMap<string, Text>>()
 
@@ -39,18 +41,23 @@ export class Catalogue {
       entries.set(locale, ofLocale)
       for (const entry of readLocaleFile(file)) addOnce(ofLocale, entry)
     }
-    for (const [locale, ofLocale] of entries) this.addAll(locale, ofLocale)
+    for (const [locale, ofLocale] of entries) {
+      this.addAll(locale, ofLocale)
+      if (base) this.own.set(locale, new Set(ofLocale.keys()))
+    }
     this.locales = [...entries.keys()]
   }
 
   /**
    * The text of an id: in the locale, else in its language, else in that of the fallback, else in English.
    *
+   * @param source `application` leaves out the texts of the framework
    * @returns undefined when there is none
    */
-  translate(locale: string, id: string, values: Values = {}): string | undefined {
+  translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
     const text = this.textsFor(locale).get(id)
-    return text && interpolate(choose(text, values), values, text.locale)
+    if (!text || (source === 'application' && this.own.get(text.locale)?.has(id) !== true)) return undefined
+    return interpolate(choose(text, values), values, text.locale)
   }
 
   /** Whether an id has a text, in the locale or in one that lends it. */
@@ -78,6 +85,9 @@ export class Catalogue {
     return texts
   }
 }
+
+/** Whose texts are searched. */
+export type TextSource = 'application' | 'all'
 
 /** What a text says, and the locale that it is written in. */
 interface Text {

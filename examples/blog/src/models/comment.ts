@@ -18,7 +18,7 @@ export class Comment extends Model {
 
   /**
    * Runs before a comment is created, if its decorators report no errors. Report an error with
-   * `errors.add('body', 'taken', 'Body is taken.')`.
+   * `errors.add('body', 'taken')`.
    */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
 

@@ -13,7 +13,7 @@ export class Post extends Model {
 
   /**
    * Runs before a post is created, if its decorators report no errors. Report an error with
-   * `errors.add('title', 'taken', 'Title is taken.')`.
+   * `errors.add('title', 'taken')`.
    */
   async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
 
