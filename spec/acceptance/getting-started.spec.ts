@@ -1,15 +1,18 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/code-blocks.js'
-import { environment, kit, kitFile, linkPackages, root, temporaryFolder } from '../support/kit.js'
+import { environment, kit, kitFile, linkPackages, root, temporaryFolder, type Run } from '../support/kit.js'
 
 const blocks = codeBlocks().filter(({ page }) => page === 'docs/getting-started.md')
 
-/** Whoever follows the guide does this with each block, from the first to the last. */
+/** The development server in the guide. In the spec it has another port. */
+const documentedUrl = 'http://127.0.0.1:3000'
+
+/** A reader follows the guide block by block, from the first to the last. */
 describe('docs/getting-started.md', function () {
   this.timeout(120_000)
   const parent = temporaryFolder()
@@ -22,65 +25,86 @@ describe('docs/getting-started.md', function () {
     rmSync(parent, { recursive: true, force: true })
   })
 
-  for (const block of blocks) {
+  for (const [index, block] of blocks.entries()) {
     const file = namedFile(block)
     if (file) {
       it(`line ${block.line}: ${file} is written`, () => {
         mkdirSync(dirname(join(folder, file)), { recursive: true })
         writeFileSync(join(folder, file), block.code)
       })
+    } else if (block.language === 'ts') {
+      it(`line ${block.line}: src/actions/posts.ts contains the excerpt`, () => {
+        const generated = readFileSync(join(folder, 'src/actions/posts.ts'), 'utf8')
+        expect(withoutComments(generated)).to.include(block.code)
+      })
     }
-    for (const line of block.language === 'sh' ? block.code.trim().split('\n') : []) {
-      it(`line ${block.line}: ${line}`, () => follow(line))
-    }
+    if (block.language !== 'sh') continue
+    const lines = block.code.trim().split('\n')
+    const documented = blocks[index + 1]?.language === '' ? blocks[index + 1]?.code.trimEnd() : undefined
+    it(`line ${block.line}: ${lines.join('; ')}`, async () => {
+      const outputs: string[] = []
+      for (const line of lines) outputs.push(await follow(line, documented))
+      if (documented !== undefined) expect(outputs.join('')).to.match(patternOf(documented))
+    })
   }
 
-  /** Runs a line of a shell. The development server goes on, as the guide says. */
-  async function follow(line: string): Promise<void> {
+  /** Runs a line of a shell and returns its output. The development server keeps running. */
+  async function follow(line: string, documented: string | undefined): Promise<string> {
     const [program = '', ...words] = line.replace(/^npx /, '').match(/"[^"]*"|'[^']*'|\S+/g) ?? []
     const args = words.map((word) => word.replaceAll(/^["']|["']$/g, ''))
     const [command] = args
-    if (program === 'cd') return
+    if (program === 'cd') return ''
     if (program === 'npm') return npm(...args)
-    if (program === 'curl') return visit(args)
+    if (program === 'curl') return visitUntil(args, documented)
     expect(program).to.equal('kit')
-    if (command === 'dev') server = await DevelopmentServer.start(folder)
-    else if (command === 'new') await makeApplication(args)
-    else succeed(await kit(folder, args))
+    if (command === 'new') return makeApplication(args)
+    if (command !== 'dev') return succeed(await kit(folder, args))
+    server = await DevelopmentServer.start(folder)
+    return server.output.replace(server.url, documentedUrl)
   }
 
-  async function makeApplication(args: string[]): Promise<void> {
-    succeed(await kit(parent, [...args, '--skip-install', '--kit', '^0.1.0']))
+  async function makeApplication(args: string[]): Promise<string> {
+    const output = succeed(await kit(parent, [...args, '--skip-install', '--kit', '^0.1.0']))
     linkPackages(folder)
+    return output.replace('  npm install\n', '')
   }
 
-  /** What curl would send. */
-  async function visit(args: string[]): Promise<void> {
+  /** Visits until the development server runs the code that returns the documented response. */
+  async function visitUntil(args: string[], documented: string | undefined): Promise<string> {
+    const deadline = Date.now() + 30_000
+    for (;;) {
+      const text = await visit(args)
+      if (documented === undefined || patternOf(documented).test(text) || Date.now() > deadline) return text
+    }
+  }
+
+  /** Sends what curl would send. */
+  async function visit(args: string[]): Promise<string> {
     const headers = args.filter((_, index) => args[index - 1] === '-H').map((header) => header.split(': '))
     const body = args.find((_, index) => args[index - 1] === '-d')
     const path = new URL(args.at(-1) ?? '').pathname
-    const answer = await fetch((server?.url ?? '') + path, {
+    const response = await fetch((server?.url ?? '') + path, {
       headers: headers as [string, string][],
       ...(body && { method: 'POST', body }),
     })
-    expect(answer.ok).to.equal(true)
+    return response.text()
   }
 
-  function npm(...args: string[]): void {
+  function npm(...args: string[]): string {
     const { status, stdout, stderr } = spawnSync('npm', args, {
       cwd: folder,
       encoding: 'utf8',
       env: environment({ npm_config_loglevel: 'error' }),
     })
-    expect(stdout + stderr).to.match(/\d+ passing/)
     expect(status, stdout + stderr).to.equal(0)
+    return /^.* passing .*$/m.exec(stdout)?.[0] ?? stdout
   }
 
   it('is what the development server shows in the end', async () => {
-    const answer = await fetch(`${server?.url}/posts`, { headers: { Accept: 'text/html' } })
-    expect(answer.status).to.equal(200)
-    expect(answer.headers.get('server-timing')).to.match(/^app;dur=/)
-    expect(await answer.text()).to.include('Hello')
+    const response = await fetch(`${server?.url}/posts`, { headers: { Accept: 'text/html' } })
+    expect(response.status).to.equal(200)
+    expect(response.headers.get('server-timing')).to.match(/^app;dur=/)
+    expect(await response.text()).to.include('Hello')
   })
 
   it('has code that is formatted', () => {
@@ -95,15 +119,31 @@ describe('docs/getting-started.md', function () {
   })
 })
 
-function succeed({ status, errors }: { status: number | null; errors: string }): void {
+function succeed({ status, output, errors }: Run): string {
   expect(errors).to.equal('')
   expect(status).to.equal(0)
+  return output
 }
 
-/** `kit dev`, which goes on while the guide is followed. */
+/** An output as the guide shows it: `…` stands for any text without a quotation mark. */
+function patternOf(documented: string): RegExp {
+  const literals = documented
+    .split('…')
+    .map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+  return new RegExp(`^${literals.join('[^"]*')}\\s*$`)
+}
+
+/** Code without its doc comments. */
+function withoutComments(code: string): string {
+  return code.replaceAll(/^ *\/\*\*[^]*?\*\/\n/gm, '')
+}
+
+/** `kit dev`, which runs until the guide is finished. */
 class DevelopmentServer {
   private constructor(
     readonly url: string,
+    /** What it has printed until it was ready. */
+    readonly output: string,
     private readonly child: ChildProcess,
   ) {}
 
@@ -114,9 +154,13 @@ class DevelopmentServer {
       env: environment({ PORT: port }),
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    for await (const line of createInterface(child.stdout)) if (line.startsWith('kit dev: ')) break
+    const lines: string[] = []
+    for await (const line of createInterface(child.stdout)) {
+      if (line.startsWith('kit dev: ')) lines.push(line)
+      if (line.startsWith('kit dev: ready')) break
+    }
     child.stdout.resume()
-    return new DevelopmentServer(`http://127.0.0.1:${port}`, child)
+    return new DevelopmentServer(`http://127.0.0.1:${port}`, lines.join('\n'), child)
   }
 
   async stop(): Promise<void> {
