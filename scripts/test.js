@@ -34,7 +34,7 @@ function run(engine, title, config) {
 /** Why the specs cannot use a server; undefined when they can. */
 async function problemOf(url) {
   delete process.env.DATABASE_URL
-  const database = new Database({ server: { url, patience: 3000 } }, 'server')
+  const database = new Database({ server: { url, acquireTimeout: 3000 } }, 'server')
   try {
     await database.open()
     return undefined

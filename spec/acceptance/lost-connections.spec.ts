@@ -137,23 +137,26 @@ describe('A connection that is lost', () => {
     }))
 
   it('without a word is answered 503 where there is a statementTimeout, five seconds after it', () =>
-    withProxy({ settings: { statementTimeout: 100, patience: 500 } }, async ({ site, handle, proxy }) => {
-      handle(async (ctx) => {
-        await ctx.tx.find(Shelf)
-        proxy.swallow()
-        await ctx.tx.find(Shelf)
-      })
-      const start = performance.now()
-      expect((await site.get('/', json)).status).to.equal(503)
-      expect(performance.now() - start).to.be.within(5000, 9000)
-      // Nor is there another connection in time.
-      handle((ctx) => ctx.tx.find(Shelf))
-      expect((await site.get('/', json)).status).to.equal(503)
-      expect(performance.now() - start).to.be.below(12_000)
-    }))
+    withProxy(
+      { settings: { statementTimeout: 100, acquireTimeout: 500 } },
+      async ({ site, handle, proxy }) => {
+        handle(async (ctx) => {
+          await ctx.tx.find(Shelf)
+          proxy.swallow()
+          await ctx.tx.find(Shelf)
+        })
+        const start = performance.now()
+        expect((await site.get('/', json)).status).to.equal(503)
+        expect(performance.now() - start).to.be.within(5000, 9000)
+        // Nor is there another connection in time.
+        handle((ctx) => ctx.tx.find(Shelf))
+        expect((await site.get('/', json)).status).to.equal(503)
+        expect(performance.now() - start).to.be.below(12_000)
+      },
+    ))
 
   it('leaves the pool as large as it was', () =>
-    withLibrary({ settings: { pool: 2, patience: 500 } }, async ({ site, database, handle }) => {
+    withLibrary({ settings: { pool: 2, acquireTimeout: 500 } }, async ({ site, database, handle }) => {
       for (let time = 0; time < 5; time += 1) {
         handle(async (ctx) => {
           await terminate(database, await connectionOf(ctx))
@@ -172,9 +175,9 @@ describe('A connection that is lost', () => {
     }))
 })
 
-describe('The patience of a database', () => {
+describe('The acquireTimeout of a database', () => {
   it('ends the wait for a connection: 503 with Retry-After, and not a hang', () =>
-    withLibrary({ settings: { pool: 2, patience: 300 } }, async ({ site, database, handle, log }) => {
+    withLibrary({ settings: { pool: 2, acquireTimeout: 300 } }, async ({ site, database, handle, log }) => {
       await newShelf(database)
       let release = () => {}
       const released = new Promise<void>((resolve) => (release = resolve))
@@ -198,7 +201,7 @@ describe('The patience of a database', () => {
     }))
 
   it('ends the wait for the locks of another transaction: 503', function () {
-    return withLibrary({ settings: { patience: 1000 } }, async ({ site, database, handle }) => {
+    return withLibrary({ settings: { acquireTimeout: 1000 } }, async ({ site, database, handle }) => {
       const shelf = await newShelf(database)
       handle(async (ctx) => {
         await ctx.tx.increment(Shelf, { id: shelf.id }, 'count', 1)

@@ -33,7 +33,7 @@ async function withServer(options: AppOptions, work: (server: Server) => Promise
 }
 
 async function openServer(options: AppOptions): Promise<Server> {
-  const test = { url: await newDatabase(), pool: 1, patience: 1000 }
+  const test = { url: await newDatabase(), pool: 1, acquireTimeout: 1000 }
   const database = await new Database({ test, models: [Shelf, Book] }, 'test').open()
   await database.synchronize()
   const log = caughtLog()

@@ -225,7 +225,7 @@ describe('Database', () => {
 
 /** What is said when the database of this url is opened. */
 async function refusal(url: string): Promise<string> {
-  const database = new Database({ test: { url, patience: 50 } }, 'test')
+  const database = new Database({ test: { url, acquireTimeout: 50 } }, 'test')
   const error = await failure(database.open())
   expect(error).to.be.instanceOf(DatabaseNotOpened)
   return (error as Error).message

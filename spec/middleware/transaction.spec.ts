@@ -156,7 +156,7 @@ describe('transaction(database)', () => {
     }))
 
   it('lets GET and HEAD wait for no writer', () =>
-    withApp({ patience: 100 }, async ({ handle, request, database }) => {
+    withApp({ acquireTimeout: 100 }, async ({ handle, request, database }) => {
       handle((ctx) => ok(ctx, ctx.tx.count(Post)))
       await database.transaction(async (tx) => {
         await tx.save(newPost('not committed'))
@@ -387,7 +387,7 @@ describe('transaction(database)', () => {
     }))
 
   it('gives every connection back', () =>
-    withApp({ pool: 1, patience: 500 }, async ({ handle, request }) => {
+    withApp({ pool: 1, acquireTimeout: 500 }, async ({ handle, request }) => {
       for (const [method, status] of [
         ['GET', 200],
         ['GET', 500],
@@ -403,7 +403,7 @@ describe('transaction(database)', () => {
     }))
 
   it('answers 503 when there is no connection in time', () =>
-    withApp({ pool: 1, patience: 50 }, async ({ handle, request, database, errors }) => {
+    withApp({ pool: 1, acquireTimeout: 50 }, async ({ handle, request, database, errors }) => {
       handle((ctx) => ok(ctx, ctx.tx.count(Post)))
       const runner = database.createQueryRunner('slave')
       await runner.startTransaction()
@@ -485,7 +485,7 @@ interface Setup {
 
 /** A plain Koa application whose only handler is the one that was set last. */
 async function withApp(
-  settings: { pool?: number; patience?: number },
+  settings: { pool?: number; acquireTimeout?: number },
   work: (setup: Setup) => Promise<void>,
 ): Promise<void> {
   const database = await openBlog(undefined, settings)

@@ -22,7 +22,7 @@ let gate = newGate()
 function application(url: string, prefix: string): App {
   const app = new App({
     sessionName: '_blog_session',
-    sessionStore: redisSessions(createClient({ url }), { prefix, patience: 1000 }),
+    sessionStore: redisSessions(createClient({ url }), { prefix, timeout: 1000 }),
     sessionMaxAge: 60_000,
     logger,
   })

@@ -4,7 +4,7 @@ import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
-import { postgresTimeouts, waitPatiently, type ConnectionOptions } from './engines/connections.js'
+import { postgresTimeouts, limitConnections, type ConnectionOptions } from './engines/connections.js'
 import { addressOf, hidePassword, mysqlEncryption, sqlitePath, unknownUrl } from './engines/database-url.js'
 import { tameMysql } from './engines/mariadb.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
@@ -21,7 +21,7 @@ export interface DatabaseSettings {
   /** The most connections: 8 on SQLite, 10 elsewhere. */
   pool?: number
   /** Milliseconds that a query waits for a connection, for its turn to write, or for the locks of others (10,000). */
-  patience?: number
+  acquireTimeout?: number
   /** Milliseconds after which the server ends a statement; without it, never. SQLite cannot end one. */
   statementTimeout?: number
   /** What TypeORM writes to the console, for example `['query', 'error']`; nothing by default. */
@@ -67,10 +67,10 @@ export class Database extends DataSource {
     if (this.options.type === 'better-sqlite3') {
       this.driver = new PooledSqliteDriver(this, {
         size: settings.pool ?? 8,
-        patience: settings.patience ?? PATIENCE,
+        acquireTimeout: settings.acquireTimeout ?? ACQUIRE_TIMEOUT,
       })
     }
-    waitPatiently(this.driver, connectionOptions(settings))
+    limitConnections(this.driver, connectionOptions(settings))
     tameMysql(this.driver)
     keepTimesInUtc(this.driver)
   }
@@ -113,8 +113,8 @@ export class Database extends DataSource {
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('the database is not open', 5)
     if (this.driver instanceof PooledSqliteDriver) await this.driver.check()
-    const patience = new AbortController()
-    const timeout = delay(5000, undefined, { signal: patience.signal, ref: false }).then(() => {
+    const timer = new AbortController()
+    const timeout = delay(5000, undefined, { signal: timer.signal, ref: false }).then(() => {
       throw new ServiceUnavailable('the database has not answered for 5 s', 5)
     })
     const answer = this.query('SELECT 1').catch((cause: unknown) => {
@@ -122,7 +122,7 @@ export class Database extends DataSource {
     })
     await Promise.race([answer, timeout]).finally(() => {
       timeout.catch(() => undefined)
-      patience.abort()
+      timer.abort()
     })
   }
 
@@ -149,7 +149,7 @@ export class Database extends DataSource {
   }
 }
 
-const PATIENCE = 10_000
+const ACQUIRE_TIMEOUT = 10_000
 
 function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettings {
   const { models: _models, migrations: _migrations, ...environments } = config
@@ -169,7 +169,7 @@ function isSettings(value: DatabaseConfig[string]): value is DatabaseSettings {
 }
 
 function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSourceOptions {
-  const { url, pool = 10, patience = PATIENCE, logging = false } = settings
+  const { url, pool = 10, acquireTimeout = ACQUIRE_TIMEOUT, logging = false } = settings
   const common = {
     entities: config.models ?? [],
     migrations: config.migrations ?? [],
@@ -187,13 +187,25 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
         type: 'postgres',
         url,
         poolSize: pool,
-        connectTimeoutMS: patience,
+        connectTimeoutMS: acquireTimeout,
         extra: postgresTimeouts(connectionOptions(settings)),
       }
     case 'mysql':
-      return { ...common, type: 'mysql', poolSize: pool, connectTimeout: patience, ...mysqlOptions(url) }
+      return {
+        ...common,
+        type: 'mysql',
+        poolSize: pool,
+        connectTimeout: acquireTimeout,
+        ...mysqlOptions(url),
+      }
     case 'mariadb':
-      return { ...common, type: 'mariadb', poolSize: pool, connectTimeout: patience, ...mysqlOptions(url) }
+      return {
+        ...common,
+        type: 'mariadb',
+        poolSize: pool,
+        connectTimeout: acquireTimeout,
+        ...mysqlOptions(url),
+      }
     default:
       throw unknownUrl(url)
   }
@@ -201,10 +213,10 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
 
 function connectionOptions({
   pool = 10,
-  patience = PATIENCE,
+  acquireTimeout = ACQUIRE_TIMEOUT,
   statementTimeout,
 }: DatabaseSettings): ConnectionOptions {
-  return { size: pool, patience, statementTimeout }
+  return { size: pool, acquireTimeout, statementTimeout }
 }
 
 /**

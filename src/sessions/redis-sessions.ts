@@ -29,7 +29,7 @@ export interface RedisSessionsOptions {
   /** What the keys begin with (`session:`), so that several applications can share one Redis. */
   prefix?: string
   /** Milliseconds that Redis may take for an answer (2000). */
-  patience?: number
+  timeout?: number
 }
 
 /**
@@ -49,15 +49,15 @@ export function redisSessions(
 
 class RedisSessions implements SessionStore {
   private readonly prefix: string
-  private readonly patience: number
+  private readonly timeout: number
   private isOurs = false
 
   constructor(
     private readonly connection: Connection,
-    { prefix = 'session:', patience = 2000 }: RedisSessionsOptions,
+    { prefix = 'session:', timeout = 2000 }: RedisSessionsOptions,
   ) {
     this.prefix = prefix
-    this.patience = patience
+    this.timeout = timeout
   }
 
   async get(id: string): Promise<SessionData | undefined> {
@@ -102,13 +102,13 @@ class RedisSessions implements SessionStore {
 
   private async ask(...command: [string, ...string[]]): Promise<unknown> {
     if (this.connection.isLost) throw new ServiceUnavailable('the session store does not answer', 5)
-    return this.inTime(this.connection.send(command, AbortSignal.timeout(this.patience)))
+    return this.inTime(this.connection.send(command, AbortSignal.timeout(this.timeout)))
   }
 
   private async inTime<T>(work: Promise<T>): Promise<T> {
     const end = new AbortController()
-    const late = delay(this.patience, undefined, { signal: end.signal, ref: false }).then(() => {
-      throw new ServiceUnavailable(`the session store has not answered for ${this.patience} ms`, 5)
+    const late = delay(this.timeout, undefined, { signal: end.signal, ref: false }).then(() => {
+      throw new ServiceUnavailable(`the session store has not answered for ${this.timeout} ms`, 5)
     })
     try {
       return await Promise.race([work, late])

@@ -1,10 +1,10 @@
 import type { QueryRunner, ReplicationMode } from 'typeorm'
 import type { Database } from '../data/database.js'
-import { Places } from '../data/engines/semaphore.js'
+import { Semaphore } from '../data/engines/semaphore.js'
 import { SharedRunner } from './shared-runner.js'
 
 /** Milliseconds that one transaction of a test waits for another. */
-const PATIENCE = 10_000
+const ACQUIRE_TIMEOUT = 10_000
 
 /**
  * Puts a database into one transaction that is never committed: whoever asks the database, asks within it. The
@@ -37,7 +37,7 @@ export class Isolation {
     const { database } = this
     const runner = database.createQueryRunner('master')
     await runner.startTransaction()
-    const shared = new SharedRunner(database, runner, new Places(1, PATIENCE, BUSY))
+    const shared = new SharedRunner(database, runner, new Semaphore(1, ACQUIRE_TIMEOUT, BUSY))
     this.shared = shared
     // An own member takes the place of DataSource's until it is deleted.
     database.createQueryRunner = (mode?: ReplicationMode): QueryRunner => shared.lend(mode)

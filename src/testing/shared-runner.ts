@@ -1,5 +1,5 @@
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
-import type { Leave, Places } from '../data/engines/semaphore.js'
+import type { Release, Semaphore } from '../data/engines/semaphore.js'
 
 /**
  * One query runner, in a transaction, that is lent to many. To each borrower it looks like one of his own: his
@@ -12,17 +12,17 @@ export class SharedRunner {
 
   /**
    * @param runner in a transaction that has begun
-   * @param turns a single place, which a borrower has from the beginning to the end of his transaction
+   * @param lock admits one borrower at a time, from the beginning to the end of its transaction
    */
   constructor(
     private readonly dataSource: DataSource,
     private readonly runner: QueryRunner,
-    private readonly turns: Places,
+    private readonly lock: Semaphore,
   ) {}
 
   /** The runner as a borrower sees it. */
   lend(mode: ReplicationMode = 'master'): QueryRunner {
-    const borrower = new Borrower(this, this.turns)
+    const borrower = new Borrower(this, this.lock)
     const members: Partial<Record<PropertyKey, unknown>> = {
       getReplicationMode: () => mode,
       query: (...args: Parameters<QueryRunner['query']>) => borrower.query(() => this.runner.query(...args)),
@@ -104,11 +104,11 @@ export class SharedRunner {
 class Borrower {
   isReleased = false
   private readonly marks: number[] = []
-  private turn: Leave | undefined
+  private releaseLock: Release | undefined
 
   constructor(
     private readonly shared: SharedRunner,
-    private readonly turns: Places,
+    private readonly lock: Semaphore,
   ) {}
 
   get depth(): number {
@@ -120,20 +120,20 @@ class Borrower {
   }
 
   async begin(): Promise<void> {
-    this.turn ??= await this.turns.take()
+    this.releaseLock ??= await this.lock.acquire()
     this.marks.push(await this.shared.mark())
   }
 
   async commit(): Promise<void> {
     this.marks.pop()
     await this.shared.keep()
-    this.leave()
+    this.unlock()
   }
 
   async rollback(): Promise<void> {
     const mark = this.marks.pop()
     if (mark !== undefined) await this.shared.undoTo(mark)
-    this.leave()
+    this.unlock()
   }
 
   async release(): Promise<void> {
@@ -142,9 +142,9 @@ class Borrower {
     this.isReleased = true
   }
 
-  private leave(): void {
+  private unlock(): void {
     if (this.depth > 0) return
-    this.turn?.()
-    this.turn = undefined
+    this.releaseLock?.()
+    this.releaseLock = undefined
   }
 }

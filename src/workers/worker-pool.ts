@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { WorkerNotStarted } from '../command-errors.js'
+import { pauseAfter, type Pauses } from '../retry.js'
 import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
 import { numberVariable } from './worker.js'
@@ -12,7 +13,7 @@ import { numberVariable } from './worker.js'
 const healthyAfter = 10_000
 
 /** Milliseconds between the end of a worker and its restart, for the first failure and at most. */
-const backOff = { first: 100, max: 30_000 }
+const restartPauses: Pauses = { first: 100, max: 30_000 }
 
 /** Milliseconds after which a worker that does not end is killed, unless it has reported its own shutdown timeout. */
 const defaultShutdownTimeout = 60_000
@@ -73,7 +74,7 @@ export class WorkerPool {
       const [status, signal] = (await once(worker, 'exit')) as [number, NodeJS.Signals | null]
       if (this.stopping.signal.aborted) return
       failures = performance.now() - began > healthyAfter ? 0 : failures + 1
-      const pause = failures === 0 ? 0 : Math.min(backOff.first * 2 ** (failures - 1), backOff.max)
+      const pause = pauseAfter(failures, restartPauses)
       this.logger.error(
         { worker: number, status, signal, pause },
         `worker ${number} has ended with ${signal ?? `status ${status}`}; it is restarted`,

@@ -1,7 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm'
 import { ServiceUnavailable } from '../../errors.js'
 import { isMysql } from './mariadb.js'
-import { Places } from './semaphore.js'
+import { Semaphore } from './semaphore.js'
 import type { PoolOptions } from './sqlite/pool.js'
 
 type Driver = DataSource['driver']
@@ -40,16 +40,16 @@ export interface ConnectionOptions extends PoolOptions {
 const grace = 5000
 
 /** What the options are called by `pg`, which tells the server. */
-export function postgresTimeouts({ patience, statementTimeout: limit }: ConnectionOptions): object {
+export function postgresTimeouts({ acquireTimeout, statementTimeout: limit }: ConnectionOptions): object {
   // A host that has gone without a word is found out by the probes of the system.
-  const common = { lock_timeout: patience, keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
+  const common = { lock_timeout: acquireTimeout, keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
   return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + grace }) }
 }
 
 /** The statement by which a new connection tells the options to MariaDB or MySQL, each of which heeds its own comment. */
-function mysqlTimeouts({ patience, statementTimeout: limit }: ConnectionOptions): string {
+function mysqlTimeouts({ acquireTimeout, statementTimeout: limit }: ConnectionOptions): string {
   // In whole seconds, and at least one.
-  const wait = Math.max(1, Math.ceil(patience / 1000))
+  const wait = Math.max(1, Math.ceil(acquireTimeout / 1000))
   const timeouts = `SET SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
   if (!limit) return timeouts
   const ofMariadb = `/*M!100100 , SESSION max_statement_time = ${limit / 1000} */`
@@ -61,17 +61,17 @@ function mysqlTimeouts({ patience, statementTimeout: limit }: ConnectionOptions)
  * mysql2 knows no end to it. What goes wrong on the way to a connection is a ServiceUnavailable, whatever the driver
  * calls it. SQLite has a pool of its own.
  */
-export function waitPatiently(driver: Driver, options: ConnectionOptions): void {
-  const { size, patience } = options
-  const complaint = `waited ${patience / 1000} s for one of ${size} database connections`
-  const places = new Places(size, patience, complaint)
+export function limitConnections(driver: Driver, options: ConnectionOptions): void {
+  const { size, acquireTimeout } = options
+  const timeoutMessage = `waited ${acquireTimeout / 1000} s for one of ${size} database connections`
+  const semaphore = new Semaphore(size, acquireTimeout, timeoutMessage)
   switch (driver.options.type) {
     case 'postgres':
       // A border: the members are those of TypeORM's PostgresDriver.
-      return boundPostgres(driver as unknown as PostgresDriver, places)
+      return boundPostgres(driver as unknown as PostgresDriver, semaphore)
     case 'mysql':
     case 'mariadb':
-      return boundMysql(driver as unknown as MysqlDriver, places, options)
+      return boundMysql(driver as unknown as MysqlDriver, semaphore, options)
     default:
   }
 }
@@ -84,17 +84,17 @@ export async function discardConnection(runner: QueryRunner): Promise<void> {
   connection.destroy()
 }
 
-function boundPostgres(driver: PostgresDriver, places: Places): void {
+function boundPostgres(driver: PostgresDriver, semaphore: Semaphore): void {
   const obtain = driver.obtainMasterConnection.bind(driver)
   const known = new WeakSet<PostgresConnection>()
   driver.obtainMasterConnection = async () => {
-    const leave = await places.take()
-    const [connection, release] = await connected(obtain(), leave)
+    const leavePool = await semaphore.acquire()
+    const [connection, release] = await connected(obtain(), leavePool)
     if (!known.has(connection)) askInTurn(connection)
     known.add(connection)
     const giveBack: Release = (error) => {
       release(error ?? unfinished(connection))
-      leave()
+      leavePool()
     }
     return [connection, giveBack]
   }
@@ -119,7 +119,7 @@ function unfinished(connection: PostgresConnection): Error | undefined {
   return status === 'I' ? undefined : new Error('its transaction has not been ended')
 }
 
-function boundMysql(driver: MysqlDriver, places: Places, options: ConnectionOptions): void {
+function boundMysql(driver: MysqlDriver, semaphore: Semaphore, options: ConnectionOptions): void {
   const obtain = driver.obtainMasterConnection.bind(driver)
   const known = new WeakSet<MysqlConnection>()
   async function prepared(): Promise<MysqlConnection> {
@@ -137,13 +137,13 @@ function boundMysql(driver: MysqlDriver, places: Places, options: ConnectionOpti
   }
 
   driver.obtainMasterConnection = async () => {
-    const leave = await places.take()
-    const connection = await connected(prepared(), leave)
+    const leavePool = await semaphore.acquire()
+    const connection = await connected(prepared(), leavePool)
     const release = connection.release.bind(connection)
     connection.release = () => {
       connection.release = release
       release()
-      leave()
+      leavePool()
     }
     return connection
   }
@@ -155,11 +155,11 @@ function endWaiting(connection: MysqlConnection, timeout: number): void {
   connection.query = (sql, ...others) => query(typeof sql === 'string' ? { sql, timeout } : sql, ...others)
 }
 
-async function connected<T>(connection: Promise<T>, leave: () => void): Promise<T> {
+async function connected<T>(connection: Promise<T>, leavePool: () => void): Promise<T> {
   try {
     return await connection
   } catch (error) {
-    leave()
+    leavePool()
     throw new ServiceUnavailable('the database does not respond', 5, { cause: error })
   }
 }

@@ -1,123 +1,95 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceUnavailable } from '../../errors.js'
 
-/** Gives a place back. Calling it again does nothing. */
-export type Leave = () => void
+/** Releases what was acquired. Further calls do nothing. */
+export type Release = () => void
 
-/** A number of places. Who finds none free waits in line, first come, first served, and not forever. */
-export class Places {
+/** Admits a limited number at a time. Others wait in line, first come, first served, until their timeout. */
+export class Semaphore {
   private readonly line: Waiting[] = []
   private free: number
   private closed: Error | undefined
   private timer: NodeJS.Timeout | undefined
 
   /**
-   * @param count how many may be inside at the same time
-   * @param patience milliseconds that one waits at most
-   * @param complaint what is said to those who waited in vain
+   * @param count the number of permits
+   * @param timeout milliseconds that `acquire` waits at most
+   * @param timeoutMessage the text of the error after the timeout
    */
   constructor(
     count: number,
-    private readonly patience: number,
-    private readonly complaint: string,
+    private readonly timeout: number,
+    private readonly timeoutMessage: string,
   ) {
     this.free = count
   }
 
   /**
-   * Takes a place, as soon as there is one.
+   * Acquires a permit as soon as one is free.
    *
-   * @throws ServiceUnavailable when there is none in time, or when the places have been closed
+   * @throws ServiceUnavailable after the timeout; the reason of `close` once the semaphore is closed
    */
-  take(): Promise<Leave> {
+  acquire(): Promise<Release> {
     if (this.closed) return Promise.reject(this.closed)
     if (this.free === 0) return this.wait()
     this.free -= 1
-    return Promise.resolve(this.leaveOnce())
+    return Promise.resolve(this.releaseOnce())
   }
 
-  /** Takes a place if there is one at once; else undefined. */
-  takeNow(): Leave | undefined {
+  /** Acquires a permit if one is free now; otherwise undefined. */
+  tryAcquire(): Release | undefined {
     if (this.closed || this.free === 0) return undefined
     this.free -= 1
-    return this.leaveOnce()
+    return this.releaseOnce()
   }
 
-  /** Sends everybody away who waits or comes later. */
+  /** Rejects everybody who waits, and every later `acquire`. */
   close(reason: Error): void {
     this.closed = reason
-    for (const waiting of this.line.splice(0)) waiting.refuse(reason)
+    for (const waiting of this.line.splice(0)) waiting.reject(reason)
     clearTimeout(this.timer)
     this.timer = undefined
   }
 
-  private wait(): Promise<Leave> {
+  private wait(): Promise<Release> {
     return new Promise((resolve, reject) => {
-      this.line.push({ admit: resolve, refuse: reject, deadline: performance.now() + this.patience })
+      this.line.push({ resolve, reject, deadline: performance.now() + this.timeout })
       if (this.timer) this.timer.ref()
-      else this.watchTheFirst()
+      else this.watchFirst()
     })
   }
 
-  /** All are equally patient, so that the first in line is the first whose patience ends: one timer does for all. */
-  private watchTheFirst(): void {
+  /** All wait equally long, so the first in line times out first, and one timer is enough. */
+  private watchFirst(): void {
     const [first] = this.line
     if (!first) return
     this.timer = setTimeout(
       () => {
         this.timer = undefined
         while (this.line[0] && this.line[0].deadline <= performance.now())
-          this.line.shift()?.refuse(new ServiceUnavailable(this.complaint))
-        this.watchTheFirst()
+          this.line.shift()?.reject(new ServiceUnavailable(this.timeoutMessage))
+        this.watchFirst()
       },
       Math.max(1, first.deadline - performance.now()),
     )
   }
 
-  private leaveOnce(): Leave {
-    let isInside = true
+  private releaseOnce(): Release {
+    let isHeld = true
     return () => {
-      if (!isInside) return
-      isInside = false
+      if (!isHeld) return
+      isHeld = false
       const next = this.line.shift()
-      if (next) next.admit(this.leaveOnce())
+      if (next) next.resolve(this.releaseOnce())
       else this.free += 1
-      // While nobody waits, the timer is not to keep the process from ending.
+      // While nobody waits, the timer must not keep the process alive.
       if (this.line.length === 0) this.timer?.unref()
     }
   }
 }
 
 interface Waiting {
-  admit(leave: Leave): void
-  refuse(reason: Error): void
-  /** When his patience ends, on the clock of `performance.now()`. */
+  resolve(release: Release): void
+  reject(reason: Error): void
+  /** On the clock of `performance.now()`. */
   deadline: number
-}
-
-/**
- * Does what another process may be in the way of, again and again with short waits of uneven length, which leave
- * the event loop free.
- *
- * @param deadline when patience ends, on the clock of `performance.now()`
- * @throws ServiceUnavailable when the other one is still in the way at the deadline
- */
-export async function insist<T>(
-  work: () => T,
-  isInTheWay: (error: unknown) => boolean,
-  deadline: number,
-): Promise<T> {
-  for (let wait = 1; ; wait = Math.min(wait * 2, 16)) {
-    try {
-      return work()
-    } catch (error) {
-      if (!isInTheWay(error)) throw error
-      if (performance.now() > deadline) {
-        throw new ServiceUnavailable('the database is busy with the work of another process', 1, {
-          cause: error,
-        })
-      }
-    }
-    await delay(wait * (0.5 + Math.random()))
-  }
 }

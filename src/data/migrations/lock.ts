@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryRunner } from 'typeorm'
 import { MigrationsLocked } from '../../errors.js'
+import { retry } from '../../retry.js'
 
 /** How long a process waits for another one that migrates. */
 const MINUTES = 10
@@ -24,16 +24,15 @@ export async function withMigrationLock<T>(runner: QueryRunner, work: () => Prom
   }
 }
 
-/** Asks again and again: a server that is asked to wait would do so no longer than its time-outs let it. */
+/** Polls: a server that is asked to wait would do so no longer than its timeouts allow. */
 async function take(runner: QueryRunner, lock: Lock): Promise<void> {
-  const deadline = performance.now() + MINUTES * 60_000
-  for (let wait = 10; performance.now() < deadline; wait = Math.min(wait * 2, 500)) {
+  const attempt = async (): Promise<void> => {
     const [row]: { taken: unknown }[] = await runner.query(`SELECT ${lock.take} AS taken`)
-    // A boolean of PostgreSQL, a number of MariaDB, which is text when it is large.
-    if (row?.taken === true || Number(row?.taken) === 1) return
-    await delay(wait)
+    // PostgreSQL returns a boolean, MariaDB a number, which is text when it is large.
+    if (row?.taken !== true && Number(row?.taken) !== 1) throw new MigrationsLocked(MINUTES)
   }
-  throw new MigrationsLocked(MINUTES)
+  const isTemporary = (error: unknown): boolean => error instanceof MigrationsLocked
+  await retry(attempt, { isTemporary, deadline: performance.now() + MINUTES * 60_000, first: 10, max: 500 })
 }
 
 /** The functions by which an engine gives a lock at once or not at all, and takes it back. */

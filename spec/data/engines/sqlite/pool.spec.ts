@@ -9,7 +9,7 @@ describe('SqlitePool', () => {
   it('closes a connection that was still being opened when it was closed itself', async () => {
     const database = new Sqlite(':memory:')
     const open = () => delay(10).then(() => new SqliteConnection(database))
-    const pool = new SqlitePool(open, { size: 1, patience: 100 })
+    const pool = new SqlitePool(open, { size: 1, acquireTimeout: 100 })
     const taking = failure(pool.take())
     await delay(1)
     pool.close()

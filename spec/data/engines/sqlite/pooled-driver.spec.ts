@@ -85,7 +85,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('answers single reads and transactions that read while a transaction writes', () =>
-    withBlog({ patience: 200 }, async (database) => {
+    withBlog({ acquireTimeout: 200 }, async (database) => {
       await database.transaction(async (tx) => {
         await tx.save(newPost('not committed'))
         expect(await database.manager.count(Post)).to.equal(0)
@@ -143,7 +143,7 @@ describe('PooledSqliteDriver', () => {
     ))
 
   it('refuses with 503, and does not hang, when a transaction waits for itself', () =>
-    withBlog({ patience: 100 }, async (database) => {
+    withBlog({ acquireTimeout: 100 }, async (database) => {
       const error = await failure(
         database.transaction(async (tx) => {
           await tx.save(newPost('inside'))
@@ -173,7 +173,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('refuses with 503 when there is no connection in time; writing is still possible', () =>
-    withBlog({ pool: 1, patience: 100 }, (database) =>
+    withBlog({ pool: 1, acquireTimeout: 100 }, (database) =>
       withRunner(database, 'slave', async (first) => {
         await first.startTransaction()
         await withRunner(database, 'slave', async (second) => {
@@ -216,7 +216,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('takes no connection for a statement whose runner is released before it runs', () =>
-    withBlog({ pool: 1, patience: 500 }, async (database) => {
+    withBlog({ pool: 1, acquireTimeout: 500 }, async (database) => {
       for (let time = 0; time < 3; time += 1) {
         const runner = database.createQueryRunner('slave')
         const late = failure(runner.query('PRAGMA foreign_keys'))
@@ -231,7 +231,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('gives back the turn for which one statement waits while others of its runner are done', () =>
-    withBlog({ patience: 500 }, async (database) => {
+    withBlog({ acquireTimeout: 500 }, async (database) => {
       const runner = database.createQueryRunner()
       await runner.connect()
       const other = database.createQueryRunner()
@@ -247,7 +247,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('does nothing for a transaction that was given up while its statement waited for the turn to write', () =>
-    withBlog({ patience: 500 }, async (database) => {
+    withBlog({ acquireTimeout: 500 }, async (database) => {
       const runner = database.createQueryRunner('slave')
       await runner.startTransaction()
       await runner.query('SELECT 1')
@@ -404,7 +404,7 @@ describe('PooledSqliteDriver', () => {
 
   it('answers 503 when another process does not give its lock back', () =>
     inFolder(async (folder) => {
-      const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { patience: 100 })
+      const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 100 })
       const other = new Sqlite(`${folder}/blog.sqlite`)
       other.exec('BEGIN IMMEDIATE')
       expect(await failure(database.manager.save(newPost('no')))).to.be.instanceOf(ServiceUnavailable)
@@ -416,13 +416,13 @@ describe('PooledSqliteDriver', () => {
       await database.close()
     }))
 
-  it('waits for its turn and for the lock of another process together as long as its patience says', () =>
+  it('waits for its turn and for the lock of another process together at most for acquireTimeout', () =>
     inFolder(async (folder) => {
-      const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { patience: 400 })
+      const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 400 })
       // Each way of writing has its connection already.
       await database.transaction((tx) => tx.query('SELECT 1'))
       const other = new Sqlite(`${folder}/blog.sqlite`)
-      const leave = await (database.driver as PooledSqliteDriver).pool.takeTurn()
+      const release = await (database.driver as PooledSqliteDriver).pool.acquireWriteLock()
       other.exec('BEGIN IMMEDIATE')
       const start = performance.now()
       const waits = [
@@ -433,7 +433,7 @@ describe('PooledSqliteDriver', () => {
         return performance.now() - start
       })
       await delay(250)
-      leave()
+      release()
       for (const waited of await Promise.all(waits)) expect(waited).to.be.within(380, 550)
       other.exec('COMMIT')
       other.close()
@@ -531,7 +531,7 @@ describe('PooledSqliteDriver', () => {
 })
 
 async function withBlog(
-  settings: { pool?: number; patience?: number },
+  settings: { pool?: number; acquireTimeout?: number },
   work: (database: Database) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {

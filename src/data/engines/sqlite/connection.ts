@@ -1,5 +1,6 @@
 import type { Database, Options } from 'better-sqlite3'
-import { insist } from '../semaphore.js'
+import { ServiceUnavailable } from '../../../errors.js'
+import { retry } from '../../../retry.js'
 import { SqliteCounts } from './cached-counts.js'
 import { SqliteStatement } from './statement.js'
 import type { Outcome } from './statement.js'
@@ -22,21 +23,16 @@ export class SqliteConnection {
     sqlite: Sqlite,
     path: string,
     isPrivate: boolean,
-    patience: number,
+    lockTimeout: number,
   ): Promise<SqliteConnection> {
     // SQLite's own busy timeout blocks the event loop: waiting for other processes is up to `run`.
     const database = new sqlite(path, { timeout: 0 })
     const settings = isPrivate ? ['synchronous = OFF'] : ['synchronous = NORMAL']
     try {
-      await insist(
-        () => {
-          if (database.pragma('journal_mode', { simple: true }) !== 'wal')
-            database.pragma('journal_mode = WAL')
-          for (const setting of [...settings, 'foreign_keys = ON']) database.pragma(setting)
-        },
-        isBusy,
-        performance.now() + patience,
-      )
+      await waitForLock(() => {
+        if (database.pragma('journal_mode', { simple: true }) !== 'wal') database.pragma('journal_mode = WAL')
+        for (const setting of [...settings, 'foreign_keys = ON']) database.pragma(setting)
+      }, performance.now() + lockTimeout)
     } catch (error) {
       database.close()
       throw error
@@ -48,10 +44,10 @@ export class SqliteConnection {
     return this.database.inTransaction
   }
 
-  /** Runs one statement, patiently while another process holds a lock, until the deadline (of `performance.now()`). */
+  /** Runs one statement, and waits for a lock of another process until the deadline (of `performance.now()`). */
   run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<Outcome> {
     if (statement.setsSomething) this.mayHaveSettings = true
-    return insist(() => this.execute(statement, parameters), isBusy, deadline)
+    return waitForLock(() => this.execute(statement, parameters), deadline)
   }
 
   /** Runs one statement once; undefined when another process holds a lock, or has written meanwhile. */
@@ -96,6 +92,20 @@ export class SqliteConnection {
   close(): void {
     this.statements.clear()
     this.database.close()
+  }
+}
+
+/**
+ * Retries while another process holds a lock.
+ *
+ * @throws ServiceUnavailable when it still does at the deadline
+ */
+async function waitForLock<T>(work: () => T, deadline: number): Promise<T> {
+  try {
+    return await retry(work, { isTemporary: isBusy, deadline, first: 1, max: 16 })
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    throw new ServiceUnavailable('the database is busy with the work of another process', 1, { cause: error })
   }
 }
 

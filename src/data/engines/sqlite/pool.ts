@@ -1,19 +1,18 @@
-import { Places } from '../semaphore.js'
-import type { Leave } from '../semaphore.js'
+import { Semaphore, type Release } from '../semaphore.js'
 import { SqliteConnection } from './connection.js'
 
-/** A connection that somebody has to himself until he gives it back. */
+/** A connection that one query runner has for itself until it gives it back. */
 export interface Held {
   readonly connection: SqliteConnection
   giveBack(): void
 }
 
-/** How many connections a pool opens at most, and how long somebody waits for one, or for his turn to write. */
+/** The limits of a connection pool. */
 export interface PoolOptions {
   /** Connections for transactions that read. */
   size: number
-  /** Milliseconds. */
-  patience: number
+  /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
+  acquireTimeout: number
 }
 
 /**
@@ -25,8 +24,8 @@ export interface PoolOptions {
  */
 export class SqlitePool {
   /** The line of those who want to write: SQLite has one writer at a time. */
-  private readonly turns: Places
-  private readonly places: Places
+  private readonly writeLock: Semaphore
+  private readonly readers: Semaphore
   private readonly idle: SqliteConnection[] = []
   private readonly opened = new Set<SqliteConnection>()
   private shared: Promise<SqliteConnection> | undefined
@@ -40,25 +39,29 @@ export class SqlitePool {
     private readonly open: () => Promise<SqliteConnection>,
     readonly options: PoolOptions,
   ) {
-    const { size, patience } = options
-    const seconds = patience / 1000
-    this.turns = new Places(
+    const { size, acquireTimeout } = options
+    const seconds = acquireTimeout / 1000
+    this.writeLock = new Semaphore(
       1,
-      patience,
+      acquireTimeout,
       `waited ${seconds} s for the turn to write: another transaction has not ended. ` +
         'Inside of a transaction, use its own manager (ctx.tx), never the DataSource',
     )
-    this.places = new Places(size, patience, `waited ${seconds} s for one of ${size} database connections`)
+    this.readers = new Semaphore(
+      size,
+      acquireTimeout,
+      `waited ${seconds} s for one of ${size} database connections`,
+    )
   }
 
   /** Waits for the turn to write. */
-  takeTurn(): Promise<Leave> {
-    return this.turns.take()
+  acquireWriteLock(): Promise<Release> {
+    return this.writeLock.acquire()
   }
 
   /** The turn to write where nobody has it; else undefined. */
-  takeTurnNow(): Leave | undefined {
-    return this.turns.takeNow()
+  tryAcquireWriteLock(): Release | undefined {
+    return this.writeLock.tryAcquire()
   }
 
   /** The connection for single statements. */
@@ -72,11 +75,11 @@ export class SqlitePool {
 
   /** A connection for a transaction that reads. */
   async take(): Promise<Held> {
-    const leave = await this.places.take()
+    const release = await this.readers.acquire()
     try {
-      return this.held(this.idle.pop() ?? (await this.openAnother()), leave)
+      return this.held(this.idle.pop() ?? (await this.openAnother()), release)
     } catch (error) {
-      leave()
+      release()
       throw error
     }
   }
@@ -84,9 +87,9 @@ export class SqlitePool {
   /** A connection for a transaction that reads, where one is idle; else undefined. */
   takeNow(): Held | undefined {
     if (this.idle.length === 0) return undefined
-    const leave = this.places.takeNow()
-    const connection = leave && this.idle.pop()
-    return connection && this.held(connection, leave)
+    const release = this.readers.tryAcquire()
+    const connection = release && this.idle.pop()
+    return connection && this.held(connection, release)
   }
 
   /** The connection for the transaction that writes. Only who has the turn may take it. */
@@ -109,17 +112,17 @@ export class SqlitePool {
   /** Closes every connection; SQLite then writes the log back into the file. What is unfinished is rolled back. */
   close(): void {
     this.closed = new Error('the database has been closed')
-    this.turns.close(this.closed)
-    this.places.close(this.closed)
+    this.writeLock.close(this.closed)
+    this.readers.close(this.closed)
     for (const connection of this.opened) connection.close()
     this.opened.clear()
     this.openWriter = undefined
   }
 
-  private held(connection: SqliteConnection, leave: Leave): Held {
+  private held(connection: SqliteConnection, release: Release): Held {
     const giveBack = (): void => {
       if (this.makeReady(connection)) this.idle.push(connection)
-      leave()
+      release()
     }
     return { connection, giveBack }
   }

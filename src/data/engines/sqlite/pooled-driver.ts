@@ -52,7 +52,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     const path = isPrivate ? await this.makePrivateFile() : this.options.database
     await mkdir(dirname(path), { recursive: true })
     if (existsSync(path)) await access(path, constants.W_OK)
-    const open = () => SqliteConnection.open(this.sqlite, path, isPrivate, this.pooling.patience)
+    const open = () => SqliteConnection.open(this.sqlite, path, isPrivate, this.pooling.acquireTimeout)
     const pool = new SqlitePool(open, this.pooling)
     try {
       this.databaseConnection = (await pool.share()).database

@@ -5,7 +5,7 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlaceholdersNotSupportedError.js'
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
 import { HttpError, TransactionConflict, TransactionEnded } from '../../../errors.js'
-import type { Leave } from '../semaphore.js'
+import type { Release } from '../semaphore.js'
 import type { PooledSqliteDriver } from './pooled-driver.js'
 import { isStale } from './connection.js'
 import type { SqliteConnection } from './connection.js'
@@ -25,9 +25,9 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** What is held, once it is. */
   private current: Held | undefined
   private isHeldForTransaction = false
-  private turn: Promise<Leave> | undefined
+  private writeLock: Promise<Release> | undefined
   /** Ends the turn to write, once it has come. */
-  private leave: Leave | undefined
+  private releaseWrite: Release | undefined
   /** When the patience of the statement that begins a transaction ends, waiting for its turn included. */
   private deadline: number | undefined
 
@@ -100,7 +100,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.loadedTables = []
     this.clearSqlMemory()
     if (this.held) await this.giveBack()
-    if (this.turn) await this.leaveTurn()
+    if (this.writeLock) await this.releaseWriteLock()
   }
 
   /** Runs one statement. */
@@ -172,7 +172,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const isReading = this.replicationMode === 'slave'
     this.deadline = this.newDeadline()
     try {
-      if (!isReading && !this.takeTurnNow()) await this.takeTurn()
+      if (!isReading && !this.tryAcquireWriteLock()) await this.acquireWriteLock()
       this.isHeldForTransaction = !this.held
       if (!this.holdNow(isReading))
         await this.hold(() => (isReading ? this.pool.take() : this.pool.takeWriter()))
@@ -183,11 +183,11 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /** Takes the turn to write where nobody else has it. Whether there is one now. */
-  private takeTurnNow(): boolean {
-    if (this.turn) return this.leave !== undefined
-    this.leave = this.pool.takeTurnNow()
-    if (!this.leave) return false
-    this.turn = Promise.resolve(this.leave)
+  private tryAcquireWriteLock(): boolean {
+    if (this.writeLock) return this.releaseWrite !== undefined
+    this.releaseWrite = this.pool.tryAcquireWriteLock()
+    if (!this.releaseWrite) return false
+    this.writeLock = Promise.resolve(this.releaseWrite)
     return true
   }
 
@@ -210,7 +210,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const connection = this.current?.connection
     if (!connection || (this.transactionDepth > 0 && !connection.isInTransaction)) return undefined
     const statement = connection.prepare(sql)
-    if (!statement.readonly && !this.leave) return undefined
+    if (!statement.readonly && !this.releaseWrite) return undefined
     try {
       const outcome = connection.runNow(statement, values)
       if (outcome && !connection.isInTransaction) this.endTransactionNow()
@@ -225,10 +225,10 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.isHeldForTransaction) this.current?.giveBack()
     if (this.isHeldForTransaction) this.forget()
     // A turn that has not come yet is that of a statement which waits for it.
-    if (!this.leave) return
-    this.leave()
-    this.turn = undefined
-    this.leave = undefined
+    if (!this.releaseWrite) return
+    this.releaseWrite()
+    this.writeLock = undefined
+    this.releaseWrite = undefined
   }
 
   private forget(): void {
@@ -238,7 +238,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private newDeadline(): number {
-    return performance.now() + this.pool.options.patience
+    return performance.now() + this.pool.options.acquireTimeout
   }
 
   private run(sql: string, values: unknown[]): Promise<Outcome> {
@@ -251,11 +251,11 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const connection = await this.pool.share()
     const statement = connection.prepare(sql)
     if (statement.readonly) return connection.run(statement, values, deadline)
-    const leave = await this.pool.takeTurn()
+    const release = await this.pool.acquireWriteLock()
     try {
       return await connection.run(statement, values, deadline)
     } finally {
-      leave()
+      release()
     }
   }
 
@@ -265,11 +265,11 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const { connection } = await this.hold(() => this.pool.take())
     try {
       const statement = connection.prepare(sql)
-      if (!statement.readonly) await this.takeTurnOn(connection)
+      if (!statement.readonly) await this.acquireWriteLockOn(connection)
       return await connection.run(statement, values, deadline)
     } catch (error) {
       if (!isStale(error)) throw error
-      await this.leaveTurn()
+      await this.releaseWriteLock()
       throw new TransactionConflict({ cause: error })
     } finally {
       if (!connection.isInTransaction) await this.endTransaction()
@@ -285,7 +285,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async endTransaction(): Promise<void> {
     if (this.isHeldForTransaction) await this.giveBack()
-    await this.leaveTurn()
+    await this.releaseWriteLock()
   }
 
   private async hold(take: () => Promise<Held>): Promise<Held> {
@@ -309,34 +309,34 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     await held?.then(({ giveBack }) => giveBack(), ignore)
   }
 
-  private async takeTurn(): Promise<void> {
-    const turn = (this.turn ??= this.pool.takeTurn())
+  private async acquireWriteLock(): Promise<void> {
+    const lock = (this.writeLock ??= this.pool.acquireWriteLock())
     try {
-      const leave = await turn
-      if (this.turn === turn) this.leave = leave
+      const release = await lock
+      if (this.writeLock === lock) this.releaseWrite = release
     } catch (error) {
-      this.turn = undefined
+      this.writeLock = undefined
       throw error
     }
     // Whoever was released while he waited has no turn: the connection for writing is already that of the next one.
     if (!this.isReleased) return
-    await this.leaveTurn()
+    await this.releaseWriteLock()
     throw new QueryRunnerAlreadyReleasedError()
   }
 
   /** Takes the turn for a statement, unless its transaction has ended meanwhile: the connection may be another one's now. */
-  private async takeTurnOn(connection: SqliteConnection): Promise<void> {
-    await this.takeTurn()
+  private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
+    await this.acquireWriteLock()
     if (this.current?.connection === connection) return
-    if (!this.isTransactionActive) await this.leaveTurn()
+    if (!this.isTransactionActive) await this.releaseWriteLock()
     throw new TransactionEnded()
   }
 
-  private async leaveTurn(): Promise<void> {
-    const { turn } = this
-    this.turn = undefined
-    this.leave = undefined
-    await turn?.then((leave) => leave(), ignore)
+  private async releaseWriteLock(): Promise<void> {
+    const { writeLock } = this
+    this.writeLock = undefined
+    this.releaseWrite = undefined
+    await writeLock?.then((release) => release(), ignore)
   }
 }
 

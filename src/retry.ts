@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Milliseconds between two attempts: at first, and at most. They double in between. */
+export interface Pauses {
+  first: number
+  max: number
+}
+
+/** When `retry` tries again. */
+export interface RetryOptions extends Pauses {
+  isTemporary: (error: unknown) => boolean
+  /** When the last attempt begins, on the clock of `performance.now()`. */
+  deadline: number
+}
+
+/** The pause after a number of failures. */
+export function pauseAfter(failures: number, { first, max }: Pauses): number {
+  return failures === 0 ? 0 : Math.min(first * 2 ** (failures - 1), max)
+}
+
+/**
+ * Makes attempts until one succeeds, with growing pauses of random length, which leave the event loop free.
+ *
+ * @throws the last error, once the deadline has passed, or an error that isn't temporary
+ */
+export async function retry<T>(attempt: () => T | Promise<T>, options: RetryOptions): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!options.isTemporary(error) || performance.now() > options.deadline) throw error
+    }
+    await delay(pauseAfter(failures, options) * (0.5 + Math.random()))
+  }
+}
