@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,12 +22,24 @@ describe('app.static(path, folder)', () => {
     writeFileSync(join(root, '.well-hidden', 'x.txt'), 'hidden')
     writeFileSync(join(root, 'docs', 'index.html'), '<h1>Docs</h1>')
     symlinkSync('loop', join(root, 'loop'))
+    symlinkSync('a.txt', join(root, 'inside.txt'))
+    symlinkSync('../secret.txt', join(root, 'link.txt'))
+    symlinkSync('../private', join(root, 'linked'))
+    symlinkSync(root, join(folder, 'linked-public'))
+    for (const name of ['private', 'public-private', 'public/indexed', 'private/docs'])
+      mkdirSync(join(folder, name), { recursive: true })
+    writeFileSync(join(folder, 'private', 'index.html'), 'secret')
+    writeFileSync(join(folder, 'public-private', 'index.html'), 'secret')
+    symlinkSync('../public-private', join(root, 'neighbour'))
+    symlinkSync('../../private/index.html', join(root, 'indexed', 'index.html'))
+    if (process.platform !== 'win32') execFileSync('mkfifo', [join(root, 'pipe')])
 
     const app = new App({ api: true })
     app.get('/route', (ctx) => {
       ctx.body = 'route'
     })
     app.static('/assets', root)
+    app.static('/linked-assets', join(folder, 'linked-public'))
     app.get('/assets/a.txt', (ctx) => {
       ctx.body = 'never reached'
     })
@@ -180,6 +193,19 @@ describe('app.static(path, folder)', () => {
 
   it('answers 500 to a file that cannot be read, and does not keep the client waiting', async () => {
     expect((await site.get('/loop')).status).to.equal(500)
+  })
+
+  it('follows a link to a file of the folder, which may be a link itself', async () => {
+    for (const path of ['/inside.txt', '/linked-assets/a.txt', '/linked-assets/inside.txt'])
+      expect(await site.get(path), path).to.include({ status: 200, text: '0123456789' })
+  })
+
+  it('follows no link that leads outside of the folder, and waits for no FIFO', async () => {
+    const links = ['link.txt', 'linked/', 'linked/index.html', 'neighbour/', 'indexed/', 'indexed/index.html']
+    for (const path of [...links, 'pipe'].flatMap((name) => [`/${name}`, `/linked-assets/${name}`])) {
+      const answer = await site.get(path, { accept: 'application/json' })
+      expect([answer.status, answer.text.includes('secret')], path).to.deep.equal([404, false])
+    }
   })
 
   it('is no route for other methods', async () => {

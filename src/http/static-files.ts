@@ -1,5 +1,6 @@
+import { realpathSync, type Stats } from 'node:fs'
 import { createRequire } from 'node:module'
-import { resolve } from 'node:path'
+import { resolve, sep } from 'node:path'
 import type send from 'send'
 import type { Context } from '../context.js'
 import { HttpError } from '../errors.js'
@@ -11,23 +12,28 @@ const require = createRequire(import.meta.url)
 /**
  * Answers a GET or HEAD request with a file of the folder.
  *
- * @returns whether there is such a file; hidden ones and those outside of the folder count as absent
+ * @returns whether there is such a file; hidden ones, those outside of the folder and what is not a regular file count as
+ * absent, also behind a link
  * @throws HttpError (412, 416) when the file is not under the conditions, or not in the range, that the client asks for
  */
 export async function sendFile(
   ctx: Context,
   mount: Pick<StaticMount, 'prefix' | 'folder'>,
 ): Promise<boolean> {
-  const path = mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)
+  const path = (mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)) || '/'
+  const root = resolve(mount.folder)
   const sender: typeof send = require('send')
-  const stream = sender(ctx.req, path || '/', { root: resolve(mount.folder), dotfiles: 'ignore' })
+  const stream = sender(ctx.req, path, { root, dotfiles: 'ignore' })
   return await new Promise((answer, reject) => {
-    stream.on('file', () => {
+    const write = stream.send.bind(stream)
+    stream.send = (file, stats) => {
+      if (!isServable(root, file, stats)) return answer(false)
       // From here on `send` writes the answer itself: with ranges, ETag and 304.
       Object.assign(ctx, { respond: false })
       ctx.res.statusCode = 200
       ctx.res.once('close', () => answer(true))
-    })
+      write(file, stats)
+    }
     stream.on('directory', () => answer(false))
     stream.on('error', (error: SendError) => {
       if (ctx.res.headersSent) return ctx.res.destroy()
@@ -39,6 +45,26 @@ export async function sendFile(
     })
     stream.pipe(ctx.res)
   })
+}
+
+/**
+ * Whether something is a regular file within its folder, which may be a link itself. Opening a FIFO would wait for a
+ * writer, and hold a thread of the process meanwhile.
+ */
+function isServable(root: string, file: string, stats: Stats | undefined): boolean {
+  if (!stats?.isFile()) return false
+  try {
+    // `send` has looked at the file just now, so the system need not read the disk to resolve its links.
+    const real = realpathSync.native(file)
+    return isWithin(root, real) || isWithin(realpathSync.native(root), real)
+  } catch {
+    // It has been deleted since.
+    return false
+  }
+}
+
+function isWithin(folder: string, file: string): boolean {
+  return file.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
 interface SendError extends Error {
