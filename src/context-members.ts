@@ -179,8 +179,8 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
       return page
     },
 
-    async load<T extends Model | Model[]>(records: T, ...relations: string[]): Promise<T> {
-      const list: Model[] = Array.isArray(records) ? records : [records]
+    async load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
+      const list: Model[] = [records].flat()
       await track(this.tx, () => loadRelations(this.tx, list, relations))
       return records
     },

@@ -1,6 +1,7 @@
 import type { DefaultState, Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
+import type { RelationOf } from './data/loading.js'
 import type { Page, PageOptions } from './data/pagination.js'
 import type { Model } from './data/model.js'
 import type { ValidationErrors } from './errors.js'
@@ -148,14 +149,15 @@ export interface ContextMembers {
   paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
 
   /**
-   * Loads what records refer to, with one query for each relation: `posts: await ctx.load(posts, 'author')`. JSON and XML
-   * show what is loaded, so it belongs where a page is rendered.
+   * Loads what a record or a list of records refers to, with one query for each relation: `posts: await ctx.load(posts,
+   * 'author')`. JSON and XML show what is loaded, so it belongs where a page is rendered.
+   *
+   * Saving a record does not write what was loaded, unless it has been changed.
    *
    * @returns the records
-   * @throws UnknownRelation when the model has no such relation
+   * @throws UnknownRelation if the model has no such relation
    */
-  load<T extends Model>(records: T[], ...relations: (keyof T & string)[]): Promise<T[]>
-  load<T extends Model>(record: T, ...relations: (keyof T & string)[]): Promise<T>
+  load<R extends Model | readonly Model[]>(records: R, ...relations: RelationOf<R>[]): Promise<R>
 
   /** Validates a record without saving it. */
   validate(record: object): Promise<ValidationErrors | undefined>

@@ -370,12 +370,13 @@ export class UnknownRoute extends Error {
   }
 }
 
-/** A model has no relation of this name that leads to one record. */
+/** A model has no relation of this name, or one with a key of several columns. */
 export class UnknownRelation extends Error {
   override name = 'UnknownRelation'
   constructor(model: string, relation: string) {
     super(
-      `${model} has no relation "${relation}" with a key of its own. Declare it: @ManyToOne and @JoinColumn.`,
+      `${model} has no relation "${relation}" with a key of one column. ` +
+        'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
     )
   }
 }

@@ -21,6 +21,7 @@ export { Parent } from './resources/parent.js'
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
+export type { RelationOf } from './data/loading.js'
 export { column, primaryKey, timestamps, type ColumnDetails } from './data/columns.js'
 export type { AttributeKind } from './data/attributes.js'
 export type { MigrationReport, MigrationState } from './data/migrations/run.js'

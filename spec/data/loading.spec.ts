@@ -1,56 +1,222 @@
 import { expect } from 'chai'
+import type { EntityManager } from 'typeorm'
 import type { Database } from '../../src/data/database.js'
-import { loadRelations } from '../../src/data/loading.js'
-import { Comment, newPost, openBlog, Post } from '../support/blog-data.js'
+import { loadRelations, type RelationOf } from '../../src/data/loading.js'
+import { paginate } from '../../src/data/pagination.js'
+import { findRecord, saveRecord } from '../../src/data/records.js'
+import { failure } from '../support/failure.js'
+import { Cover, Issue, Label, Note, openTracker, Project, Task, titled } from '../support/tracker.js'
 
 describe('loadRelations(tx, records, relations)', () => {
   let database: Database
-  before(async () => {
-    database = await openBlog()
-  })
-  after(() => database.close())
+  let tx: EntityManager
 
-  async function comment(post: Post): Promise<Comment> {
-    return database.manager.save(Object.assign(new Comment(), { body: 'text', post_id: post.id }))
+  beforeEach(async () => {
+    database = await openTracker()
+    tx = database.manager
+  })
+  afterEach(() => database.close())
+
+  /** Two labels, two projects, and an issue with both labels in the first project. */
+  async function anIssue() {
+    const labels = [await tx.save(titled(Label, 'bug')), await tx.save(titled(Label, 'urgent'))]
+    const projects = [await tx.save(titled(Project, 'one')), await tx.save(titled(Project, 'two'))] as const
+    const { id } = await tx.save(titled(Issue, 'first', { labels, project_id: projects[0].id }))
+    return { id, labels, projects }
   }
 
-  it('loads what records refer to with one query', async () => {
-    const [one, two] = await database.manager.save([newPost('one'), newPost('two')])
-    if (!one || !two) throw new Error('the posts were not saved')
-    const comments = [await comment(one), await comment(two), await comment(one)]
-    const queries = await countQueries(() => loadRelations(database.manager, comments, ['post']))
-    expect(comments.map(({ post }) => post?.title)).to.deep.equal(['one', 'two', 'one'])
-    expect(queries).to.equal(1)
+  const titles = (records?: { title: string }[]) => records?.map(({ title }) => title)
+  const links = async (): Promise<number> => {
+    const [row] = await database.query('SELECT COUNT(*) AS count FROM issues_labels_labels')
+    return Number(row.count)
+  }
+
+  it('loads every kind of relation with one query each', async () => {
+    const { id, labels, projects } = await anIssue()
+    const other = await tx.save(titled(Issue, 'other', { former_project: projects[1] }))
+    const lone = await tx.save(titled(Issue, 'lone'))
+    await tx.save([titled(Cover, 'cover', { issue: other })])
+    await tx.save([titled(Task, 'a', { issue: other }), titled(Task, 'b', { issue: other })])
+    const issues = [await findRecord(tx, Issue, id), await findRecord(tx, Issue, other.id)]
+    issues.push(await findRecord(tx, Issue, lone.id))
+
+    const names = ['project', 'former_project', 'labels', 'cover', 'tasks']
+    for (const name of names) expect(await countQueries(() => loadRelations(tx, issues, [name]))).to.equal(1)
+    expect(issues.map(({ project }) => project?.title ?? null)).to.deep.equal(['one', null, null])
+    expect(issues.map(({ former_project }) => former_project?.title ?? null)).to.deep.equal([
+      null,
+      'two',
+      null,
+    ])
+    expect(issues.map(({ labels }) => titles(labels))).to.deep.equal([['bug', 'urgent'], [], []])
+    expect(issues.map(({ cover }) => cover?.title ?? null)).to.deep.equal([null, 'cover', null])
+    expect(issues.map(({ tasks }) => titles(tasks))).to.deep.equal([[], ['a', 'b'], []])
+
+    const found = await findRecord(tx, Label, labels[0]?.id)
+    await loadRelations(tx, [found], ['issues'])
+    expect(titles(found.issues)).to.deep.equal(['first'])
+    const [cover] = await tx.find(Cover)
+    await loadRelations(tx, cover ? [cover] : [], ['issue'])
+    expect(cover?.issue?.title).to.equal('other')
+    expect(issues[2]?.project).to.equal(null)
   })
 
-  it('is null where there is no key, and asks nothing then', async () => {
-    const orphan = new Comment()
-    expect(await countQueries(() => loadRelations(database.manager, [orphan], ['post']))).to.equal(0)
-    expect(orphan.post).to.equal(null)
-    expect(await countQueries(() => loadRelations(database.manager, [], ['post']))).to.equal(0)
+  it('gives records that refer to the same one the same object', async () => {
+    const { labels } = await anIssue()
+    await tx.save(titled(Issue, 'second', { labels }))
+    const issues = await tx.find(Issue)
+    await loadRelations(tx, issues, ['labels'])
+    expect(issues[0]?.labels?.[0]).to.equal(issues[1]?.labels?.[0])
   })
 
-  it('refuses what is no relation with a key', async () => {
-    const error = await loadRelations(database.manager, [new Comment()], ['body']).catch(
-      (reason: unknown) => reason,
+  it('queries nothing for records that refer to nothing', async () => {
+    const issue = new Issue()
+    expect(await countQueries(() => loadRelations(tx, [issue], ['project', 'labels']))).to.equal(0)
+    expect([issue.project, issue.labels]).to.deep.equal([null, []])
+    expect(await countQueries(() => loadRelations(tx, [], ['project']))).to.equal(0)
+  })
+
+  it('throws UnknownRelation for what is not a relation', async () => {
+    expect(String(await failure(loadRelations(tx, [new Issue()], ['title'])))).to.equal(
+      'UnknownRelation: Issue has no relation "title" with a key of one column. ' +
+        'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
     )
-    expect(String(error)).to.equal(
-      'UnknownRelation: Comment has no relation "body" with a key of its own. Declare it: @ManyToOne and @JoinColumn.',
-    )
+  })
+
+  it('takes the names of relations, which the compiler knows', () => {
+    // A name too many or too few does not compile.
+    const names: Record<RelationOf<Issue>, true> & Record<RelationOf<Issue[]>, true> = {
+      project: true,
+      former_project: true,
+      labels: true,
+      cover: true,
+      tasks: true,
+    }
+    const relations = database.getMetadata(Issue).relations.map(({ propertyName }) => propertyName)
+    expect(Object.keys(names)).to.have.members(relations)
+  })
+
+  describe('never changes what a save writes', () => {
+    it('a list keeps its links', async () => {
+      const { id } = await anIssue()
+      const issue = await findRecord(tx, Issue, id)
+      await loadRelations(tx, [issue], ['labels'])
+      issue.title = 'changed'
+      expect(await saveRecord(tx, issue)).to.equal(undefined)
+      expect(await links()).to.equal(2)
+      expect(titles(issue.labels)).to.deep.equal(['bug', 'urgent'])
+    })
+
+    it('a list keeps the links that others have made since, from either side', async () => {
+      const { id, labels } = await anIssue()
+      const issue = await findRecord(tx, Issue, id)
+      const label = await findRecord(tx, Label, labels[0]?.id)
+      await loadRelations(tx, [issue], ['labels'])
+      await loadRelations(tx, [label], ['issues'])
+      const third = await tx.save(titled(Label, 'late'))
+      await tx.createQueryBuilder().relation(Issue, 'labels').of(id).add(third.id)
+      await tx.save(titled(Issue, 'second', { labels }))
+      issue.title = 'changed'
+      label.title = 'changed'
+      await saveRecord(tx, issue)
+      await saveRecord(tx, label)
+      expect(await links()).to.equal(5)
+    })
+
+    it('a list that has been changed is written', async () => {
+      const { id, labels } = await anIssue()
+      const issue = await findRecord(tx, Issue, id)
+      await loadRelations(tx, [issue], ['labels'])
+      issue.labels?.pop()
+      await saveRecord(tx, issue)
+      expect(await links()).to.equal(1)
+      issue.labels = labels
+      await saveRecord(tx, issue)
+      expect(await links()).to.equal(2)
+    })
+
+    it('a list that cascades is written with its records', async () => {
+      const issue = titled(Issue, 'first', { tasks: [titled(Task, 'a')] })
+      await saveRecord(tx, issue)
+      const found = await findRecord(tx, Issue, issue.id)
+      await loadRelations(tx, [found], ['tasks'])
+      const [task] = found.tasks ?? []
+      if (task) task.title = 'changed'
+      found.tasks?.push(titled(Task, 'b'))
+      await saveRecord(tx, found)
+      expect(titles(await tx.find(Task, { order: { id: 'ASC' } }))).to.deep.equal(['changed', 'b'])
+    })
+
+    it('a key that has been changed is written, and the record that it led to is dropped', async () => {
+      const { id, projects } = await anIssue()
+      const issue = await findRecord(tx, Issue, id)
+      await loadRelations(tx, [issue], ['project'])
+      issue.project_id = projects[1].id
+      expect(await saveRecord(tx, issue)).to.equal(undefined)
+      expect((await findRecord(tx, Issue, id)).project_id).to.equal(projects[1].id)
+      expect(issue.project).to.equal(undefined)
+
+      issue.project_id = null
+      await loadRelations(tx, [issue], ['project'])
+      issue.project_id = projects[0].id
+      await saveRecord(tx, issue)
+      expect((await findRecord(tx, Issue, id)).project_id).to.equal(projects[0].id)
+    })
+
+    it('a record that has been assigned is written', async () => {
+      const { id, projects } = await anIssue()
+      const issue = await findRecord(tx, Issue, id)
+      await loadRelations(tx, [issue], ['project', 'former_project'])
+      issue.project = projects[1]
+      issue.former_project = projects[0]
+      await saveRecord(tx, issue)
+      await loadRelations(tx, [issue], ['former_project'])
+      expect((await findRecord(tx, Issue, id)).project_id).to.equal(projects[1].id)
+      expect(issue.former_project?.id).to.equal(projects[0].id)
+    })
+
+    it('a record that could not be saved keeps what was loaded', async () => {
+      const { id } = await anIssue()
+      const issue = await findRecord(tx, Issue, id)
+      await loadRelations(tx, [issue], ['project', 'labels'])
+      issue.project_id = '0193b6a2-7c3e-7000-8000-00000000000a'
+      expect((await saveRecord(tx, issue))?.messages).to.deep.equal({
+        project_id: ['Project does not exist.'],
+      })
+      expect(issue.project?.title).to.equal('one')
+      expect(issue.labels).to.have.length(2)
+    })
+
+    it('nor does TypeORM, with a page and its relations, or with a relation that is loaded always', async () => {
+      const { id, projects } = await anIssue()
+      const page = await paginate(tx, Issue, {}, { relations: { project: true, labels: true } })
+      const [listed] = page.records
+      if (!listed) throw new Error('the page is empty')
+      expect(listed.project?.title).to.equal('one')
+      listed.project_id = projects[1].id
+      await saveRecord(tx, listed)
+      expect((await findRecord(tx, Issue, id)).project_id).to.equal(projects[1].id)
+      expect(await links()).to.equal(2)
+
+      const other = await tx.save(titled(Issue, 'other'))
+      const { id: noteId } = await tx.save(titled(Note, 'note', { issue_id: id }))
+      const note = await findRecord(tx, Note, noteId)
+      expect(note.issue?.title).to.equal('first')
+      note.issue_id = other.id
+      await saveRecord(tx, note)
+      expect((await findRecord(tx, Note, noteId)).issue?.title).to.equal('other')
+    })
   })
 
   async function countQueries(work: () => Promise<unknown>): Promise<number> {
+    const { logger } = database
     let count = 0
-    const { findBy } = database.manager
-    database.manager.findBy = function (...args) {
-      count += 1
-      return Reflect.apply(findBy, this, args)
-    }
+    database.logger = Object.assign(Object.create(logger), { logQuery: () => (count += 1) })
     try {
       await work()
       return count
     } finally {
-      database.manager.findBy = findBy
+      database.logger = logger
     }
   }
 })

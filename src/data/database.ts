@@ -11,7 +11,7 @@ import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
 import { explainOpening } from './engines/connection-errors.js'
 import { PooledSqliteDriver } from './engines/sqlite/pooled-driver.js'
-import { StampsSubscriber } from './stamps.js'
+import { ModelSubscriber } from './model-subscriber.js'
 import { keepTimesInUtc } from './engines/times.js'
 
 /** The database of one environment. */
@@ -173,7 +173,7 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
   const common = {
     entities: config.models ?? [],
     migrations: config.migrations ?? [],
-    subscribers: [StampsSubscriber],
+    subscribers: [ModelSubscriber],
     synchronize: false,
     logging,
   }

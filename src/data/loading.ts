@@ -1,13 +1,25 @@
-import { In, type EntityManager, type FindOptionsWhere } from 'typeorm'
+import { FindOptionsUtils, In, type EntityManager } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../errors.js'
+import { markLoaded, ownKeysOf } from './loaded-relations.js'
 import type { Model } from './model.js'
 
+/** The relations of a model, or of the records of a list, by their names. */
+export type RelationOf<R> = R extends readonly (infer One)[]
+  ? RelationOf<One>
+  : {
+      [Name in keyof R & string]-?: NonNullable<R[Name]> extends Model | readonly Model[] ? Name : never
+    }[keyof R & string]
+
 /**
- * Loads what records of one model refer to: one query for each relation, however many records there are. A record whose
- * key is null, or leads nowhere, gets null.
+ * Loads what records of one model refer to: one query for each relation, however many records there are. A relation to one
+ * record is null where there is none; a relation to many is a list in the order of their ids.
+ *
+ * Saving a record does not write what was loaded, as long as it is not changed.
  *
  * @example await loadRelations(tx, posts, ['author'])
- * @throws UnknownRelation when the model has no such relation, or one without a key of its own
+ * @throws UnknownRelation if the model has no such relation, or one with a key of several columns
  */
 export async function loadRelations(
   tx: EntityManager,
@@ -22,13 +34,117 @@ async function loadRelation(tx: EntityManager, records: readonly Model[], name: 
   if (!first) return
   const metadata = tx.dataSource.getMetadata(first.constructor)
   const relation = metadata.findRelationWithPropertyPath(name)
-  const key = relation?.joinColumns[0]?.propertyName
-  if (!relation || !key || relation.joinColumns.length > 1)
-    throw new UnknownRelation(metadata.targetName, name)
+  if (!relation) throw new UnknownRelation(metadata.targetName, name)
 
-  const ids = new Set(records.map((record) => Reflect.get(record, key)).filter(Boolean))
-  const where: FindOptionsWhere<Model> = { id: In([...ids]) }
-  const found = ids.size > 0 ? await tx.findBy<Model>(relation.type, where) : []
-  const byId = new Map(found.map((record) => [record.id, record]))
-  for (const record of records) Reflect.set(record, name, byId.get(Reflect.get(record, key)) ?? null)
+  const related = await relatedTo(tx, relation, records)
+  const isToMany = relation.isOneToMany || relation.isManyToMany
+  for (const record of records) {
+    const found = related(record)
+    Reflect.set(record, name, isToMany ? found : (found[0] ?? null))
+    markLoaded(record, name)
+  }
+}
+
+/** Tells which of the loaded records belong to a record. */
+type Related = (record: Model) => object[]
+
+function relatedTo(
+  tx: EntityManager,
+  relation: RelationMetadata,
+  records: readonly Model[],
+): Promise<Related> {
+  const [key] = ownKeysOf(relation)
+  return key ? loadByKey(tx, relation, key, records) : loadByLink(tx, relation, linkOf(relation), records)
+}
+
+/** Loads the records that a property of these records names. */
+async function loadByKey(
+  tx: EntityManager,
+  { inverseEntityMetadata }: RelationMetadata,
+  key: ColumnMetadata,
+  records: readonly Model[],
+): Promise<Related> {
+  const named = referencedBy(key)
+  const keys = valuesOf(records, key)
+  const where = { [named.propertyName]: In(keys) }
+  const found = keys.length > 0 ? await tx.findBy(inverseEntityMetadata.target, where) : []
+  const byKey = new Map(found.map((record) => [valueOf(record, named), record]))
+  return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
+}
+
+/** The table that knows which record belongs to which: that of the key, or the one between two models. */
+interface Link {
+  table: string
+  /** Names the record whose relation it is. */
+  toOwner: ColumnMetadata
+  /** Names the record that the relation leads to. */
+  toRelated: ColumnMetadata
+}
+
+/** @throws UnknownRelation for a key of several columns */
+function linkOf(relation: RelationMetadata): Link {
+  const { entityMetadata, inverseEntityMetadata, inverseRelation, junctionEntityMetadata } = relation
+  const owning = relation.isOwning ? relation : inverseRelation
+  const keys = owning?.joinColumns ?? []
+  const [table, toOwner, toRelated] = junctionEntityMetadata
+    ? relation.isOwning
+      ? [junctionEntityMetadata, keys, relation.inverseJoinColumns]
+      : [junctionEntityMetadata, owning?.inverseJoinColumns ?? [], keys]
+    : relation.isOwning
+      ? [entityMetadata, entityMetadata.primaryColumns, keys]
+      : [inverseEntityMetadata, keys, inverseEntityMetadata.primaryColumns]
+  if (!toOwner[0] || !toRelated[0] || toOwner.length + toRelated.length > 2)
+    throw new UnknownRelation(entityMetadata.targetName, relation.propertyName)
+  return { table: table.tablePath, toOwner: toOwner[0], toRelated: toRelated[0] }
+}
+
+/** Loads the records that a table links to these records. */
+async function loadByLink(
+  tx: EntityManager,
+  { inverseEntityMetadata: metadata }: RelationMetadata,
+  { table, toOwner, toRelated }: Link,
+  records: readonly Model[],
+): Promise<Related> {
+  const [owned, named] = [referencedBy(toOwner), referencedBy(toRelated)]
+  const keys = valuesOf(records, owned)
+  if (keys.length === 0) return () => []
+  const { driver } = tx.dataSource
+  const column = (alias: string, { databaseName }: ColumnMetadata) =>
+    `${driver.escape(alias)}.${driver.escape(databaseName)}`
+  const query = tx
+    .createQueryBuilder<object>(metadata.target, 'related')
+    .innerJoin(table, 'link', `${column('link', toRelated)} = ${column('related', named)}`)
+    .addSelect(column('link', toOwner), 'link_owner')
+    .addSelect(column('link', toRelated), 'link_related')
+    .where(`${column('link', toOwner)} IN (:...keys)`, { keys })
+  FindOptionsUtils.joinEagerRelations(query, 'related', metadata)
+  for (const { propertyPath } of metadata.primaryColumns) query.addOrderBy(`related.${propertyPath}`)
+
+  const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
+  const byKey = new Map(entities.map((record) => [String(valueOf(record, named)), record]))
+  const byOwner = new Map<string, Set<object>>()
+  for (const { link_owner, link_related } of raw) {
+    const record = byKey.get(String(link_related))
+    const list = byOwner.get(String(link_owner)) ?? new Set()
+    if (record) byOwner.set(String(link_owner), list.add(record))
+  }
+  return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
+}
+
+/** The column that a key names; a primary key names its own record. */
+function referencedBy(key: ColumnMetadata): ColumnMetadata {
+  return key.referencedColumn ?? key
+}
+
+function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
+  return Reflect.get(record, propertyName)
+}
+
+/** The values that records have in a column, each once. */
+function valuesOf(records: readonly object[], column: ColumnMetadata): unknown[] {
+  return [...new Set(records.map((record) => valueOf(record, column)).filter(isSet))]
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null
 }

@@ -6,6 +6,7 @@ import { kindOf } from './attributes.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
 import { selectRecords } from './kept-query.js'
 import { insistOnWords } from './engines/mariadb.js'
+import { dropStale, withoutLoaded } from './loaded-relations.js'
 import type { Model } from './model.js'
 import { plainModel } from './plain-model.js'
 import { plainSaving } from './plain-saving.js'
@@ -97,6 +98,19 @@ export async function saveRecord(
   await hook?.call(record, further, tx)
   if (!further.isEmpty) return translateAdded(further, record, t)
 
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const refused = await withoutLoaded(metadata, record, () => writeOrRefuse(tx, record, isNew, t))
+  if (!refused) dropStale(metadata, record)
+  return refused
+}
+
+/** Writes a record, unless the database refuses it. */
+async function writeOrRefuse(
+  tx: EntityManager,
+  record: Model,
+  isNew: boolean,
+  t: Translate | undefined,
+): Promise<ValidationErrors | undefined> {
   const { id, created_at, updated_at } = record
   try {
     await undoable(tx, record, (manager) => write(manager, record, isNew))

@@ -1,0 +1,102 @@
+import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, OneToMany, OneToOne } from 'typeorm'
+import type { Relation } from 'typeorm'
+import { Database } from '../../src/data/database.js'
+import { Model } from '../../src/data/model.js'
+import { newDatabase } from './engine.js'
+
+/** A model with a relation of every kind. */
+@Entity('issues')
+export class Issue extends Model {
+  @Column('varchar')
+  title!: string
+
+  @Column('uuid', { nullable: true })
+  project_id!: string | null
+
+  @ManyToOne(() => Project, (project) => project.issues)
+  @JoinColumn({ name: 'project_id' })
+  project?: Relation<Project> | null
+
+  /** A relation whose key is not a property. */
+  @ManyToOne(() => Project)
+  former_project?: Relation<Project> | null
+
+  @ManyToMany(() => Label, (label) => label.issues)
+  @JoinTable()
+  labels?: Relation<Label>[]
+
+  @OneToOne(() => Cover, (cover) => cover.issue)
+  cover?: Relation<Cover> | null
+
+  @OneToMany(() => Task, (task) => task.issue, { cascade: true })
+  tasks?: Relation<Task>[]
+}
+
+@Entity('projects')
+export class Project extends Model {
+  @Column('varchar')
+  title!: string
+
+  @OneToMany(() => Issue, (issue) => issue.project)
+  issues?: Relation<Issue>[]
+}
+
+@Entity('labels')
+export class Label extends Model {
+  @Column('varchar')
+  title!: string
+
+  @ManyToMany(() => Issue, (issue) => issue.labels)
+  issues?: Relation<Issue>[]
+}
+
+@Entity('covers')
+export class Cover extends Model {
+  @Column('varchar')
+  title!: string
+
+  @OneToOne(() => Issue, (issue) => issue.cover)
+  @JoinColumn()
+  issue?: Relation<Issue> | null
+}
+
+@Entity('tasks')
+export class Task extends Model {
+  @Column('varchar')
+  title!: string
+
+  @ManyToOne(() => Issue, (issue) => issue.tasks)
+  issue?: Relation<Issue> | null
+}
+
+/** A model whose relation is loaded with every record. */
+@Entity('notes')
+export class Note extends Model {
+  @Column('varchar')
+  title!: string
+
+  @Column('uuid', { nullable: true })
+  issue_id!: string | null
+
+  @ManyToOne(() => Issue, { eager: true })
+  @JoinColumn({ name: 'issue_id' })
+  issue?: Relation<Issue> | null
+}
+
+/** A database of issues and what belongs to them, with its tables. */
+export async function openTracker(): Promise<Database> {
+  const models = [Issue, Project, Label, Cover, Task, Note]
+  const database = new Database({ test: { url: await newDatabase(), logging: false }, models }, 'test')
+  await database.open()
+  await database.synchronize()
+  return database
+}
+
+/** A new record with this title and these values, not saved yet. */
+export function titled<T extends Model & { title: string }>(
+  model: new () => T,
+  title: string,
+  values: Partial<T> = {},
+): T {
+  return Object.assign(new model(), { title }, values)
+}
