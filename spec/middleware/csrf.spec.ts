@@ -221,10 +221,74 @@ describe('csrf(options)', () => {
       }
     })
 
-    it('an empty body that is said to be JSON: 403', async () => {
-      expect(
-        (await site.post('/thing', { headers: { 'content-type': 'application/json' } })).status,
-      ).to.equal(403)
+    for (const type of ['application/json', 'text/xml', 'application/problem+json; charset=utf-8']) {
+      const headers = { 'content-type': type }
+
+      it(`an empty body that is declared as ${type}: 200, because a plain form cannot send it`, async () => {
+        expect((await site.post('/thing', { headers })).status, 'Content-Length: 0').to.equal(200)
+        const chunked = { headers, body: new Blob([]).stream() }
+        expect((await site.post('/thing', chunked)).status, 'chunked').to.equal(200)
+        expect(
+          await site.raw(
+            `POST /thing HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nConnection: close\r\n\r\n`,
+          ),
+          'no length',
+        ).to.match(/^HTTP\/1.1 200 /)
+      })
+
+      it(`an empty body that is declared as ${type}, from another site: 403`, async () => {
+        for (const fetchSite of ['cross-site', 'same-site']) {
+          const answer = await site.post('/thing', { headers: { ...headers, 'sec-fetch-site': fetchSite } })
+          expect(answer.status, fetchSite).to.equal(403)
+        }
+      })
+    }
+
+    it('an empty body of a type that a plain form can send: 403', async () => {
+      for (const type of [
+        'application/x-www-form-urlencoded',
+        'text/plain;application/json',
+        'multipart/form-data',
+      ])
+        expect((await site.post('/thing', { headers: { 'content-type': type } })).status, type).to.equal(403)
+    })
+
+    describe('with a bearer token', () => {
+      const bearer = { authorization: 'Bearer abc' }
+      const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+      const sent: Record<string, SpecRequest> = {
+        JSON: { json: {} },
+        'a form': { form: { a: '1' }, fromPage: false },
+        'no body': {},
+      }
+
+      for (const [what, request] of Object.entries(sent)) {
+        it(`${what}, without a session cookie, from anywhere: 200`, async () => {
+          const places: Array<Record<string, string>> = [{}, foreign, { origin: 'null' }]
+          for (const from of places) {
+            const headers = { ...bearer, ...from, cookie: 'lang=de' }
+            expect((await site.post('/thing', { ...request, headers })).status).to.equal(200)
+          }
+        })
+
+        it(`${what}, with a session cookie, from another site: 403`, async () => {
+          for (const cookie of [mine.cookie, '_kit_session=nothing', 'lang=de; _kit_session=']) {
+            const headers = { ...bearer, ...foreign, cookie }
+            expect((await site.post('/thing', { ...request, headers })).status, cookie).to.equal(403)
+          }
+        })
+      }
+
+      it('that is none: 403', async () => {
+        for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer ', 'Negotiate abc', 'abc']) {
+          const answer = await site.post('/thing', {
+            form: { a: '1' },
+            fromPage: false,
+            headers: { authorization },
+          })
+          expect(answer.status, authorization).to.equal(403)
+        }
+      })
     })
 
     it('what is declared above it: 200', async () => {

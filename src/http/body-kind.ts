@@ -3,12 +3,12 @@ import type { Context } from '../context.js'
 /** What a body is, as its content type says; undefined for a type that is not read. */
 export type BodyKind = 'form' | 'multipart' | 'json' | 'xml' | undefined
 
-const types = [
-  ['form', ['urlencoded']],
-  ['multipart', ['multipart/form-data']],
-  ['json', ['json', 'application/*+json']],
-  ['xml', ['xml', 'text/xml', 'application/*+xml']],
-] as const
+const types: ReadonlyArray<readonly [BodyKind, RegExp]> = [
+  ['form', /^application\/x-www-form-urlencoded$/],
+  ['multipart', /^multipart\/form-data$/],
+  ['json', /^application\/(?:[^/]+\+)?json$/],
+  ['xml', /^(?:text\/xml|application\/(?:[^/]+\+)?xml)$/],
+]
 
 /** Few different headers come: what the last ones mean is kept. */
 const kept = new Map<string, BodyKind>()
@@ -17,10 +17,15 @@ const longestKept = 200
 
 /** The kind of a request's body. A request without one has none. */
 export function bodyKindOf(ctx: Context): BodyKind {
-  if (!hasBody(ctx)) return undefined
+  return hasBody(ctx) ? declaredKindOf(ctx) : undefined
+}
+
+/** The kind that the content type declares, whether or not there is a body. */
+export function declaredKindOf(ctx: Context): BodyKind {
   const header = ctx.get('Content-Type')
   if (kept.has(header)) return kept.get(header)
-  const kind = types.find(([, names]) => typeof ctx.is([...names]) === 'string')?.[0]
+  const type = ctx.request.type.trim().toLowerCase()
+  const kind = types.find(([, pattern]) => pattern.test(type))?.[0]
   if (kept.size === mostKept) kept.clear()
   if (header.length <= longestKept) kept.set(header, kind)
   return kind

@@ -48,12 +48,6 @@ export function hasForm(ctx: Context): boolean {
   return kind === 'form' || kind === 'multipart'
 }
 
-/** Whether a request has JSON or XML as its body: a plain form cannot send that. */
-export function hasDocument(ctx: Context): boolean {
-  const kind = bodyKindOf(ctx)
-  return kind === 'json' || kind === 'xml'
-}
-
 function refuseUnknown(ctx: Context): void {
   const { type, charset } = ctx.request
   const encoding = encodingOf(ctx)

@@ -1,7 +1,8 @@
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
-import { CrossSiteRequest, DeclarationError, InvalidToken } from '../errors.js'
-import { hasDocument, hasForm } from '../http/body.js'
+import { CrossSiteRequest, InvalidToken } from '../errors.js'
+import { hasForm } from '../http/body.js'
+import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/cross-site.js'
 import { isTokenOf } from '../http/csrf-token.js'
 import { READING } from '../http/methods.js'
 import { ownOrigin } from '../http/own-site.js'
@@ -17,12 +18,13 @@ export interface CsrfOptions {
  * Refuses requests that another site makes a visitor's browser send (cross-site request forgery). The forms of
  * `formFor` and `deleteButton` carry a token of the session, `ctx.csrfToken`; scripts may send it as `X-CSRF-Token`.
  *
- * Requests that change something are looked at in this order:
+ * Requests that change something are checked in this order:
  *
- * 1. from another site, as `Sec-Fetch-Site` or `Origin` says: refused, token or not
- * 2. with a valid token: passed
- * 3. from another host of the same site, or a POST that a plain form can send (a form, text, or no body): refused
- * 4. the rest is passed: browsers ask for permission before they send JSON, XML, PUT or DELETE to another site
+ * 1. with `Authorization: Bearer` and no session cookie: passed, because a browser sends neither by itself
+ * 2. from another site, as `Sec-Fetch-Site` or `Origin` says: refused, token or not
+ * 3. with a valid token: passed
+ * 4. from another host of the same site, or a POST that a plain form can send (a form, text, or no body): refused
+ * 5. the rest is passed: browsers ask for permission before they send JSON, XML, PUT or DELETE to another site
  *
  * A page that shows a token is kept out of shared caches.
  *
@@ -34,7 +36,7 @@ export interface CsrfOptions {
  * @throws CrossSiteRequest (403), InvalidToken (403)
  */
 export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
-  const trusted = trustedOrigins.map(checkedOrigin)
+  const trusted = trustedOrigins.map((one) => checkedOrigin(one, 'csrf()'))
 
   async function csrf(ctx: Context, next: Next): Promise<void> {
     allowToken(ctx)
@@ -47,14 +49,19 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
 }
 
 function refuseForged(ctx: Context, trusted: readonly string[]): void {
-  const [origin, site] = [ctx.get('Origin'), ctx.get('Sec-Fetch-Site').toLowerCase()]
-  const isTrusted = trusted.includes(origin)
-  const isForeign = origin !== '' && origin !== ownOrigin(ctx)
-  if (!isTrusted && (isForeign || site === 'cross-site')) throw new CrossSiteRequest(origin, ownOrigin(ctx))
+  // A page of another site cannot make a browser send such a request, nor would the session count.
+  if (hasBearerToken(ctx) && !hasSessionCookie(ctx)) return
+  const origin = ctx.get('Origin')
+  if (isFromAnotherSite(ctx, trusted)) throw new CrossSiteRequest(origin, ownOrigin(ctx))
   if (hasToken(ctx)) return
-  if (!isTrusted && site === 'same-site') throw new InvalidToken()
-  // The method is the one that was sent: a form's `_method` has taken its place in ctx.method.
-  if (ctx.originalMethod === 'POST' && !hasDocument(ctx)) throw new InvalidToken()
+  const isSameSite = ctx.get('Sec-Fetch-Site').toLowerCase() === 'same-site'
+  if (isPlainPost(ctx) || (isSameSite && !trusted.includes(origin))) throw new InvalidToken()
+}
+
+function hasSessionCookie(ctx: Context): boolean {
+  // koa-session's own member: the application has sessions.
+  const { key } = Reflect.get(ctx, 'sessionOptions') as { key: string }
+  return ctx.cookies.get(key, { signed: false }) !== undefined
 }
 
 function hasToken(ctx: Context): boolean {
@@ -62,16 +69,6 @@ function hasToken(ctx: Context): boolean {
     ? Reflect.get(Object(ctx.request.body), 'authenticity_token')
     : undefined
   return [ctx.get('X-CSRF-Token'), field].some((token) => isTokenOf(ctx.session, token))
-}
-
-function checkedOrigin(text: string): string {
-  const origin = URL.canParse(text) ? new URL(text).origin : 'null'
-  if (origin === 'null' || text.toLowerCase().replace(/\/$/, '') !== origin) {
-    throw new DeclarationError(
-      `csrf() takes origins, not ${JSON.stringify(text)}. Write it like "https://example.com".`,
-    )
-  }
-  return origin
 }
 
 /** A page with a token is one visitor's own. The browser may keep it for its back button, but asks before it shows it anew. */

@@ -1,0 +1,41 @@
+import type { Context } from '../context.js'
+import { DeclarationError } from '../errors.js'
+import { declaredKindOf } from './body-kind.js'
+import { ownOrigin } from './own-site.js'
+
+/** Whether a page of another site sent a request, as its browser states. Trusted origins count as our own. */
+export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boolean {
+  const origin = ctx.get('Origin')
+  if (trusted.includes(origin)) return false
+  return (
+    (origin !== '' && origin !== ownOrigin(ctx)) || ctx.get('Sec-Fetch-Site').toLowerCase() === 'cross-site'
+  )
+}
+
+/**
+ * Whether the plain form of a page can send a request: browsers ask no permission for a POST, unless it is declared as
+ * JSON or XML. The method is the one that was sent, before `_method` overrides it.
+ */
+export function isPlainPost(ctx: Context): boolean {
+  const kind = declaredKindOf(ctx)
+  return ctx.originalMethod === 'POST' && kind !== 'json' && kind !== 'xml'
+}
+
+/** Whether a request brings a bearer token. Unlike cookies and `Basic`, no browser sends it by itself. */
+export function hasBearerToken(ctx: Context): boolean {
+  return /^Bearer +\S/i.test(ctx.get('Authorization'))
+}
+
+/**
+ * An origin as browsers write it.
+ *
+ * @param option what takes it, for the message
+ * @throws DeclarationError when the text is not an origin
+ */
+export function checkedOrigin(text: string, option: string): string {
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null'
+  if (origin !== 'null' && text.toLowerCase().replace(/\/$/, '') === origin) return origin
+  throw new DeclarationError(
+    `${option} takes origins, not ${JSON.stringify(text)}. Write it like "https://example.com".`,
+  )
+}
