@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -118,6 +118,59 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
     }
   })
 })
+
+/** The interfaces whose properties docs/configuration.md lists. */
+const configured = [
+  'AppOptions',
+  'Timeouts',
+  'DatabaseSettings',
+  'ForceSSLOptions',
+  'ParameterFilterOptions',
+  'CsrfOptions',
+  'TransactionOptions',
+  'RepeatOptions',
+  'TranslationsOptions',
+  'SecurityHeadersOptions',
+  'DatabaseSessionsOptions',
+  'RedisSessionsOptions',
+  'DeclareOptions',
+  'PageOptions',
+]
+
+describe('docs/configuration.md', () => {
+  const page = readPage('docs/configuration.md')
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(root, 'src', file), 'utf8'))
+
+  for (const name of configured) {
+    it(`lists every option of ${name}`, () => {
+      const options = sources.flatMap((source) => optionsOf(source, name))
+      expect(options).to.not.have.length(0)
+      expect(options.filter((option) => !page.includes(`\`${option}\``))).to.deep.equal([])
+    })
+  }
+
+  it('lists every environment variable', () => {
+    const variables = sources.flatMap((source) =>
+      [...source.matchAll(/process\.env(?:\.|\[')([A-Z_]+)|const { ([A-Z_]+) } = process\.env/g)].map(
+        ([, read, destructured]) => read ?? destructured ?? '',
+      ),
+    )
+    // The example of redisSessions() reads REDIS_URL. KIT_DEV is how `kit dev` recognizes its own processes.
+    const unlisted = ['REDIS_URL', 'KIT_DEV']
+    expect(variables).to.include('DATABASE_URL')
+    expect(
+      variables.filter((name) => !unlisted.includes(name) && !page.includes(`\`${name}\``)),
+    ).to.deep.equal([])
+  })
+})
+
+/** The properties of an interface. */
+function optionsOf(source: string, name: string): string[] {
+  const [, body = ''] = new RegExp(`^export interface ${name}\\b[^{]*{\n(.*?)^}`, 'ms').exec(source) ?? []
+  return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, option = '']) => option)
+}
 
 function readPage(page: string): string {
   return readFileSync(join(root, page), 'utf8')
