@@ -161,6 +161,12 @@ describe('A slow client', function () {
       expect(received().length).to.be.above(20 * 1024 * 1024)
     }))
 
+  it('that asks nothing at all is let go', () =>
+    withServer(short, async ({ port }) => {
+      const { ended } = await open(port)
+      expect(await ended).to.be.below(5000)
+    }))
+
   it('is not one that waits for a slow answer', () =>
     withServer(short, async ({ url }) => {
       expect(await (await fetch(`${url}/slow`)).text()).to.equal('done')

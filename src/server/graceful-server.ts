@@ -8,7 +8,8 @@ import {
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { listenOn, stopListening } from './port.js'
-import { closeStalledConnections, serverOptions, type Timeouts } from './timeouts.js'
+import { StalledConnections } from './stalled-connections.js'
+import { checkInterval, serverOptions, type Timeouts } from './timeouts.js'
 
 /** Milliseconds for which an idle connection stays open, because a request may be on its way, once the server closes. */
 const idleGrace = 500
@@ -17,7 +18,7 @@ const idleGrace = 500
 const maxHold = 1000
 
 /** Milliseconds between two checks of the remaining connections. */
-const checkInterval = 20
+const pollInterval = 20
 
 /** Where the connections of a server come from. */
 export interface ConnectionSource {
@@ -39,6 +40,7 @@ export class GracefulServer {
   private readonly server: Server
   private readonly source: ConnectionSource
   private readonly connections = new Map<Socket, ConnectionState>()
+  private readonly timer: NodeJS.Timeout | undefined
   private closing: Promise<void> | undefined
 
   /** @param source accepts the connections; without it, a port of this process */
@@ -48,7 +50,7 @@ export class GracefulServer {
     source: (server: Server) => ConnectionSource = ownPort,
   ) {
     this.server = createServer(serverOptions(timeouts), (req, res) => this.answer(req, res))
-    closeStalledConnections(this.server, timeouts, (socket) => this.isBusy(socket))
+    this.timer = this.closeStalledConnections(timeouts)
     this.source = source(this.server)
     this.server.on('connection', (socket: Socket) => {
       this.connections.set(socket, { inFlight: new Set(), bytesRead: 0 })
@@ -78,13 +80,14 @@ export class GracefulServer {
     await this.closing
     const closed = performance.now()
     while (this.connections.size > 0) {
-      await setTimeout(checkInterval)
+      await setTimeout(pollInterval)
       // After the event loop has read what has arrived.
       await setImmediate()
       const now = performance.now()
       if (now >= began + timeout) this.closeConnections(() => true)
       else if (now >= closed + idleGrace) this.closeConnections(isIdle)
     }
+    clearInterval(this.timer)
     this.server.close()
   }
 
@@ -95,8 +98,7 @@ export class GracefulServer {
   private async closeSource(latest: number): Promise<void> {
     const before = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
     before.forEach(endConnection)
-    while (before.some((res) => !res.closed) && performance.now() < latest)
-      await setTimeout(checkInterval / 4)
+    while (before.some((res) => !res.closed) && performance.now() < latest) await setTimeout(pollInterval / 4)
     await this.source.close()
   }
 
@@ -116,8 +118,12 @@ export class GracefulServer {
     for (const [socket, state] of this.connections) if (isOver(socket, state)) socket.destroy()
   }
 
-  private isBusy(socket: Socket): boolean {
-    return (this.connections.get(socket)?.inFlight.size ?? 0) > 0
+  /** Closes the connections of clients that do not read their response, as long as the server is open. */
+  private closeStalledConnections({ sendTimeout = 60_000 }: Timeouts): NodeJS.Timeout | undefined {
+    if (sendTimeout <= 0) return undefined
+    const stalled = new StalledConnections<Socket>(sendTimeout)
+    const check = () => stalled.close(this.connections.keys(), performance.now())
+    return setInterval(check, checkInterval(sendTimeout)).unref()
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Server, ServerOptions } from 'node:http'
-import type { Socket } from 'node:net'
+import type { ServerOptions } from 'node:http'
 
 /** The timeouts of a server, in milliseconds. */
 export interface Timeouts {
@@ -9,11 +8,11 @@ export interface Timeouts {
   requestTimeout?: number
   /** For the next request of a connection (65,000). It should be longer than that of a load balancer, which then closes connections first. */
   keepAliveTimeout?: number
-  /** For a client to read more of a response (60,000). */
+  /** For a client to read more of a response (60,000); 0 for any time. A client that stalls is noticed up to 5 s later. */
   sendTimeout?: number
 }
 
-/** Milliseconds between two checks for requests that have timed out, at most. */
+/** Milliseconds between two checks for timeouts, at most. */
 const maxCheckInterval = 5000
 
 /** The options of Node's `createServer`. */
@@ -27,23 +26,11 @@ export function serverOptions({
     headersTimeout,
     requestTimeout,
     keepAliveTimeout,
-    connectionsCheckingInterval: Math.min(maxCheckInterval, Math.ceil(shortest / 4)),
+    connectionsCheckingInterval: checkInterval(shortest),
   }
 }
 
-/**
- * Closes connections whose client does not read the response. A response that is still being produced is no reason to.
- *
- * @param isBusy whether a connection has a request in flight
- */
-export function closeStalledConnections(
-  server: Server,
-  { sendTimeout = 60_000 }: Timeouts,
-  isBusy: (socket: Socket) => boolean,
-): void {
-  server.timeout = sendTimeout
-  server.on('timeout', (socket: Socket) => {
-    if (!isBusy(socket) || socket.writableLength > 0) socket.destroy()
-    else socket.setTimeout(sendTimeout)
-  })
+/** Milliseconds between two checks for what may take so long: a quarter of it, and 5 s at most. */
+export function checkInterval(timeout: number): number {
+  return Math.min(maxCheckInterval, Math.ceil(timeout / 4))
 }

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import { StalledConnections } from '../../src/server/stalled-connections.js'
+
+/** A socket that has written so many bytes, of which the system has not taken all. */
+function socket(bytesWritten: number, writableLength: number, writeQueueSize = writableLength) {
+  const one = { bytesWritten, writableLength, _handle: { writeQueueSize }, isOpen: true, destroy }
+  function destroy() {
+    one.isOpen = false
+    return one as never
+  }
+  return one
+}
+
+describe('new StalledConnections(sendTimeout).close(connections, now)', () => {
+  it('closes a connection that has sent nothing for sendTimeout, and not before', () => {
+    const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
+    for (const now of [1000, 31_000, 60_999]) stalled.close([one], now)
+    expect(one.isOpen).to.equal(true)
+    stalled.close([one], 61_000)
+    expect(one.isOpen).to.equal(false)
+  })
+
+  it('counts again from the last byte that was sent, also within one write', () => {
+    const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
+    stalled.close([one], 0)
+    one._handle.writeQueueSize = 2999
+    stalled.close([one], 59_000)
+    stalled.close([one], 118_999)
+    one.writableLength = 2000
+    stalled.close([one], 119_000)
+    stalled.close([one], 178_999)
+    expect(one.isOpen).to.equal(true)
+    stalled.close([one], 179_000)
+    expect(one.isOpen).to.equal(false)
+  })
+
+  it('does not take it for progress that the handler has written more', () => {
+    const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
+    stalled.close([one], 0)
+    Object.assign(one, { bytesWritten: 6000, writableLength: 4000 })
+    stalled.close([one], 60_000)
+    expect(one.isOpen).to.equal(false)
+  })
+
+  it('lets a handler work for as long as it likes while there is nothing to send', () => {
+    const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
+    stalled.close([one], 0)
+    one.writableLength = 0
+    for (const now of [60_000, 600_000]) stalled.close([one], now)
+    Object.assign(one, { bytesWritten: 8000, writableLength: 3000 })
+    for (const now of [600_001, 660_000]) stalled.close([one], now)
+    expect(one.isOpen).to.equal(true)
+  })
+})
