@@ -200,6 +200,27 @@ describe('The acquireTimeout of a database', () => {
       expect(again.map(({ status }) => status)).to.deep.equal([200, 200, 200])
     }))
 
+  it('is not what GET /up takes a pool for whose connections are all in use: 200', () =>
+    withLibrary({ settings: { pool: 2 } }, async ({ site, handle }) => {
+      let pass = (): void => {}
+      const passed = new Promise<void>((resolve) => (pass = resolve))
+      let count = 0
+      let reach = (): void => {}
+      const reached = new Promise<void>((resolve) => (reach = resolve))
+      handle(async (ctx) => {
+        await ctx.tx.count(Shelf)
+        if ((count += 1) === 2) reach()
+        await passed
+        ctx.body = 'done'
+      })
+      const busy = [site.get('/', json), site.get('/', json)]
+      await reached
+      const statuses = [await site.get('/up'), await site.get('/up')].map(({ status }) => status)
+      expect(statuses).to.deep.equal([200, 200])
+      pass()
+      expect((await Promise.all(busy)).map(({ status }) => status)).to.deep.equal([200, 200])
+    }))
+
   it('ends the wait for the locks of another transaction: 503', function () {
     return withLibrary({ settings: { acquireTimeout: 1000 } }, async ({ site, database, handle }) => {
       const shelf = await newShelf(database)

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { DataSource } from 'typeorm'
 import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
 import { postgresTimeouts, limitConnections, type ConnectionOptions } from './engines/connections.js'
+import type { Ping } from './engines/ping.js'
 import { addressOf, hidePassword, mysqlEncryption, sqlitePath, unknownUrl } from './engines/database-url.js'
 import { tameMysql } from './engines/mariadb.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
@@ -13,6 +13,12 @@ import { explainOpening } from './engines/connection-errors.js'
 import { PooledSqliteDriver } from './engines/sqlite/pooled-driver.js'
 import { ModelSubscriber } from './model-subscriber.js'
 import { keepTimesInUtc } from './engines/times.js'
+
+/** The connections of a server's pool that are kept for pings: see `limitConnections`. */
+const PING_CONNECTIONS = 1
+
+/** Milliseconds that the database has to respond to a ping. */
+const PING_TIMEOUT = 5000
 
 /** The database of one environment. */
 export interface DatabaseSettings {
@@ -48,6 +54,7 @@ export interface DatabaseConfig {
 export class Database extends DataSource {
   /** Where it is, with the password: for the framework, not for messages. */
   readonly url: string
+  private readonly sendPing: Ping
   private opening: Promise<this> | undefined
   private closing: Promise<void> | undefined
 
@@ -70,7 +77,8 @@ export class Database extends DataSource {
         acquireTimeout: settings.acquireTimeout ?? ACQUIRE_TIMEOUT,
       })
     }
-    limitConnections(this.driver, connectionOptions(settings))
+    this.sendPing =
+      limitConnections(this.driver, connectionOptions(settings)) ?? (() => this.query('SELECT 1'))
     tameMysql(this.driver)
     keepTimesInUtc(this.driver)
   }
@@ -113,16 +121,10 @@ export class Database extends DataSource {
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('the database is not open', 5)
     if (this.driver instanceof PooledSqliteDriver) await this.driver.check()
-    const timer = new AbortController()
-    const timeout = delay(5000, undefined, { signal: timer.signal, ref: false }).then(() => {
-      throw new ServiceUnavailable('the database has not answered for 5 s', 5)
-    })
-    const answer = this.query('SELECT 1').catch((cause: unknown) => {
-      throw new ServiceUnavailable('the database does not respond', 5, { cause })
-    })
-    await Promise.race([answer, timeout]).finally(() => {
-      timeout.catch(() => undefined)
-      timer.abort()
+    const signal = AbortSignal.timeout(PING_TIMEOUT)
+    await this.sendPing(signal).catch((cause: unknown) => {
+      const reason = signal.aborted ? `has not responded for ${PING_TIMEOUT / 1000} s` : 'does not respond'
+      throw new ServiceUnavailable(`the database ${reason}`, 5, { cause })
     })
   }
 
@@ -186,7 +188,7 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
         ...common,
         type: 'postgres',
         url,
-        poolSize: pool,
+        poolSize: pool + PING_CONNECTIONS,
         connectTimeoutMS: acquireTimeout,
         extra: postgresTimeouts(connectionOptions(settings)),
       }
@@ -194,7 +196,7 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
       return {
         ...common,
         type: 'mysql',
-        poolSize: pool,
+        poolSize: pool + PING_CONNECTIONS,
         connectTimeout: acquireTimeout,
         ...mysqlOptions(url),
       }
@@ -202,7 +204,7 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
       return {
         ...common,
         type: 'mariadb',
-        poolSize: pool,
+        poolSize: pool + PING_CONNECTIONS,
         connectTimeout: acquireTimeout,
         ...mysqlOptions(url),
       }

@@ -1,6 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm'
 import { ServiceUnavailable } from '../../errors.js'
 import { isMysql } from './mariadb.js'
+import { pingBy, type Ping } from './ping.js'
 import { Semaphore } from './semaphore.js'
 import type { PoolOptions } from './sqlite/pool.js'
 
@@ -60,8 +61,11 @@ function mysqlTimeouts({ acquireTimeout, statementTimeout: limit }: ConnectionOp
  * Makes whoever wants a connection of PostgreSQL or MariaDB wait in line, first come, first served, and not forever:
  * mysql2 knows no end to it. What goes wrong on the way to a connection is a ServiceUnavailable, whatever the driver
  * calls it. SQLite has a pool of its own.
+ *
+ * @returns a ping by the one connection more that the pool has: a pool that is busy with requests is no sign of a dead
+ * server; undefined for SQLite
  */
-export function limitConnections(driver: Driver, options: ConnectionOptions): void {
+export function limitConnections(driver: Driver, options: ConnectionOptions): Ping | undefined {
   const { size, acquireTimeout } = options
   const timeoutMessage = `waited ${acquireTimeout / 1000} s for one of ${size} database connections`
   const semaphore = new Semaphore(size, acquireTimeout, timeoutMessage)
@@ -73,6 +77,7 @@ export function limitConnections(driver: Driver, options: ConnectionOptions): vo
     case 'mariadb':
       return boundMysql(driver as unknown as MysqlDriver, semaphore, options)
     default:
+      return undefined
   }
 }
 
@@ -84,7 +89,7 @@ export async function discardConnection(runner: QueryRunner): Promise<void> {
   connection.destroy()
 }
 
-function boundPostgres(driver: PostgresDriver, semaphore: Semaphore): void {
+function boundPostgres(driver: PostgresDriver, semaphore: Semaphore): Ping {
   const obtain = driver.obtainMasterConnection.bind(driver)
   const known = new WeakSet<PostgresConnection>()
   driver.obtainMasterConnection = async () => {
@@ -98,6 +103,11 @@ function boundPostgres(driver: PostgresDriver, semaphore: Semaphore): void {
     }
     return [connection, giveBack]
   }
+  return pingBy(async () => {
+    const [connection, release] = await obtain()
+    const destroy = () => release(new Error('it has not responded'))
+    return { query: (sql) => connection.query(sql), release: () => release(), destroy }
+  })
 }
 
 /** Lets statements that are asked for at once (`Promise.all`) take turns: pg 9 no longer sees to that. */
@@ -119,7 +129,7 @@ function unfinished(connection: PostgresConnection): Error | undefined {
   return status === 'I' ? undefined : new Error('its transaction has not been ended')
 }
 
-function boundMysql(driver: MysqlDriver, semaphore: Semaphore, options: ConnectionOptions): void {
+function boundMysql(driver: MysqlDriver, semaphore: Semaphore, options: ConnectionOptions): Ping {
   const obtain = driver.obtainMasterConnection.bind(driver)
   const known = new WeakSet<MysqlConnection>()
   async function prepared(): Promise<MysqlConnection> {
@@ -147,6 +157,14 @@ function boundMysql(driver: MysqlDriver, semaphore: Semaphore, options: Connecti
     }
     return connection
   }
+  return pingBy(async () => {
+    const connection = await obtain()
+    return {
+      query: (sql) => connection.promise().query(sql),
+      release: () => connection.release(),
+      destroy: () => connection.destroy(),
+    }
+  })
 }
 
 /** Makes a connection wait for no answer longer than that: mysql2 takes the time with each statement only. */

@@ -1,0 +1,53 @@
+import { expect } from 'chai'
+import { pingBy, type PingConnection } from '../../src/data/engines/ping.js'
+import { failure } from '../support/failure.js'
+
+/** A connection, and what has been done with it. */
+function connection(query: () => unknown): { calls: string[]; connect: () => Promise<PingConnection> } {
+  const calls: string[] = []
+  const one: PingConnection = {
+    query: (sql) => [calls.push(sql), query()][1],
+    release: () => void calls.push('release'),
+    destroy: () => void calls.push('destroy'),
+  }
+  return { calls, connect: () => Promise.resolve(one) }
+}
+
+const never = () => new Promise(() => {})
+
+describe('pingBy(connect)', () => {
+  it('sends a query, and returns the connection', async () => {
+    const { calls, connect } = connection(() => 1)
+    await pingBy(connect)(new AbortController().signal)
+    expect(calls).to.deep.equal(['SELECT 1', 'release'])
+  })
+
+  it('rejects with the error of the query, and closes the connection', async () => {
+    const { calls, connect } = connection(() => Promise.reject(new Error('lost')))
+    expect(String(await failure(pingBy(connect)(new AbortController().signal)))).to.contain('lost')
+    expect(calls).to.deep.equal(['SELECT 1', 'destroy'])
+  })
+
+  it('closes a connection whose query gets no response before the signal', async () => {
+    const { calls, connect } = connection(never)
+    const end = new AbortController()
+    const ping = failure(pingBy(connect)(end.signal))
+    await new Promise(setImmediate)
+    end.abort(new Error('too late'))
+    expect(String(await ping)).to.contain('too late')
+    expect(calls).to.deep.equal(['SELECT 1', 'destroy'])
+  })
+
+  it('rejects while it waits for a connection, and closes one that comes after the signal', async () => {
+    const { calls, connect } = connection(never)
+    let open = (): void => {}
+    const opened = new Promise<void>((resolve) => (open = resolve))
+    const end = new AbortController()
+    const ping = failure(pingBy(() => opened.then(connect))(end.signal))
+    end.abort(new Error('too late'))
+    expect(String(await ping)).to.contain('too late')
+    open()
+    await new Promise(setImmediate)
+    expect(calls).to.deep.equal(['destroy'])
+  })
+})
