@@ -185,6 +185,35 @@ describe('The commands that run an application', function () {
     })
   })
 
+  describe('A type error in a spec', () => {
+    let broken: string
+    before(() => {
+      broken = join(application.folder, 'spec/broken.spec.ts')
+      writeFileSync(broken, "export const one: number = 'one'\n")
+    })
+    after(() => rmSync(broken))
+
+    it('does not break kit dev', async () => {
+      const address = await serve('dev', { PORT: '0' })
+      expect((await fetch(address)).status).to.equal(200)
+    })
+
+    for (const command of [['db', 'status'], ['db', 'rollback'], ['routes'], ['info'], ['console']]) {
+      it(`does not break kit ${command.join(' ')}`, async () => {
+        const source = join(application.folder, 'src/app.ts')
+        writeFileSync(source, readFileSync(source, 'utf8'))
+        const { status, errors } = await kit(application.folder, command)
+        expect([status, errors]).to.deep.equal([0, ''])
+      })
+    }
+
+    it('breaks kit build, which compiles the specs for npm test', async () => {
+      const { status, errors } = await kit(application.folder, ['build'])
+      expect(status).to.equal(1)
+      expect(errors).to.contain('spec/broken.spec.ts(1,14): error TS2322')
+    })
+  })
+
   describe('kit console', () => {
     it('has the application and the database at hand', async () => {
       const { status, output } = await kit(application.folder, ['console'], {
@@ -192,6 +221,26 @@ describe('The commands that run an application', function () {
       })
       expect(status).to.equal(0)
       expect(output).to.equal('1\n[ { answer: 42 } ]')
+    })
+
+    it('waits for what a line of a pipe awaits before it reads the next one', async () => {
+      const input = [
+        'const [{ answer }] = await database.query("SELECT 42 AS answer")',
+        'const later = await new Promise((resolve) => setImmediate(resolve, answer + 1))',
+        '[1, 2].map((n) => {',
+        '  return n + later',
+        '})',
+        '.help',
+        'later + 1',
+      ]
+      const { status, output } = await kit(application.folder, ['console'], { input: input.join('\n') })
+      expect(status).to.equal(0)
+      expect(output).to.match(/^undefined\nundefined\n\[ 44, 45 \]\n\.break[^]*\n44$/)
+    })
+
+    it('leaves out the lines after .exit', async () => {
+      const { status, output } = await kit(application.folder, ['console'], { input: '1 + 1\n.exit\n2 + 2\n' })
+      expect([status, output]).to.deep.equal([0, '2'])
     })
 
     const failing = {

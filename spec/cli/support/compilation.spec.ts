@@ -62,6 +62,52 @@ describe('build(folder)', function () {
     expect(isStale(folder)).to.equal(true)
   })
 
+  describe('of the application alone', () => {
+    const settings = (more: object) =>
+      write(
+        'tsconfig.json',
+        JSON.stringify({ compilerOptions: { outDir: 'dist', types: [] }, include: ['src', 'spec'], ...more }),
+      )
+
+    beforeEach(async () => {
+      mkdirSync(join(folder, 'spec'))
+      settings({})
+      write('spec/one.spec.ts', "import { one } from '../src/one.js'\nexport const two: number = one\n")
+      await build(folder, 'everything')
+    })
+
+    it('compiles no specs, and keeps those that were compiled before', async () => {
+      write('spec/one.spec.ts', "export const two: number = 'two'\n")
+      write('spec/two.spec.ts', 'export const three = 3\n')
+      await build(folder)
+      expect(compiled()).to.deep.equal(['one.js'])
+      expect(readdirSync(join(folder, 'dist/spec'))).to.deep.equal(['one.spec.js'])
+      expect(readdirSync(join(folder, 'dist')).toSorted()).to.deep.equal(['.built', 'spec', 'src'])
+    })
+
+    it('makes a build with the specs due, whatever they import', async () => {
+      expect(isStale(folder, 'everything')).to.equal(false)
+      write('src/one.ts', "export const one = 'one'\n")
+      await build(folder)
+      expect(isStale(folder)).to.equal(false)
+      expect(isStale(folder, 'everything')).to.equal(true)
+      expect(String(await failure(build(folder, 'everything')))).to.include('spec/one.spec.ts(2,14): error TS2322')
+    })
+
+    it('is not due when a spec has changed', () => {
+      writeFileSync(join(folder, 'spec/one.spec.ts'), 'export const three = 3\n')
+      expect(isStale(folder)).to.equal(false)
+      expect(isStale(folder, 'everything')).to.equal(true)
+    })
+
+    it('compiles what tsconfig.json says, apart from that', async () => {
+      write('src/two.ts', 'export const two: string = 2\n')
+      settings({ exclude: ['src/two.ts'] })
+      await build(folder)
+      expect(compiled()).to.deep.equal(['one.js'])
+    })
+  })
+
   it('leaves what was compiled before when the code does not compile', async () => {
     write('src/one.ts', 'export const one: string = 1\n')
     expect(String(await failure(build(folder)))).to.include('src/one.ts(1,14): error TS2322')

@@ -1,6 +1,8 @@
 import { Command } from 'commander'
 import { once } from 'node:events'
-import { start } from 'node:repl'
+import { createInterface } from 'node:readline'
+import { start, type REPLServer } from 'node:repl'
+import { PassThrough, type Readable } from 'node:stream'
 import type { App } from '../../application.js'
 import type { Database } from '../../data/database.js'
 import { loadApp, loadDatabase } from '../support/application-modules.js'
@@ -32,11 +34,37 @@ async function talk(): Promise<void> {
 
 async function evaluate(app: App, database: Database): Promise<void> {
   const models = database.entityMetadatas.map(({ target, name }) => [name, target] as const)
-  const { isTTY } = process.stdin
-  if (isTTY) console.log(`At hand: app, database, ${models.map(([name]) => name).join(', ')}`)
-  const repl = start({ prompt: isTTY ? '> ' : '' })
+  const { stdin, stdout } = process
+  const lines = new PassThrough()
+  if (stdin.isTTY) console.log(`At hand: app, database, ${models.map(([name]) => name).join(', ')}`)
+  const repl = stdin.isTTY
+    ? start({ prompt: '> ' })
+    : start({ prompt: '', input: lines, output: stdout, terminal: false })
   Object.assign(repl.context, { app, database }, Object.fromEntries(models))
-  await once(repl, 'exit')
+  const exited = once(repl, 'exit')
+  if (!stdin.isTTY) await pass(stdin, lines, repl, exited)
+  await exited
   // Node keeps the last error of a line there.
-  if (!isTTY && repl.context['_error'] !== undefined) process.exitCode ??= 1
+  if (!stdin.isTTY && repl.context['_error'] !== undefined) process.exitCode ??= 1
+}
+
+/**
+ * Passes lines on, each after the one before has been evaluated: unless it reads from a terminal, Node evaluates lines
+ * without waiting for what those before them await.
+ */
+async function pass(
+  input: Readable,
+  lines: PassThrough,
+  repl: REPLServer,
+  exited: Promise<unknown>,
+): Promise<void> {
+  for await (const line of createInterface({ input })) {
+    const evaluated = new Promise<'prompt'>((resolve) => {
+      // It is called when the next line is expected.
+      repl.displayPrompt = () => resolve('prompt')
+    })
+    lines.write(`${line}\n`)
+    if ((await Promise.race([evaluated, exited])) !== 'prompt') return
+  }
+  repl.close()
 }

@@ -12,7 +12,7 @@ import { ChildServer } from '../support/child-server.js'
 import { forward, showFailure } from '../support/forward.js'
 
 /** What is watched. Templates, locales and public files are read anew without a restart. */
-const WATCHED = ['src', 'migrations', 'spec', 'ormconfig.ts', 'tsconfig.json']
+const WATCHED = ['src', 'migrations', 'ormconfig.ts', 'tsconfig.json']
 
 /** What visitors of a host that is none of development are shown: why it does not run may tell of the source. */
 const REASON_ELSEWHERE =

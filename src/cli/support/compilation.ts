@@ -15,28 +15,35 @@ import { promisify } from 'node:util'
 import { BuildFailed, CommandError } from '../../command-errors.js'
 
 /**
+ * What is compiled: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
+ * it, or `everything` that tsconfig.json includes.
+ */
+export type Scope = 'application' | 'everything'
+
+/**
  * Compiles the application, unless what is compiled is up to date.
  *
  * @throws BuildFailed with what the compiler says
  */
-export async function buildWhenStale(root: string): Promise<void> {
-  if (isStale(root)) await build(root)
+export async function buildWhenStale(root: string, scope: Scope = 'application'): Promise<void> {
+  if (isStale(root, scope)) await build(root, scope)
 }
 
 /**
- * Compiles the application into a new folder, which then takes the place of `dist`: whoever runs what was compiled before
- * is not disturbed, nor is another build at the same time, and a file that is gone from the sources does not live on.
+ * Compiles the application into a new folder, which then replaces `dist`: processes that run what was compiled before are
+ * not disturbed, nor is another build at the same time, and what was compiled from a source that is gone is removed.
  *
  * @throws BuildFailed with what the compiler says; `dist` is then what it was
  */
-export async function build(root: string): Promise<void> {
+export async function build(root: string, scope: Scope = 'application'): Promise<void> {
   sweep(root)
   const folder = mkdtempSync(join(root, BUILDING))
   try {
     const began = new Date()
-    await compile(root, folder)
-    writeFileSync(join(folder, STAMP), '')
-    utimesSync(join(folder, STAMP), began, began)
+    await compile(root, folder, scope)
+    stamp(join(folder, STAMPS.application), began)
+    if (scope === 'everything') stamp(join(folder, STAMPS.everything), began)
+    else keepSpecs(join(root, 'dist'), folder)
     replace(join(root, 'dist'), folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -47,41 +54,67 @@ export async function build(root: string): Promise<void> {
  * Whether a source has changed since the last build began, was not compiled yet, or is gone. An application that has been
  * deployed without its sources is not.
  */
-export function isStale(root: string): boolean {
+export function isStale(root: string, scope: Scope = 'application'): boolean {
   if (!existsSync(join(root, 'src'))) return false
-  const built = timeOf(join(root, 'dist', STAMP))
-  const sources = timesOf(root, '.ts')
+  const built = timeOf(join(root, 'dist', STAMPS[scope]))
+  const sources = timesOf(root, '.ts', scope)
   const settings = timeOf(join(root, 'tsconfig.json'))
   if ([settings, ...sources.values()].some((time) => time >= built)) return true
-  const compiled = timesOf(join(root, 'dist'), '.js')
+  const compiled = timesOf(join(root, 'dist'), '.js', scope)
   return compiled.size !== sources.size || [...compiled.keys()].some((name) => !sources.has(name))
 }
 
 /** The beginning of the names of folders in which a build is under way. */
 const BUILDING = '.dist-'
 
-/** The file in `dist` whose time is that of the beginning of its build. */
-const STAMP = '.built'
+/** The files in `dist` whose times are those of the beginnings of its builds. */
+const STAMPS: Record<Scope, string> = { application: '.built', everything: '.built-with-specs' }
 
-async function compile(root: string, folder: string): Promise<void> {
-  const settings = [
-    '--project',
-    root,
-    '--outDir',
-    folder,
-    '--noEmitOnError',
-    '--pretty',
-    String(isColourful()),
-  ]
+function stamp(file: string, time: Date): void {
+  writeFileSync(file, '')
+  utimesSync(file, time, time)
+}
+
+async function compile(root: string, folder: string, scope: Scope): Promise<void> {
+  const settings = ['--outDir', folder, '--noEmitOnError', '--pretty', String(hasColor())]
+  if (scope === 'everything') {
+    await runCompiler(root, ['--project', root, ...settings])
+    return
+  }
+  const project = join(folder, 'tsconfig.json')
+  writeFileSync(project, JSON.stringify(await withoutSpecs(root)))
+  await runCompiler(root, ['--project', project, ...settings])
+  rmSync(project)
+}
+
+/** The settings of tsconfig.json for the files that it includes, apart from those in `spec`. */
+async function withoutSpecs(root: string): Promise<object> {
+  const text = await runCompiler(root, ['--project', root, '--showConfig'])
+  const { files = [] } = JSON.parse(text) as { files?: string[] }
+  return {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: { rootDir: root },
+    files: files.map((file) => join(root, file)).filter((file) => !file.startsWith(join(root, 'spec/'))),
+    include: [],
+  }
+}
+
+async function runCompiler(root: string, options: string[]): Promise<string> {
   try {
-    await promisify(execFile)(process.execPath, [compilerOf(root), ...settings], {
+    const { stdout } = await promisify(execFile)(process.execPath, [compilerOf(root), ...options], {
       cwd: root,
       maxBuffer: 64 * 1024 * 1024,
     })
+    return stdout
   } catch (error) {
     const { stdout = '', stderr = '' } = Object(error) as { stdout?: string; stderr?: string }
     throw new BuildFailed((stdout + stderr).trim() || String(error))
   }
+}
+
+/** Keeps the specs that were compiled before, because mocha may be about to read them. `kit build` compiles them again. */
+function keepSpecs(dist: string, folder: string): void {
+  rename(join(dist, 'spec'), join(folder, 'spec'), 'ENOENT', 'ENOTEMPTY', 'EEXIST')
 }
 
 /** Puts a folder in the place of another one; of several that try at once, each does so as a whole. */
@@ -115,12 +148,15 @@ function sweep(root: string): void {
   }
 }
 
-/** What tsconfig.json compiles, beside its ormconfig.ts. */
-const SOURCES = ['src', 'migrations', 'spec']
+/** The folders that are compiled, beside ormconfig.ts. */
+const FOLDERS: Record<Scope, string[]> = {
+  application: ['src', 'migrations'],
+  everything: ['src', 'migrations', 'spec'],
+}
 
 /** The sources or the compiled files beneath a folder, by their names without the ending, and when they were written. */
-function timesOf(folder: string, ending: '.ts' | '.js'): Map<string, number> {
-  const files = SOURCES.flatMap((source) =>
+function timesOf(folder: string, ending: '.ts' | '.js', scope: Scope): Map<string, number> {
+  const files = FOLDERS[scope].flatMap((source) =>
     existsSync(join(folder, source))
       ? readdirSync(join(folder, source), { recursive: true, encoding: 'utf8' }).map((it) => join(source, it))
       : [],
@@ -145,6 +181,6 @@ function compilerOf(root: string): string {
   }
 }
 
-function isColourful(): boolean {
+function hasColor(): boolean {
   return process.stdout.isTTY === true && !process.env['NO_COLOR']
 }
