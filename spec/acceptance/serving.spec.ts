@@ -239,7 +239,9 @@ describe('The commands that run an application', function () {
     })
 
     it('leaves out the lines after .exit', async () => {
-      const { status, output } = await kit(application.folder, ['console'], { input: '1 + 1\n.exit\n2 + 2\n' })
+      const { status, output } = await kit(application.folder, ['console'], {
+        input: '1 + 1\n.exit\n2 + 2\n',
+      })
       expect([status, output]).to.deep.equal([0, '2'])
     })
 

@@ -91,7 +91,9 @@ describe('build(folder)', function () {
       await build(folder)
       expect(isStale(folder)).to.equal(false)
       expect(isStale(folder, 'everything')).to.equal(true)
-      expect(String(await failure(build(folder, 'everything')))).to.include('spec/one.spec.ts(2,14): error TS2322')
+      expect(String(await failure(build(folder, 'everything')))).to.include(
+        'spec/one.spec.ts(2,14): error TS2322',
+      )
     })
 
     it('is not due when a spec has changed', () => {
