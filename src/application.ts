@@ -10,6 +10,8 @@ import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
 import { bodyReader } from './http/body.js'
 import { isOfClient } from './http/client-errors.js'
+import { Cors, type CorsOptions } from './http/cors.js'
+import { rejectForeignForm } from './http/cross-site.js'
 import { readForwarded, trustedProxies } from './http/forwarded.js'
 import { createLogger, discreet } from './logger.js'
 import { developmentHosts } from './middleware/development-hosts.js'
@@ -72,6 +74,11 @@ export interface AppOptions extends Timeouts {
   developmentHosts?: readonly string[]
   /** Takes the lines of the log, by way of a child that shows errors without secrets. */
   logger?: Logger
+  /**
+   * Which other sites may read responses in a browser, errors included, and send requests that need permission (none).
+   * In an API application, their forms pass, too.
+   */
+  cors?: CorsOptions
   /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
   securityHeaders?: SecurityHeadersOptions | false
   /** The folder of the templates (`templates`), from the folder that the application is started in. */
@@ -102,6 +109,7 @@ export class App extends Scope {
   readonly logger: Logger
   private readonly koa = new Koa()
   private readonly settings: AppOptions
+  private readonly cors: Cors | undefined
   private listener: RequestListener | undefined
   private server: GracefulServer | undefined
   private closing: Promise<void> | undefined
@@ -113,6 +121,7 @@ export class App extends Scope {
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
     this.logger = discreet(options.logger ?? createLogger(this.env), worker ? { worker } : {})
+    this.cors = options.cors && new Cors(options.cors)
     readForwarded(this.koa.request, trustedProxies(options.proxy, this.isProduction))
   }
 
@@ -290,6 +299,7 @@ export class App extends Scope {
     const dispatcher = this.dispatcher()
     return [
       ...(headers ? [securityHeaders({ env: this.env, ...headers })] : []),
+      ...(this.cors ? [this.cors.middleware] : []),
       requestLog(this.logger),
       health(() => this.check(), this.logger),
       errorHandler({
@@ -309,7 +319,12 @@ export class App extends Scope {
     const { api = false, bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024 } = this.settings
     const { table, mounts } = this.declarations
     const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
-    return new Dispatcher(table, mounts, readBody, api ? undefined : this.sessions())
+    const { cors } = this
+    // An API application has no tokens that tell its own forms from those of other sites, and no forms.
+    const ofApplication = api
+      ? { overridesMethod: false, guard: (ctx: Context) => rejectForeignForm(ctx, cors?.origins) }
+      : { overridesMethod: true, withSession: this.sessions() }
+    return new Dispatcher(table, mounts, { readBody, ...(cors && { cors }), ...ofApplication })
   }
 
   private refuseSessions(): void {

@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
+import { isPreflight, type Cors } from './http/cors.js'
 import { discreetPath } from './http/discreet-path.js'
 import { removeUploads } from './http/form-body.js'
 import { keepPersonal } from './http/personal.js'
 import { sendFile } from './http/static-files.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
-import type { Route } from './routing/route.js'
 import type { Match, RouteTable } from './routing/route-table.js'
 import { isServedBy, type StaticMount } from './routing/static-mount.js'
 
@@ -22,6 +22,19 @@ const frameworkFiles: StaticMount = {
   order: Number.POSITIVE_INFINITY,
 }
 
+/** What the dispatcher does beside routing. */
+export interface DispatcherSteps {
+  readBody: BodyReader
+  /** Gives a request its session, in an application that has sessions. */
+  withSession?: Middleware
+  /** Answers the preflights of other sites. */
+  cors?: Cors
+  /** Whether a form's `_method` overrides the method. */
+  overridesMethod: boolean
+  /** Rejects a request whose body has been read. */
+  guard?: (ctx: Context) => void
+}
+
 /**
  * Finds the route of a request and runs it. Refusals come in this order: unknown path 404, known path 405, then the
  * body's 413, 415 and 400; the route's own middleware comes after them.
@@ -30,8 +43,7 @@ export class Dispatcher {
   constructor(
     private readonly table: RouteTable,
     private readonly mounts: readonly StaticMount[],
-    private readonly readBody: BodyReader,
-    private readonly withSession: Middleware = (_, next) => next(),
+    private readonly steps: DispatcherSteps,
   ) {}
 
   async dispatch(ctx: Context): Promise<void> {
@@ -50,14 +62,18 @@ export class Dispatcher {
     if (this.mayBeFile(ctx, path, matches) && (await this.servesFile(ctx, path, matches))) return
     // Nor for a path that leads nowhere.
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
-    await this.withSession(ctx, () => this.runMatch(ctx, matches))
+    const { cors, withSession } = this.steps
+    if (cors && isPreflight(ctx) && (await cors.answers(ctx, methodsOf(matches)))) return
+    const run = () => this.runMatch(ctx, matches)
+    await (withSession ? withSession(ctx, run) : run())
   }
 
   private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
     // The log needs to know which parts of the path are parameters, also of a request that is refused from here on.
     Object.assign(ctx, { params: matches[0]?.params })
 
-    if (ctx.method === 'POST' && hasForm(ctx) && mayBeSentByForm(matches)) await this.override(ctx)
+    const isOverridable = this.steps.overridesMethod && ctx.method === 'POST' && mayBeSentByForm(matches)
+    if (isOverridable && hasForm(ctx)) await this.override(ctx)
     const match = find(matches, ctx.method)
     if (match) await this.run(ctx, match)
     else refuse(ctx, matches)
@@ -65,12 +81,13 @@ export class Dispatcher {
 
   private async run(ctx: Context, { route, params }: Match): Promise<void> {
     Object.assign(ctx, { route, params })
-    if (ctx.request.body === undefined) await this.readBody(ctx)
+    if (ctx.request.body === undefined) await this.steps.readBody(ctx)
+    this.steps.guard?.(ctx)
     await route.run(ctx)
   }
 
   private async override(ctx: Context): Promise<void> {
-    await this.readBody(ctx)
+    await this.steps.readBody(ctx)
     const method: unknown = Reflect.get(Object(ctx.request.body), '_method')
     const wanted = typeof method === 'string' ? method.toUpperCase() : ''
     if (overrides.includes(wanted)) ctx.method = wanted
@@ -115,14 +132,18 @@ function find(matches: Match[], method: string): Match | undefined {
   return matches.find(({ route }) => route.answers(method))
 }
 
-/** A known path, but not with this method: OPTIONS is told the methods, any other one refused with them. */
+/** A known path, but not with this method: OPTIONS returns the methods, any other one is rejected with them. */
 function refuse(ctx: Context, matches: Match[]): void {
-  const allowed = [...new Set([...matches.flatMap(({ route }) => methodsOf(route)), 'OPTIONS'])]
+  const allowed = methodsOf(matches)
   if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, discreetPath(ctx), allowed)
   ctx.status = 204
   ctx.set('Allow', allowed.join(', '))
 }
 
-function methodsOf(route: Route): string[] {
-  return route.alsoAnswers ? [route.method, route.alsoAnswers] : [route.method]
+/** The methods of a path. */
+function methodsOf(matches: Match[]): string[] {
+  const methods = matches.flatMap(({ route }) =>
+    route.alsoAnswers ? [route.method, route.alsoAnswers] : [route.method],
+  )
+  return [...new Set([...methods, 'OPTIONS'])]
 }

@@ -11,6 +11,7 @@ export type { Route, RouteResource } from './routing/route.js'
 export type { Match } from './routing/route-table.js'
 export type { PathArgument, PathPattern } from './routing/path.js'
 export type { HostPattern } from './routing/host.js'
+export type { CorsOptions } from './http/cors.js'
 export type { Responses } from './http/responder.js'
 export type { Context, Handler, Middleware, UploadedFile, Where } from './context.js'
 

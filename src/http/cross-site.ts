@@ -1,7 +1,19 @@
 import type { Context } from '../context.js'
-import { DeclarationError } from '../errors.js'
+import { CrossSiteRequest, DeclarationError } from '../errors.js'
 import { declaredKindOf } from './body-kind.js'
 import { ownOrigin } from './own-site.js'
+
+/**
+ * Rejects a form that a page of another site makes a visitor's browser send, with the visitor's credentials.
+ *
+ * @param trusted the origins whose forms pass
+ * @throws CrossSiteRequest (403)
+ */
+export function rejectForeignForm(ctx: Context, trusted: readonly string[] = []): void {
+  if (!isPlainPost(ctx) || !isFromAnotherSite(ctx, trusted)) return
+  if (hasBearerToken(ctx) && ctx.get('Cookie') === '') return
+  throw new CrossSiteRequest(ctx.get('Origin'), ownOrigin(ctx))
+}
 
 /** Whether a page of another site sent a request, as its browser states. Trusted origins count as our own. */
 export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boolean {
@@ -34,7 +46,9 @@ export function hasBearerToken(ctx: Context): boolean {
  */
 export function checkedOrigin(text: string, option: string): string {
   const origin = URL.canParse(text) ? new URL(text).origin : 'null'
-  if (origin !== 'null' && text.toLowerCase().replace(/\/$/, '') === origin) return origin
+  // URL takes `*` for a name. Browsers never send it, so nothing would match.
+  const isOrigin = origin !== 'null' && !origin.includes('*')
+  if (isOrigin && text.toLowerCase().replace(/\/$/, '') === origin) return origin
   throw new DeclarationError(
     `${option} takes origins, not ${JSON.stringify(text)}. Write it like "https://example.com".`,
   )

@@ -1,0 +1,214 @@
+import { expect } from 'chai'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App, DeclarationError, HttpError, type AppOptions, type CorsOptions } from '../../src/index.js'
+import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
+
+const origin = 'https://admin.example.com'
+const exposed = 'Link,Location,Retry-After,X-Request-Id,X-Total-Count'
+
+describe('new App({ cors })', () => {
+  let site: Site
+  let folder: string
+
+  async function open(cors?: CorsOptions, options: AppOptions = {}): Promise<void> {
+    folder = mkdtempSync(join(tmpdir(), 'kit-cors-'))
+    writeFileSync(join(folder, 'hello.txt'), 'hello')
+    const app = new App({ api: true, bodyLimit: 100, ...(cors && { cors }), ...options })
+    app.get('/posts', (ctx) => void (ctx.body = ctx.body ?? { posts: [] }))
+    app.post('/posts', (ctx) => void (ctx.body = { created: true }))
+    app.patch('/posts/{post_id}', (ctx) => void (ctx.body = { changed: true }))
+    app.get('/failing', () => Promise.reject(new Error('broken')))
+    app.get('/payment', () => {
+      throw new HttpError(402, 'pay first', { 'Retry-After': '5' })
+    })
+    app.options('/own', (ctx) => void (ctx.body = 'own'))
+    app.static('/files', folder)
+    site = await Site.open(app)
+  }
+
+  afterEach(async () => {
+    await site.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const listed: CorsOptions = { origins: [origin, 'http://localhost:5173/'] }
+
+  function preflight(path: string, headers: Record<string, string> = {}): Promise<SpecResponse> {
+    return site.request('OPTIONS', path, {
+      headers: { origin, 'access-control-request-method': 'PATCH', ...headers },
+    })
+  }
+
+  /** The headers of CORS, by their names without the prefix. */
+  function corsOf({ headers }: SpecResponse): Record<string, string> {
+    const entries = [...headers].filter(([name]) => name.startsWith('access-control-'))
+    return Object.fromEntries(entries.map(([name, value]) => [name.replace('access-control-', ''), value]))
+  }
+
+  const varies = ({ headers }: SpecResponse): boolean => /\borigin\b/i.test(headers.get('vary') ?? '')
+
+  describe('with a list of origins', () => {
+    it('answers a preflight of a known path with the methods of the path', async () => {
+      await open(listed)
+      const answer = await preflight('/posts/1', { 'access-control-request-headers': 'content-type,x-kind' })
+      expect(answer.status).to.equal(204)
+      expect(answer.text).to.equal('')
+      expect(corsOf(answer)).to.deep.equal({
+        'allow-origin': origin,
+        'allow-methods': 'PATCH,OPTIONS',
+        'allow-headers': 'content-type,x-kind',
+        'max-age': '600',
+      })
+      expect(varies(answer)).to.equal(true)
+      expect(corsOf(await preflight('/posts'))['allow-methods']).to.equal('GET,HEAD,POST,OPTIONS')
+    })
+
+    it('answers a preflight before a route of OPTIONS, and leaves other OPTIONS to the route', async () => {
+      await open(listed)
+      expect(corsOf(await preflight('/own'))['allow-origin']).to.equal(origin)
+      const answer = await site.request('OPTIONS', '/own', { headers: { origin } })
+      expect([answer.status, answer.text]).to.deep.equal([200, 'own'])
+    })
+
+    it('answers a preflight of an unknown path with 404', async () => {
+      await open(listed)
+      const answer = await preflight('/nope')
+      expect([answer.status, varies(answer)]).to.deep.equal([404, true])
+      expect(corsOf(answer)).not.to.have.property('allow-methods')
+    })
+
+    it('lets a listed origin read a response, and its headers of lists and errors', async () => {
+      await open(listed)
+      for (const from of [origin, 'http://localhost:5173']) {
+        const answer = await site.get('/posts', { headers: { origin: from } })
+        expect(corsOf(answer)).to.deep.equal({ 'allow-origin': from, 'expose-headers': exposed })
+        expect(varies(answer)).to.equal(true)
+      }
+    })
+
+    const others = [
+      'https://evil.example',
+      'null',
+      'https://admin.example.com.evil.example',
+      'http://admin.example.com',
+    ]
+    for (const other of [...others, 'https://admin.example.com:8443', '']) {
+      it(`lets ${other || 'a request without an origin'} read nothing`, async () => {
+        await open({ ...listed, credentials: true })
+        const answer = await site.get('/posts', { headers: { origin: other } })
+        expect([answer.status, corsOf(answer), varies(answer)]).to.deep.equal([200, {}, true])
+        const asked = await preflight('/posts/1', { origin: other })
+        expect([asked.status, corsOf(asked), varies(asked)]).to.deep.equal([204, {}, true])
+      })
+    }
+
+    it('lets it read a file, too', async () => {
+      await open(listed)
+      const answer = await site.get('/files/hello.txt', { headers: { origin } })
+      expect([answer.text, corsOf(answer)['allow-origin']]).to.deep.equal(['hello', origin])
+    })
+
+    const failing: Array<[status: number, what: string, method: string, path: string, request: SpecRequest]> =
+      [
+        [
+          400,
+          'malformed JSON',
+          'POST',
+          '/posts',
+          { body: '{', headers: { 'content-type': 'application/json' } },
+        ],
+        [400, 'a malformed path', 'GET', '/posts/%', {}],
+        [402, 'an error of a handler', 'GET', '/payment', {}],
+        [404, 'an unknown path', 'GET', '/nope', {}],
+        [405, 'another method', 'DELETE', '/posts', {}],
+        [413, 'a large body', 'POST', '/posts', { json: { title: 'a'.repeat(200) } }],
+        [415, 'another type', 'POST', '/posts', { body: 'a', headers: { 'content-type': 'text/csv' } }],
+        [500, 'a broken handler', 'GET', '/failing', {}],
+      ]
+    for (const [status, what, method, path, request] of failing) {
+      it(`lets it read ${status} for ${what}`, async () => {
+        await open({ ...listed, credentials: true })
+        const answer = await site.request(method, path, {
+          ...request,
+          accept: 'json',
+          headers: { ...request.headers, origin },
+        })
+        expect([answer.status, answer.json.status]).to.deep.equal([status, status])
+        expect(corsOf(answer)).to.deep.equal({
+          'allow-origin': origin,
+          'allow-credentials': 'true',
+          'expose-headers': exposed,
+        })
+        expect(varies(answer)).to.equal(true)
+      })
+    }
+  })
+
+  it('allows credentials, headers and an age of its own', async () => {
+    await open({
+      origins: [origin],
+      credentials: true,
+      allowHeaders: ['Content-Type', 'X-Kind'],
+      exposeHeaders: ['X-Rows'],
+      maxAge: 0,
+    })
+    expect(
+      corsOf(await preflight('/posts/1', { 'access-control-request-headers': 'x-other' })),
+    ).to.deep.equal({
+      'allow-origin': origin,
+      'allow-credentials': 'true',
+      'allow-methods': 'PATCH,OPTIONS',
+      'allow-headers': 'Content-Type,X-Kind',
+      'max-age': '0',
+    })
+    expect(corsOf(await site.get('/posts', { headers: { origin } }))['expose-headers']).to.equal(
+      `${exposed},X-Rows`,
+    )
+  })
+
+  it('lets every site read what needs no credentials with "*"', async () => {
+    await open({ origins: '*' })
+    for (const from of [origin, 'null']) {
+      const answer = await site.get('/posts', { headers: { origin: from } })
+      expect(corsOf(answer)).to.deep.equal({ 'allow-origin': '*', 'expose-headers': exposed })
+      expect(corsOf(await preflight('/posts', { origin: from }))).to.include({ 'allow-origin': '*' })
+    }
+  })
+
+  it('sets nothing without the option', async () => {
+    await open()
+    for (const answer of [await site.get('/posts', { headers: { origin } }), await preflight('/posts/1')])
+      expect([corsOf(answer), varies(answer)]).to.deep.equal([{}, false])
+  })
+
+  it('needs no session for a preflight', async () => {
+    await open({ ...listed, credentials: true }, { api: false })
+    expect((await preflight('/posts/1')).headers.getSetCookie()).to.deep.equal([])
+  })
+
+  it('is rejected when every site would read what credentials protect', async () => {
+    await open()
+    expect(() => new App({ cors: { origins: '*', credentials: true } })).to.throw(
+      DeclarationError,
+      'The option cors cannot allow credentials to every site. List the origins instead of "*".',
+    )
+  })
+
+  for (const wrong of [
+    '*',
+    'null',
+    'admin.example.com',
+    'https://admin.example.com/app',
+    'https://*.example.com',
+  ]) {
+    it(`is rejected with ${wrong} as an origin`, async () => {
+      await open()
+      expect(() => new App({ cors: { origins: [wrong] } })).to.throw(
+        DeclarationError,
+        `The option cors takes origins, not "${wrong}". Write it like "https://example.com".`,
+      )
+    })
+  }
+})
