@@ -1,6 +1,7 @@
 import type { DefaultState, Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
-import type { EntityManager, EntityTarget, FindOptionsWhere } from 'typeorm'
+import type { EntityManager, EntityTarget } from 'typeorm'
+import type { Where } from './data/conditions.js'
 import type { RelationOf } from './data/loading.js'
 import type { Page, PageOptions } from './data/pagination.js'
 import type { Model } from './data/model.js'
@@ -215,11 +216,6 @@ export interface ContextMembers {
    * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given
    */
   pathFor(name: string, ...args: PathArgument[]): string
-}
-
-/** Columns and the values that they must have. A column that must be undefined or null finds nothing: use `IsNull()`. */
-export type Where<T> = {
-  [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | null | undefined
 }
 
 /** A file of a multipart form. It is deleted when the request has been answered. */

@@ -13,7 +13,7 @@ export type { PathArgument, PathPattern } from './routing/path.js'
 export type { HostPattern } from './routing/host.js'
 export type { CorsOptions } from './http/cors.js'
 export type { Responses } from './http/responder.js'
-export type { Context, Handler, Middleware, UploadedFile, Where } from './context.js'
+export type { Context, Handler, Middleware, UploadedFile } from './context.js'
 
 // Resources
 export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from './resources/resource.js'
@@ -22,6 +22,7 @@ export { Parent } from './resources/parent.js'
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
+export type { Where } from './data/conditions.js'
 export type { RelationOf } from './data/loading.js'
 export { column, primaryKey, timestamps, type ColumnDetails } from './data/columns.js'
 export type { AttributeKind } from './data/attributes.js'

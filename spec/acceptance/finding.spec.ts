@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Context } from '../../src/index.js'
+import type { Context, Where } from '../../src/index.js'
 import { newShelf, Shelf, withLibrary } from '../support/library.js'
 
 const accept = 'application/json'
@@ -40,5 +40,26 @@ describe('Finding records by what a client has sent', () => {
         const { status } = await site.post('/', { json: { where }, accept })
         expect(status, JSON.stringify(where)).to.equal(404)
       }
+    }))
+
+  it('a value that its column cannot have is 404 from ctx.findOneBy, and an empty page from ctx.paginate', () =>
+    withLibrary({}, async ({ database, site, handle }) => {
+      await newShelf(database, 'one')
+      handle(async (ctx) => {
+        const where = field<Where<Shelf>>(ctx, 'where')
+        if (ctx.query['page']) return ctx.respond({ json: (await ctx.paginate(Shelf, { where })).records })
+        return ctx.respond({ json: await ctx.findOneBy(Shelf, where) })
+      })
+      const names = [0, 1, true, false, null, {}, [], ['one'], { a: 1 }].map((name) => ({ name }))
+      const counts = ['x', '', true, null, {}, [], 1e300, '9'.repeat(400)].map((count) => ({ count }))
+      for (const where of [...names, ...counts]) {
+        const found = await site.post('/', { json: { where }, accept })
+        expect(found.status, JSON.stringify(where)).to.equal(404)
+        const listed = await site.post('/?page=1', { json: { where }, accept })
+        expect([listed.status, listed.json], JSON.stringify(where)).to.deep.equal([200, []])
+        expect(listed.headers.get('x-total-count')).to.equal('0')
+      }
+      const { json } = await site.post('/?page=1', { json: { where: { name: 'one', count: '0' } }, accept })
+      expect(json).to.have.length(1)
     }))
 })

@@ -5,6 +5,7 @@ import type {
   FindOptionsRelations,
   FindOptionsWhere,
 } from 'typeorm'
+import { readAlternatives, type Where } from './conditions.js'
 import { countRecords, selectRecords } from './kept-query.js'
 import type { Model } from './model.js'
 import { plainModel, type PlainModel } from './plain-model.js'
@@ -47,7 +48,7 @@ export class Pagination {
 
 /** Which records are listed, and how. */
 export interface PageOptions<T> {
-  where?: FindOptionsWhere<T> | FindOptionsWhere<T>[]
+  where?: Where<T> | Where<T>[]
   /** Newest first unless given. The id decides between records that are equal in this order. */
   order?: FindOptionsOrder<T>
   relations?: FindOptionsRelations<T>
@@ -90,8 +91,36 @@ export async function paginate<T extends Model>(
   const { perPage = 20, maxPerPage = 100, total: isCounted = true } = options
   const size = Math.min(readNumber(query.per_page) ?? perPage, maxPerPage)
   const page = readNumber(query.page) ?? 1
-  if (!isCounted) return readUncounted(tx, model, page, size, options)
+  const readable = withReadConditions(tx, model, options)
+  if (!readable) return { records: [], pagination: new Pagination(page, size, 0, isCounted) }
+  return isCounted
+    ? readCounted(tx, model, page, size, readable)
+    : readUncounted(tx, model, page, size, readable)
+}
 
+/** Where a query reads from, with conditions as TypeORM takes them. */
+interface ReadOptions<T> extends Omit<PageOptions<T>, 'where'> {
+  where?: FindOptionsWhere<T> | FindOptionsWhere<T>[]
+}
+
+/** The options with their conditions read as the columns' kinds; undefined if no record can meet them. */
+function withReadConditions<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  { where, ...options }: PageOptions<T>,
+): ReadOptions<T> | undefined {
+  if (!where) return options
+  const read = readAlternatives(tx.dataSource.getMetadata(model), where)
+  return read && { ...options, where: read as FindOptionsWhere<T> }
+}
+
+async function readCounted<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  page: number,
+  size: number,
+  options: ReadOptions<T>,
+): Promise<Page<T>> {
   const pagination = new Pagination(page, size, await count(tx, model, options))
   if (pagination.page > pagination.pages) return { records: [], pagination }
   return { records: await read(tx, model, pagination.offset, size, options), pagination }
@@ -103,7 +132,7 @@ async function readUncounted<T extends Model>(
   model: EntityTarget<T>,
   page: number,
   size: number,
-  options: PageOptions<T>,
+  options: ReadOptions<T>,
 ): Promise<Page<T>> {
   const offset = (page - 1) * size
   const records = Number.isSafeInteger(offset) ? await read(tx, model, offset, size + 1, options) : []
@@ -114,7 +143,7 @@ async function readUncounted<T extends Model>(
 async function count<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
-  { where, relations }: PageOptions<T>,
+  { where, relations }: ReadOptions<T>,
 ): Promise<number> {
   const plain = plainFor(tx, model, relations)
   const total = plain && (await countRecords(tx, plain, where))
@@ -126,7 +155,7 @@ async function read<T extends Model>(
   model: EntityTarget<T>,
   offset: number,
   limit: number,
-  { where, order, relations }: PageOptions<T>,
+  { where, order, relations }: ReadOptions<T>,
 ): Promise<T[]> {
   // Every model has an id, which the compiler cannot see through the conditional types of FindOptionsOrder.
   const fullOrder = { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>

@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } fr
 import { currentEnvironment } from '../environment.js'
 import { RecordNotFound, ValidationErrors } from '../errors.js'
 import { humanize, recordName } from '../names.js'
-import { kindOf } from './attributes.js'
+import { readConditions } from './conditions.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
 import { selectRecords } from './kept-query.js'
 import { insistOnWords } from './engines/mariadb.js'
@@ -40,17 +40,16 @@ export async function findRecordBy<T extends Model>(
   conditions: object,
 ): Promise<T> {
   const metadata = tx.dataSource.getMetadata(model)
-  const record =
-    isNamed(conditions) && canExist(metadata, conditions)
-      ? await findOne<T>(tx, metadata, lowerCaseIds(metadata, conditions))
-      : undefined
+  const where = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
+  const record = where && (await findOne<T>(tx, metadata, where))
   if (!record) throw notFound(metadata)
   return record
 }
 
-/** Whether conditions name a column at all: a list of conditions, or none, would find the first record. */
-function isNamed(conditions: unknown): conditions is object {
-  return isPlain(conditions) && Object.keys(conditions).length > 0
+/** Whether conditions name a column at all: a list, or no condition, would find the first record. */
+function namesColumns(conditions: unknown): conditions is object {
+  if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return false
+  return Object.keys(conditions).length > 0
 }
 
 const isProduction = currentEnvironment() === 'production'
@@ -284,50 +283,4 @@ function translateAdded(errors: ValidationErrors, record: Model, t: Translate | 
 function nameOf(record: Model, field: string, t: Translate | undefined): string | undefined {
   if (field !== RECORD) return attributeName(record.constructor, field, t)
   return t?.(recordName(record.constructor.name), {})
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** Whether a record can have these values at all: PostgreSQL raises an error when it is asked for others. */
-function canExist(metadata: EntityMetadata, where: object): boolean {
-  return Object.entries(where).every(([property, value]: [string, unknown]) => {
-    const relation = metadata.findRelationWithPropertyPath(property)
-    if (relation && isPlain(value)) return canExist(relation.inverseEntityMetadata, value)
-    return isReadable(metadata, property, value)
-  })
-}
-
-function isReadable(metadata: EntityMetadata, property: string, value: unknown): boolean {
-  if (value === undefined || value === null) return false
-  if (typeof value !== 'string') return true
-  switch (kindOf(metadata.findColumnWithPropertyName(property)?.type)) {
-    case 'uuid':
-      return UUID.test(value)
-    case 'int':
-      return /^-?\d+$/.test(value) && Math.abs(Number(value)) <= 2_147_483_647
-    case 'bigint':
-      return /^-?\d{1,18}$/.test(value)
-    case 'float':
-    case 'decimal':
-      return value.trim() !== '' && Number.isFinite(Number(value))
-    case 'date':
-    case 'datetime':
-      return !Number.isNaN(Date.parse(value))
-    default:
-      return !value.includes('\0')
-  }
-}
-
-/** Ids are written in lower case; SQLite compares letter by letter. */
-function lowerCaseIds(metadata: EntityMetadata, where: object): object {
-  return Object.fromEntries(
-    Object.entries(where).map(([property, value]: [string, unknown]) => {
-      const isId = kindOf(metadata.findColumnWithPropertyName(property)?.type) === 'uuid'
-      return [property, isId && typeof value === 'string' ? value.toLowerCase() : value]
-    }),
-  )
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }

@@ -1,7 +1,7 @@
 import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes.js'
 import { BadRequest } from '../errors.js'
-import { coerce, unreadable } from './coerce.js'
+import { coerce, unreadable } from '../coerce.js'
 import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
 
 /** What a request brings for a record. */

@@ -3,7 +3,7 @@ import type { Context } from '../context.js'
 import { BadRequest, ContentTooLarge, HttpError, UnsupportedMediaType, TooManyFields } from '../errors.js'
 import { bodyKindOf, hasBody } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
-import { isTooDeep } from './depth.js'
+import { isTooDeep } from '../depth.js'
 import { formReader, isMultipart } from './form-body.js'
 import { parseXml } from './xml.js'
 

@@ -1,4 +1,4 @@
-import type { Attribute } from '../data/attributes.js'
+import type { Attribute } from './data/attributes.js'
 import { isTooDeep } from './depth.js'
 
 /** What a value could not be read as: the rule `type.<kind>` of its field. */

@@ -1,0 +1,151 @@
+import type { EntityMetadata, FindOptionsWhere } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
+import { coerce, unreadable } from '../coerce.js'
+import { kindOf, type Attribute, type AttributeKind } from './attributes.js'
+import { Model } from './model.js'
+
+/** Columns and the values that they must have. A column that must be undefined or null finds nothing: use `IsNull()`. */
+export type Where<T> = {
+  [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | null | undefined
+}
+
+/**
+ * Reads the values of conditions as their columns' kinds, so that every engine compares alike: MariaDB finds text that is
+ * compared with 0, and PostgreSQL raises an error for a UUID that is none. TypeORM's operators are left as they are.
+ *
+ * @example readConditions(metadata, { age: '5' }) // { age: 5 }
+ * @returns undefined if no record can meet the conditions: a value cannot be read, or is null or undefined
+ */
+export function readConditions(metadata: EntityMetadata, conditions: object, path = ''): object | undefined {
+  const names = Object.keys(conditions)
+  const values: [string, unknown][] = []
+  for (const name of names) {
+    const value = readerOf(metadata, path + name)(Reflect.get(conditions, name))
+    if (value === unreadable) return undefined
+    values.push([name, value])
+  }
+  return Object.fromEntries(values)
+}
+
+/**
+ * The same for alternatives, one of which has to be met: those that no record can meet are left out.
+ *
+ * @returns undefined if none is left
+ */
+export function readAlternatives(
+  metadata: EntityMetadata,
+  where: object | readonly object[],
+  path = '',
+): object | object[] | undefined {
+  if (!Array.isArray(where)) return readConditions(metadata, where, path)
+  const readable = where.flatMap((conditions) => readConditions(metadata, Object(conditions), path) ?? [])
+  return readable.length === 0 && where.length > 0 ? undefined : readable
+}
+
+/** Reads a value that is compared with a property; `unreadable` is what it cannot have. */
+type Reader = (value: unknown) => unknown
+
+const readers = new WeakMap<EntityMetadata, Map<string, Reader>>()
+
+function readerOf(metadata: EntityMetadata, path: string): Reader {
+  const known = readers.get(metadata) ?? new Map<string, Reader>()
+  readers.set(metadata, known)
+  let reader = known.get(path)
+  if (!reader) {
+    const made = makeReader(metadata, path)
+    // TypeORM says which property does not exist. Such names are not kept.
+    if (!made) return (value) => value
+    reader = orOperator(made)
+    known.set(path, reader)
+  }
+  return reader
+}
+
+function makeReader(metadata: EntityMetadata, path: string): Reader | undefined {
+  const column = metadata.findColumnWithPropertyPathStrict(path)
+  if (column) return columnReader(column)
+  if (metadata.findEmbeddedWithPropertyPath(path)) return nestedReader(metadata, `${path}.`)
+  const relation = metadata.findRelationWithPropertyPath(path)
+  return relation && nestedReader(relation.inverseEntityMetadata)
+}
+
+function orOperator(reader: Reader): Reader {
+  return (value) => {
+    if (value === undefined || value === null) return unreadable
+    return InstanceChecker.isFindOperator(value) ? value : reader(value)
+  }
+}
+
+/** Reads conditions on another record, or on an embedded class. Without any they would find everything. */
+function nestedReader(metadata: EntityMetadata, path = ''): Reader {
+  return (value) => {
+    if (value instanceof Model) return readConditions(metadata, { id: value.id }) ?? unreadable
+    if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return unreadable
+    return readAlternatives(metadata, value, path) ?? unreadable
+  }
+}
+
+function columnReader(column: ColumnMetadata): Reader {
+  const { transformer } = column
+  const read = valueReader(column)
+  if (!transformer) return read
+  // TypeORM transforms the value, so it is passed on as it is, if what becomes of it can be read.
+  return (value) => {
+    try {
+      const stored = [transformer].flat().reduce<unknown>((one, { to }) => to(one), value)
+      return read(stored) === unreadable ? unreadable : value
+    } catch {
+      return unreadable
+    }
+  }
+}
+
+function valueReader(column: ColumnMetadata): Reader {
+  const kind = column.isArray ? undefined : kindOf(column.type)
+  switch (kind) {
+    case undefined:
+      // A blob, a list, a geometry: what they are compared with is up to the engine.
+      return (value) => value
+    case 'json':
+      // PostgreSQL cannot compare it.
+      return () => unreadable
+    case 'uuid':
+      return (value) => (typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : unreadable)
+    default: {
+      const attribute = attributeOf(column, kind)
+      const bound = SMALL.has(column.type) ? 2 ** 15 : Infinity
+      return (value) => {
+        const read = coerce(written(value, kind), attribute)
+        return typeof read === 'number' && (read < -bound || read >= bound) ? unreadable : read
+      }
+    }
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The types of small integers, with which PostgreSQL compares nothing larger. */
+const SMALL = new Set<unknown>(['smallint', 'int2'])
+
+/** What is compared with a column, as an attribute that is read: blank text is a value here, and not null. */
+function attributeOf(
+  { propertyName, unsigned, enum: values, precision, scale }: ColumnMetadata,
+  kind: AttributeKind,
+): Attribute {
+  return {
+    name: propertyName,
+    // An unsigned integer has room for more than a signed one.
+    kind: kind === 'int' && unsigned ? 'bigint' : kind,
+    nullable: false,
+    ...(values && { values: values.map(String) }),
+    ...(typeof precision === 'number' && { precision }),
+    ...(scale !== undefined && { scale }),
+  }
+}
+
+/** Numbers of an enum are compared as text: MariaDB takes them for places in its list. */
+function written(value: unknown, kind: AttributeKind): unknown {
+  const isText = typeof value === 'bigint' || (typeof value === 'number' && kind === 'enum')
+  return isText ? String(value) : value
+}
