@@ -129,7 +129,7 @@ describe('App', () => {
 
     it('is refused when it is no function', () => {
       // @ts-expect-error: a mistake that the compiler sees, too
-      expect(() => new App().use('csrf')).to.throw('use() takes a middleware function, not csrf.')
+      expect(() => new App().use('csrf')).to.throw('use() expects a middleware function, not csrf.')
     })
   })
 
@@ -292,7 +292,7 @@ describe('App', () => {
 
     it('refuse a redirect to a parameter that is not there', () => {
       expect(() => new App().redirect('/a/{id}', '/b/{nope}')).to.throw(
-        '/a/{id} redirects to /b/{nope}, whose parameter "nope" it does not have.',
+        '/a/{id} redirects to /b/{nope}, but has no parameter "nope".',
       )
     })
 
@@ -334,7 +334,9 @@ describe('App', () => {
       await visit(app)
       const answer = await site?.get('/nothing', { accept: 'application/json' })
       expect([answer?.status, answer?.json.detail]).to.deep.equal([500, undefined])
-      expect(lines.join()).to.contain('forgetful ended without an answer')
+      expect(lines.join()).to.contain(
+        'forgetful ended without a response. Call ctx.respond or ctx.seeOther, or set ctx.body.',
+      )
     })
   })
 
@@ -390,7 +392,7 @@ describe('App', () => {
       }
       // @ts-expect-error: it lacks handlers
       expect(() => new App().resource('/plain', Plain)).to.throw(
-        'Plain does not have the required handler list, create, show, update, destroy. Write it as a method, or extend BaseResource, which answers 404.',
+        'Plain does not have the required handler list, create, show, update, destroy. Write it as a method, or extend BaseResource, which returns 404.',
       )
       class Complete {
         list(ctx: Context) {
@@ -460,21 +462,23 @@ describe('App', () => {
     it('refuses what is no class', () => {
       // @ts-expect-error: a mistake that the compiler sees, too
       expect(() => new App().resource(undefined)).to.throw(
-        'resource() takes a resource class, not undefined.',
+        'resource() expects a resource class, not undefined.',
       )
       // @ts-expect-error: what an import circle leaves
-      expect(() => Parent(undefined)).to.throw('@Parent was given no class.')
+      expect(() => Parent(undefined)).to.throw('@Parent received undefined instead of a class.')
     })
 
     it('refuses a class without a path', () => {
       class Pathless extends BaseResource {}
       expect(() => new App().resource(Pathless)).to.throw(
-        "Pathless has no path. Mark it with @Resource('/...'), or give the path to resource().",
+        "Pathless has no path. Decorate it with @Resource('/...'), or pass the path to resource().",
       )
     })
 
     it('refuses a path that names nothing', () => {
-      expect(() => new App().resource('/', PostsResource)).to.throw('does not end in a word to name it by')
+      expect(() => new App().resource('/', PostsResource)).to.throw(
+        'does not end in a word that can name its routes',
+      )
       expect(() => new App().resource('/posts/{id}', PostsResource)).to.throw('does not end in a word')
     })
 
@@ -595,7 +599,7 @@ describe('App', () => {
         }
       }
       expect(() => new App().resource(CachedResource)).to.throw(
-        'The singleton Cache depends on CurrentUser, which is made for each request (CachedResource -> Cache -> Policy -> CurrentUser)',
+        'The singleton Cache depends on CurrentUser, which is created for each request (CachedResource -> Cache -> Policy -> CurrentUser)',
       )
     })
 
@@ -607,7 +611,7 @@ describe('App', () => {
         }
       }
       expect(() => new App().resource(NumbersResource)).to.throw(
-        'Parameter 1 of the constructor of NumbersResource is no class, so nothing tells what to inject.',
+        "Parameter 1 of the constructor of NumbersResource isn't a class, so its dependency is unknown.",
       )
     })
 
@@ -644,9 +648,9 @@ describe('App', () => {
       await app.listen(0)
       await app.close()
       expect(lines).to.deep.equal([
-        'GET /posts/archive (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and takes its requests.',
-        'GET /posts/old (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and takes its requests.',
-        'GET /up (answer) is never reached: it is the health check of the framework.',
+        'GET /posts/archive (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and matches the same requests.',
+        'GET /posts/old (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and matches the same requests.',
+        'GET /up (answer) is never reached: the framework uses this path for its health check.',
         'GET /late (answer) is never reached: the static files at / are declared before it. Declare them last.',
       ])
     })
@@ -672,7 +676,7 @@ describe('App', () => {
       await app.close()
       const warning = (resource: string, method: string, handler: string) =>
         `${resource} has a method "${method}", but no handler "${handler}". ` +
-        `If "${method}" is a misspelling, rename it: nothing calls it for a request.`
+        `If "${method}" is a misspelling, rename it, because no route calls it.`
       expect(lines).to.deep.equal([
         warning('BooksResource', 'lsit', 'list'),
         warning('BooksResource', 'update2', 'update'),
@@ -700,7 +704,7 @@ describe('App', () => {
       const failure = await new App().listen().catch((error: unknown) => error)
       expect(failure).to.have.property(
         'message',
-        'PORT is "abc", which is no port. Set it to a number from 0 to 65535.',
+        `PORT is "abc", which isn't a valid port. Set it to a number from 0 to 65535.`,
       )
       if (before === undefined) delete process.env['PORT']
       else process.env['PORT'] = before
@@ -816,7 +820,7 @@ describe('App', () => {
       const before = process.env['SESSION_SECRET']
       delete process.env['SESSION_SECRET']
       expect(() => new App({ env: 'production' }).callback()).to.throw(
-        'Set SESSION_SECRET to a long random text: `kit generate secret` makes one.',
+        'Set SESSION_SECRET to a long random text. `kit generate secret` prints one.',
       )
       expect(() => new App({ env: 'production', api: true }).callback()).not.to.throw()
       if (before !== undefined) process.env['SESSION_SECRET'] = before

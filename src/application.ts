@@ -174,7 +174,7 @@ export class App extends Scope {
    * middleware throws when the database does not open
    */
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
-    if (this.server) throw new DeclarationError('The application listens already.')
+    if (this.server) throw new DeclarationError('The application is already listening.')
     const opening = this.open(port, host)
     if (workerNumber()) this.connectToPrimary(opening)
     const address = await opening
@@ -244,7 +244,7 @@ export class App extends Scope {
   }
 
   private readonly closeOnSignal = async (signal: NodeJS.Signals): Promise<void> => {
-    this.logger.info(`${signal}: finishing the requests that are under way`)
+    this.logger.info(`${signal}: finishing the pending requests`)
     endWithin(this.shutdownTimeout + exitDelay, this.logger, 1)
     try {
       await this.close()
@@ -281,7 +281,7 @@ export class App extends Scope {
     // Koa's context has our members since `extendContext`, which its type does not know.
     this.koa.use((ctx) => run(ctx as unknown as Context))
     this.koa.on('error', (error: unknown) =>
-      this.logger[isOfClient(error) ? 'debug' : 'error']({ err: error }, 'the answer could not be written'),
+      this.logger[isOfClient(error) ? 'debug' : 'error']({ err: error }, 'the response could not be written'),
     )
     const handle = this.koa.callback()
     return (req, res) => {
@@ -331,7 +331,7 @@ export class App extends Scope {
     for (const { name, needsSession } of this.declarations.middleware) {
       if (!needsSession) continue
       throw new DeclarationError(
-        `${name}() needs sessions, and an API application has none. Leave ${name}() out.`,
+        `${name}() needs sessions, but an API application has none. Remove ${name}().`,
       )
     }
   }
@@ -347,7 +347,7 @@ export class App extends Scope {
   }
 
   private async check(): Promise<void> {
-    if (this.closing) throw new Error('the application is closing')
+    if (this.closing) throw new Error('The application is closing.')
     for (const lifecycle of this.lifecycles) await lifecycle.check?.()
   }
 

@@ -22,7 +22,7 @@ export class UnknownSubcommand extends CommandError {
    * @param known what it has
    */
   constructor(command: string, name: string, known: readonly string[]) {
-    super(`There is no command "${command} ${name}". Known are: ${known.join(', ')}.`)
+    super(`There is no command "${command} ${name}". Known commands: ${known.join(', ')}.`)
   }
 }
 
@@ -32,7 +32,7 @@ export class NoApplication extends CommandError {
   constructor(folder: string) {
     super(
       `${folder} is not in an application: no package.json here or above depends on resource-kit. ` +
-        'Go to the folder of one, or make one with `kit new NAME`.',
+        "Change to an application's folder, or create one with `kit new NAME`.",
     )
   }
 }
@@ -51,7 +51,7 @@ export class BuildFailed extends CommandError {
 export class NoTerminal extends CommandError {
   override name = 'NoTerminal'
   constructor(question: string) {
-    super(`"${question}" needs an answer, and there is no terminal to ask. Say yes with -y.`)
+    super(`"${question}" needs an answer, but there is no terminal. Pass -y to answer yes.`)
   }
 }
 
@@ -87,7 +87,7 @@ export class ApplicationEnded extends CommandError {
     status: number | null,
     readonly lastWords: string,
   ) {
-    super(`The application has ended${status === null ? '' : ` with status ${status}`}.`)
+    super(`The application exited${status === null ? '' : ` with status ${status}`}.`)
   }
 }
 
@@ -98,8 +98,14 @@ export class WorkerNotStarted extends CommandError {
   /** The message is empty where the worker has said itself what is wrong. */
   constructor(status: number | null, signal: string | null) {
     const silent =
-      'The application has ended without an error and serves nothing. Does src/main.ts call app.listen()?'
-    super(signal ? `The first worker was ended by ${signal} before it served.` : status === 0 ? silent : '')
+      'The application exited without an error before it served requests. Make src/main.ts call app.listen().'
+    super(
+      signal
+        ? `The first worker was stopped by ${signal} before it served requests.`
+        : status === 0
+          ? silent
+          : '',
+    )
   }
 }
 
@@ -108,7 +114,7 @@ export class BadName extends CommandError {
   override name = 'BadName'
   constructor(word: string) {
     super(
-      `"${word}" is no name. Write words of letters and digits, 50 at most: post, blog_post, BlogPost or admin/widget.`,
+      `"${word}" isn't a valid name. Use words of letters and digits, at most 50 characters: post, blog_post, BlogPost or admin/widget.`,
     )
   }
 }
@@ -117,7 +123,7 @@ export class BadName extends CommandError {
 export class ReservedName extends CommandError {
   override name = 'ReservedName'
   constructor(kind: 'resource' | 'model', word: string) {
-    super(`A ${kind} cannot be named "${word}": the word is reserved. Choose another one.`)
+    super(`A ${kind} cannot be named "${word}": the word is reserved. Choose another name.`)
   }
 }
 
@@ -125,7 +131,7 @@ export class ReservedName extends CommandError {
 export class RepeatedParameter extends CommandError {
   override name = 'RepeatedParameter'
   constructor(word: string, param: string) {
-    super(`"${word}" cannot be nested there: the path would have {${param}} twice. Choose another name.`)
+    super(`"${word}" cannot be nested there: the path would contain {${param}} twice. Choose another name.`)
   }
 }
 
@@ -153,7 +159,7 @@ export class MissingModel extends CommandError {
 export class MissingProperty extends CommandError {
   override name = 'MissingProperty'
   constructor(model: string, file: string, property: string) {
-    super(`The model ${model} has no ${property}. Add it in ${file}, with a migration, or leave it out.`)
+    super(`The model ${model} has no ${property}. Add it to ${file} with a migration, or leave it out.`)
   }
 }
 
@@ -161,7 +167,7 @@ export class MissingProperty extends CommandError {
 export class BadAttribute extends CommandError {
   override name = 'BadAttribute'
   constructor(word: string, problem: string) {
-    super(`"${word}" is no attribute: ${problem}.`)
+    super(`"${word}" isn't a valid attribute: ${problem}.`)
   }
 }
 
@@ -170,7 +176,7 @@ export class UnknownAttributeType extends CommandError {
   override name = 'UnknownAttributeType'
   constructor(type: string, word: string, known: readonly string[]) {
     super(
-      `Unknown attribute type "${type}" in "${word}". Known types: ${known.join(', ')}, and nulls.X for one that may be empty.`,
+      `Unknown attribute type "${type}" in "${word}". Known types: ${known.join(', ')}. Use nulls.X for a nullable attribute.`,
     )
   }
 }
@@ -179,7 +185,7 @@ export class UnknownAttributeType extends CommandError {
 export class ReservedAttribute extends CommandError {
   override name = 'ReservedAttribute'
   constructor(word: string, name: string) {
-    super(`"${word}" is no attribute: the name "${name}" is reserved. Choose another one.`)
+    super(`"${word}" isn't a valid attribute: the name "${name}" is reserved. Choose another name.`)
   }
 }
 
@@ -187,7 +193,7 @@ export class ReservedAttribute extends CommandError {
 export class RepeatedAttribute extends CommandError {
   override name = 'RepeatedAttribute'
   constructor(word: string, name: string) {
-    super(`"${word}" is one attribute too many: there is a "${name}" already. Name each attribute once.`)
+    super(`"${word}" repeats the attribute "${name}". List each attribute once.`)
   }
 }
 
@@ -196,7 +202,7 @@ export class FilesExist extends CommandError {
   override name = 'FilesExist'
   constructor(paths: readonly string[]) {
     super(
-      `Nothing was written, because there are already: ${paths.join(', ')}. Use --force to write them anew.`,
+      `Nothing was written, because these files already exist: ${paths.join(', ')}. Use --force to overwrite them.`,
     )
   }
 }
@@ -206,7 +212,7 @@ export class NotWritten extends CommandError {
   override name = 'NotWritten'
   constructor(path: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    super(`${path} cannot be written, and nothing else has been: ${reason}.`, { cause })
+    super(`${path} cannot be written: ${reason}. No files were written.`, { cause })
   }
 }
 

@@ -47,7 +47,7 @@ export class BadRequest extends HttpError {
 export class UnknownHost extends HttpError {
   override name = 'UnknownHost'
   constructor(host: string) {
-    super(400, `${JSON.stringify(host)} is not a host of this application`)
+    super(400, `${JSON.stringify(host)} is not a host of this application.`)
   }
 }
 
@@ -57,8 +57,8 @@ export class ForeignHost extends HttpError {
   constructor(host: string) {
     super(
       403,
-      `${JSON.stringify(host)} is not a host of this application in development; name it in DEVELOPMENT_HOSTS, or in ` +
-        'new App({ developmentHosts: [...] })',
+      `${JSON.stringify(host)} is not a host of this application in development. Add it to DEVELOPMENT_HOSTS, or to ` +
+        'new App({ developmentHosts: [...] }).',
     )
   }
 }
@@ -84,7 +84,7 @@ export class CrossSiteRequest extends HttpError {
    * @param own the origin that the application takes for its own
    */
   constructor(origin: string, own: string) {
-    super(403, `the request was sent by another site (${origin || 'cross-site'}), and this one is ${own}`)
+    super(403, `Another site (${origin || 'cross-site'}) sent the request. This site is ${own}.`)
   }
 }
 
@@ -92,7 +92,7 @@ export class CrossSiteRequest extends HttpError {
 export class InvalidToken extends HttpError {
   override name = 'InvalidToken'
   constructor() {
-    super(403, 'the form has no valid token; load its page again and send it from there')
+    super(403, 'The form has no valid token. Reload its page and send it again.')
   }
 }
 
@@ -100,7 +100,7 @@ export class InvalidToken extends HttpError {
 export class RouteNotFound extends HttpError {
   override name = 'RouteNotFound'
   constructor(method: string, path: string) {
-    super(404, `no route matches ${method} ${path}`)
+    super(404, `No route matches ${method} ${path}.`)
   }
 }
 
@@ -108,7 +108,7 @@ export class RouteNotFound extends HttpError {
 export class RecordNotFound extends HttpError {
   override name = 'RecordNotFound'
   constructor(model: string) {
-    super(404, `${model} not found`)
+    super(404, `${model} not found.`)
   }
 }
 
@@ -124,7 +124,7 @@ export class ResourceNotImplemented extends HttpError {
 export class MethodNotAllowed extends HttpError {
   override name = 'MethodNotAllowed'
   constructor(method: string, path: string, allowed: string[]) {
-    super(405, `${method} is not allowed for ${path}`, { Allow: allowed.join(', ') })
+    super(405, `${method} is not allowed for ${path}.`, { Allow: allowed.join(', ') })
   }
 }
 
@@ -132,7 +132,7 @@ export class MethodNotAllowed extends HttpError {
 export class NotAcceptable extends HttpError {
   override name = 'NotAcceptable'
   constructor(offered: string[]) {
-    super(406, `this resource is available as ${offered.join(', ')}`)
+    super(406, `This resource is available as ${offered.join(', ')}.`)
   }
 }
 
@@ -140,7 +140,7 @@ export class NotAcceptable extends HttpError {
 export class ContentTooLarge extends HttpError {
   override name = 'ContentTooLarge'
   constructor(limit: number) {
-    super(413, `the body is larger than ${limit} bytes`)
+    super(413, `The body is larger than ${limit} bytes.`)
   }
 }
 
@@ -148,7 +148,7 @@ export class ContentTooLarge extends HttpError {
 export class TooManyFields extends HttpError {
   override name = 'TooManyFields'
   constructor() {
-    super(413, 'the form has too many fields or files')
+    super(413, 'The form has too many fields or files.')
   }
 }
 
@@ -156,7 +156,7 @@ export class TooManyFields extends HttpError {
 export class UnsupportedMediaType extends HttpError {
   override name = 'UnsupportedMediaType'
   constructor(what: string) {
-    super(415, `${what} is not supported; send a form, JSON or XML`)
+    super(415, `${what} is not supported. Send a form, JSON or XML.`)
   }
 }
 
@@ -174,8 +174,8 @@ export class NoSession extends HttpError {
   constructor() {
     super(
       500,
-      'ctx.session was asked for, and sessions are not part of an API application; leave `api: true` out of ' +
-        'new App() to have them',
+      'ctx.session is not available, because an API application has no sessions. To use sessions, remove ' +
+        '`api: true` from new App().',
     )
   }
 }
@@ -186,8 +186,8 @@ export class NotAwaited extends HttpError {
   constructor() {
     super(
       500,
-      'the request has ended while its work with the database was still under way, so nothing has been saved; ' +
-        'await every ctx.save, ctx.destroy and query of ctx.tx',
+      'The request ended before its database work was finished, so nothing was saved. ' +
+        'Await every ctx.save, ctx.destroy and query of ctx.tx.',
     )
   }
 }
@@ -196,7 +196,7 @@ export class NotAwaited extends HttpError {
 export class TransactionEnded extends Error {
   override name = 'TransactionEnded'
   constructor() {
-    super('The transaction of this request has ended. Was a promise that uses ctx.tx not awaited?')
+    super('The transaction of this request has ended. Await every promise that uses ctx.tx.')
   }
 }
 
@@ -216,7 +216,7 @@ export class ServiceUnavailable extends HttpError {
 export class TransactionConflict extends ServiceUnavailable {
   override name = 'TransactionConflict'
   constructor(options?: ErrorOptions) {
-    super('another request is changing the same data; try again', 1, options)
+    super('Another request is changing the same data. Try again.', 1, options)
   }
 }
 
@@ -226,8 +226,8 @@ export class OutcomeUnknown extends HttpError {
   constructor(options?: ErrorOptions) {
     super(
       500,
-      'the connection to the database was lost during the commit, so it is not known whether the request has been ' +
-        'carried out; look before you send it again',
+      'The connection to the database was lost during the commit, so it is not known whether the request was ' +
+        'carried out. Check before you send it again.',
       {},
       options,
     )
@@ -240,8 +240,8 @@ export class TransactionAborted extends HttpError {
   constructor(options?: ErrorOptions) {
     super(
       500,
-      'the handler has gone on after an error of the database, with which PostgreSQL ends a transaction, so nothing ' +
-        'has been saved; do what may fail in ctx.tx.transaction(...)',
+      'PostgreSQL ended the transaction because a query failed, and the handler continued, so nothing was saved. ' +
+        'Run queries that may fail in ctx.tx.transaction(...).',
       {},
       options,
     )
@@ -273,7 +273,12 @@ export class ValidationErrors extends HttpError {
     // Nobody asks where these were collected, each time that a record is saved, and the stack is what costs most.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
-    super(status, status === 409 ? 'another record is in the way' : 'the record is not valid', {}, options)
+    super(
+      status,
+      status === 409 ? 'Another record prevents this change.' : 'The record is not valid.',
+      {},
+      options,
+    )
     Error.stackTraceLimit = stackTraceLimit
   }
 
@@ -328,8 +333,8 @@ export class FactoryError extends Error {
   constructor(model: string, { messages }: ValidationErrors) {
     const sentences = Object.entries(messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
     super(
-      `The factory cannot make a ${model}: ${sentences.join(' ')} ` +
-        `Give the values, or what they are in general: factory.define(${model}, (n) => ({ ... })).`,
+      `The factory cannot create a ${model}: ${sentences.join(' ')} ` +
+        `Pass valid values, or define defaults: factory.define(${model}, (n) => ({ ... })).`,
     )
   }
 }
@@ -348,8 +353,8 @@ export class TemplateNotFound extends Error {
   ) {
     super(
       tried.length > 0
-        ? `There is no template ${JSON.stringify(view)}. Create ${tried[0]}`
-        : `${JSON.stringify(view)} leads out of the template folders. Give a name within them, like "posts/show".`,
+        ? `There is no template ${JSON.stringify(view)}. Create ${tried[0]}.`
+        : `The template ${JSON.stringify(view)} is outside the template folders. Use a name inside them, like "posts/show".`,
     )
   }
 }
@@ -358,7 +363,7 @@ export class TemplateNotFound extends Error {
 export class MissingParameter extends Error {
   override name = 'MissingParameter'
   constructor(helper: string, path: string, parameter: string) {
-    super(`${helper} (${path}) needs the parameter "${parameter}", which was not given`)
+    super(`${helper} (${path}) requires the parameter "${parameter}", which is missing.`)
   }
 }
 
@@ -375,7 +380,7 @@ export class UnknownRelation extends Error {
   override name = 'UnknownRelation'
   constructor(model: string, relation: string) {
     super(
-      `${model} has no relation "${relation}" with a key of one column. ` +
+      `${model} has no relation "${relation}" with a foreign key of one column. ` +
         'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
     )
   }
@@ -415,8 +420,8 @@ export class SessionTooLarge extends Error {
   override name = 'SessionTooLarge'
   constructor(size: number, limit: number) {
     super(
-      `The session takes ${size} bytes, and browsers keep cookies of ${limit} bytes at most. Keep less in it, or keep ` +
-        'sessions in a store: new App({ sessionStore: databaseSessions(database) }).',
+      `The session has ${size} bytes, but browsers store cookies of at most ${limit} bytes. Store less in it, or ` +
+        'use a session store: new App({ sessionStore: databaseSessions(database) }).',
     )
   }
 }
@@ -432,7 +437,7 @@ export class PendingMigrations extends Error {
   ) {
     const what = names.length === 1 ? 'A migration has' : `${names.length} migrations have`
     super(
-      `${what} not been run yet: ${names.join(', ')}. Run \`kit db migrate\`; outside of production, \`npm start\` does.`,
+      `${what} not been run yet: ${names.join(', ')}. Run \`kit db migrate\`. Outside production, \`npm start\` runs migrations too.`,
       options,
     )
   }
@@ -458,8 +463,8 @@ export class DatabaseRefused extends Error {
   /** @param place the host, the port and the name of the database; never a password */
   constructor(done: 'created' | 'deleted', place: string) {
     super(
-      `The database ${place} cannot be ${done}: its server does not let this user do so. ` +
-        'Give the user the right to, or have an administrator do it.',
+      `The database ${place} cannot be ${done}: the server does not permit this user to do it. ` +
+        'Grant the permission to the user, or ask an administrator.',
     )
   }
 }
@@ -486,7 +491,7 @@ export class MigrationsLocked extends Error {
   constructor(minutes: number) {
     super(
       `Another process has been migrating this database for ${minutes} minutes. ` +
-        'Look what it does, end it if it hangs, and run `kit db migrate` again.',
+        'Check that process, stop it if it hangs, and run `kit db migrate` again.',
     )
   }
 }
@@ -496,9 +501,12 @@ export class SessionStoreNotReached extends Error {
   override name = 'SessionStoreNotReached'
   constructor(cause: unknown) {
     const problem = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
-    super(`The sessions cannot be kept: Redis does not answer (${problem}). Start it, or correct its url.`, {
-      cause,
-    })
+    super(
+      `The session store is not available: Redis does not respond (${problem}). Start it, or correct its url.`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -514,11 +522,10 @@ export class PortTaken extends Error {
 export class AddressRefused extends Error {
   override name = 'AddressRefused'
   private static readonly problems: Record<string, string> = {
-    EACCES:
-      'this process has no right to. Set PORT to a number from 1024, and let a proxy take the lower ones.',
+    EACCES: 'this process lacks the permission. Set PORT to 1024 or higher, and use a proxy for lower ports.',
     EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',
-    ENOTFOUND: 'there is no such host. Correct HOST.',
-    EAI_AGAIN: 'the name of the host cannot be looked up now. Set HOST to an address.',
+    ENOTFOUND: 'the host does not exist. Correct HOST.',
+    EAI_AGAIN: 'the host name cannot be resolved now. Set HOST to an IP address.',
   }
 
   /** Whether the system's code is one that has a sentence here. */

@@ -50,7 +50,7 @@ export class DevelopmentHosts {
     const wrong = all.find((one) => !isHostPattern(one) && !isIP(one))
     if (wrong !== undefined)
       throw new DeclarationError(
-        `${JSON.stringify(wrong)} is not the name of a host of development. Write it like "blog.example" or "*.blog.example".`,
+        `${JSON.stringify(wrong)} isn't a valid development host. Write it like "blog.example" or "*.blog.example".`,
       )
     this.named = all.map((one) => one.toLowerCase())
     this.known = [...local, ...this.named, listening.toLowerCase()]

@@ -18,7 +18,7 @@ export class Failure extends Error {
 /** The messages of a record that is not valid. */
 export class Invalid extends Failure {
   constructor(readonly errors: Record<string, string[]>) {
-    super(422, 'the record is not valid')
+    super(422, 'The record is not valid.')
   }
 }
 

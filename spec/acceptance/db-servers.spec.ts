@@ -41,17 +41,17 @@ if (engine !== 'sqlite') {
         )
       }
       expect(await db('drop', '-y')).to.deep.equal(
-        refused(`The database ${place} is not there. Create it with \`kit db create\`.`),
+        refused(`The database ${place} does not exist. Create it with \`kit db create\`.`),
       )
     })
 
     it('creates the database, once, migrates, lists and undoes', async () => {
       expect(await db('create')).to.deep.equal(written(`created ${place}`))
-      expect(await db('create')).to.deep.equal(written(`The database ${place} is there already.`))
+      expect(await db('create')).to.deep.equal(written(`The database ${place} already exists.`))
       expect(await db('migrate')).to.deep.equal(
         written('migrated CreatePosts1795132800000\nmigrated CreateComments1795132801000'),
       )
-      expect(await db('rollback')).to.deep.equal(written('undid CreateComments1795132801000'))
+      expect(await db('rollback')).to.deep.equal(written('rolled back CreateComments1795132801000'))
       expect(await db('status')).to.deep.equal(
         written(
           'STATUS  | MIGRATION\nrun     | CreatePosts1795132800000\npending | CreateComments1795132801000',
@@ -63,7 +63,7 @@ if (engine !== 'sqlite') {
       const runs = await Promise.all([1, 2, 3].map(() => db('migrate')))
       expect(runs.map(({ status }) => status)).to.deep.equal([0, 0, 0])
       const outputs = runs.map(({ output }) => output).toSorted()
-      const nothing = 'Every migration has been run already.'
+      const nothing = 'There are no pending migrations.'
       expect(outputs).to.deep.equal([nothing, nothing, 'migrated CreateComments1795132801000'])
     })
 
@@ -126,8 +126,8 @@ if (engine !== 'sqlite') {
         await admin.query(`DROP USER ${name}`)
         expect(status).to.equal(1)
         expect(errors).to.equal(
-          `The database ${place} cannot be created: its server does not let this user do so. ` +
-            'Give the user the right to, or have an administrator do it.',
+          `The database ${place} cannot be created: the server does not permit this user to do it. ` +
+            'Grant the permission to the user, or ask an administrator.',
         )
       } finally {
         await admin.close()

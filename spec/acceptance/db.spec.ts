@@ -26,7 +26,7 @@ describe('kit db', function () {
   it('says that the database is not there', async () => {
     for (const step of ['status', 'rollback', 'seed']) {
       expect(await db(step)).to.deep.equal(
-        refused('The database db/development.sqlite is not there. Create it with `kit db migrate`.'),
+        refused('The database db/development.sqlite does not exist. Create it with `kit db migrate`.'),
       )
     }
     expect(existsSync(file)).to.equal(false)
@@ -34,7 +34,7 @@ describe('kit db', function () {
 
   it('creates the database, once', async () => {
     expect(await db('create')).to.deep.equal(written('created db/development.sqlite'))
-    expect(await db('create')).to.deep.equal(written('The database db/development.sqlite is there already.'))
+    expect(await db('create')).to.deep.equal(written('The database db/development.sqlite already exists.'))
   })
 
   it('migrates, and says what it has run', async () => {
@@ -46,22 +46,20 @@ describe('kit db', function () {
     expect(await db('migrate')).to.deep.equal(
       written('migrated CreatePosts1795132800000\nmigrated CreateComments1795132801000'),
     )
-    expect(await db('migrate')).to.deep.equal(written('Every migration has been run already.'))
+    expect(await db('migrate')).to.deep.equal(written('There are no pending migrations.'))
     expect(await db('status')).to.deep.equal(
       written('STATUS | MIGRATION\nrun    | CreatePosts1795132800000\nrun    | CreateComments1795132801000'),
     )
   })
 
   it('undoes the last migration, or several', async () => {
-    expect(await db('rollback')).to.deep.equal(written('undid CreateComments1795132801000'))
+    expect(await db('rollback')).to.deep.equal(written('rolled back CreateComments1795132801000'))
     await db('migrate')
     expect(await db('rollback', '--steps', '2')).to.deep.equal(
-      written('undid CreateComments1795132801000\nundid CreatePosts1795132800000'),
+      written('rolled back CreateComments1795132801000\nrolled back CreatePosts1795132800000'),
     )
-    expect(await db('rollback')).to.deep.equal(
-      written('No migration has been run, so there is none to undo.'),
-    )
-    expect((await db('rollback', '--steps', '0')).errors).to.include('Give a number from 1.')
+    expect(await db('rollback')).to.deep.equal(written('There are no migrations to roll back.'))
+    expect((await db('rollback', '--steps', '0')).errors).to.include('Use a number from 1.')
   })
 
   it('runs src/seeds.ts in a transaction', async () => {
@@ -82,7 +80,7 @@ describe('kit db', function () {
     for (const step of ['drop', 'reset']) {
       expect(await db(step)).to.deep.equal(
         refused(
-          '"Delete db/development.sqlite with all its records?" needs an answer, and there is no terminal to ask. Say yes with -y.',
+          '"Delete db/development.sqlite with all its records?" needs an answer, but there is no terminal. Pass -y to answer yes.',
         ),
       )
     }
@@ -96,7 +94,7 @@ describe('kit db', function () {
       })
       expect(status).to.equal(1)
       expect(errors).to.equal(
-        `kit db ${step} deletes every record, and this is production. Say --force when you mean it.`,
+        `kit db ${step} deletes all records, and the environment is production. Use --force to run it anyway.`,
       )
     }
     expect(rows()).to.have.length(1)
@@ -120,7 +118,7 @@ describe('kit db', function () {
   it('names a step that it does not know', async () => {
     expect(await db('migrat')).to.deep.equal(
       refused(
-        'There is no command "db migrat". Known are: migrate, rollback, status, create, drop, reset, seed.',
+        'There is no command "db migrat". Known commands: migrate, rollback, status, create, drop, reset, seed.',
       ),
     )
   })

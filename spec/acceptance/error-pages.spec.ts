@@ -30,7 +30,7 @@ function application(options: AppOptions = {}): App {
     throw new Error(`the password is hunter2 ${attack}`)
   })
   app.get('/503', () => {
-    throw new ServiceUnavailable('the database does not respond', 7)
+    throw new ServiceUnavailable('The database does not respond.', 7)
   })
   app.post('/500', (ctx) => {
     Object.assign(ctx.session, { user_id: 'value-of-user', basket: ['value', 'basket'].join('-of-') })
@@ -208,7 +208,7 @@ describe('Error pages', () => {
       const { text } = await site.get('/409')
       expect(text)
         .to.contain(
-          '<pre class="error-message">another record is in the way\nbase: Something still refers to it.</pre>',
+          '<pre class="error-message">Another record prevents this change.\nbase: Something still refers to it.</pre>',
         )
         .and.not.to.contain('<h2>Where</h2>')
     })

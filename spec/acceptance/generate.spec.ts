@@ -85,12 +85,12 @@ describe('kit generate and kit destroy', () => {
     }
   }
 
-  it('refuses to write a resource twice, and changes nothing', async () => {
+  it('refuses to generate a resource twice, and changes nothing', async () => {
     await kitGenerate('resource', 'post', 'title')
     const before = app.tree()
     const error = await failure(() => kitGenerate('resource', 'post', 'title', 'body:text'))
     expect(error).to.match(
-      /^Nothing was written, because there are already: locales\/posts.en-us.yaml, migrations\/\d+_create_posts.ts, /,
+      /^Nothing was written, because these files already exist: locales\/posts.en-us.yaml, migrations\/\d+_create_posts.ts, /,
     )
     expect(app.tree()).to.deep.equal(before)
   })
@@ -100,7 +100,7 @@ describe('kit generate and kit destroy', () => {
     const before = app.tree()
     const said = await kitGenerate('resource', 'post', 'title', 'body:text', '--force')
     expect(timelessText(said).trimEnd().split('\n').at(-1)).to.equal(
-      'migrations/0000000000000_create_posts.ts may have been run as it was before. To run it as it is now: ' +
+      'An earlier version of migrations/0000000000000_create_posts.ts may have been run. To run the new version, use ' +
         '`kit db reset`, which deletes all records, and `GO_ENV=test kit db reset` for the specs.',
     )
     expect(Object.keys(app.tree())).to.deep.equal(Object.keys(before))
@@ -113,9 +113,7 @@ describe('kit generate and kit destroy', () => {
     app.write('templates/admin', 'a file where a folder should be')
     const before = app.tree()
     const error = await failure(() => kitGenerate('resource', 'admin/widget', 'title'))
-    expect(error).to.match(
-      /^templates\/admin\/widgets\/_form.pug cannot be written, and nothing else has been: /,
-    )
+    expect(error).to.match(/^templates\/admin\/widgets\/_form.pug cannot be written: /)
     expect(app.tree()).to.deep.equal(before)
   })
 
@@ -184,7 +182,7 @@ describe('kit generate and kit destroy', () => {
     )?.[1]
     const said = await kitDestroy(['resource', 'post', '-y'], '', [migration ?? ''])
     expect(said.match(/.*(edited|run).*/g)?.map(timelessText)).to.deep.equal([
-      'migrations/0000000000000_create_posts.ts has been run, and its table stays: run `kit db rollback` before, ' +
+      'migrations/0000000000000_create_posts.ts has been run, so its table stays. Run `kit db rollback` first, ' +
         'or `kit db reset` afterwards, which deletes all records.',
       'src/models/post.ts has been edited since it was generated.',
     ])
@@ -195,7 +193,7 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'post', 'title', 'author:references')
     const uses = (...args: string[]) => failure(() => kitGenerate('resource', ...args))
     expect(await uses('writer', 'name', 'email', '--use-model', 'author')).to.equal(
-      'The model Author has no email. Add it in src/models/author.ts, with a migration, or leave it out.',
+      'The model Author has no email. Add it to src/models/author.ts with a migration, or leave it out.',
     )
     expect(await uses('writer', 'name', '--use-model', 'author', '--parent', 'post')).to.contain(
       'has no post_id.',
@@ -209,8 +207,8 @@ describe('kit generate and kit destroy', () => {
     const before = app.tree()
     await kitGenerate('resource', 'reply', 'body:text', '--parent', 'comment')
     expect(await failure(() => kitGenerate('resource', 'vote', '--parent', 'reply'))).to.equal(
-      '/posts/{post_id}/comments/{comment_id}/replies is nested twice already, and resources are generated no deeper. ' +
-        'Generate it without --parent, and nest it by hand.',
+      '/posts/{post_id}/comments/{comment_id}/replies is already nested twice, which is the deepest level that can be generated. ' +
+        'Generate the resource without --parent, and nest it by hand.',
     )
     const said = await kitDestroy(['resource', 'reply', '-y'])
     expect(said).to.not.contain('edited')
@@ -228,32 +226,32 @@ describe('kit generate and kit destroy', () => {
   const refusals: Record<string, [args: string[], sentence: string]> = {
     'a bad name': [
       ['resource', '1post'],
-      '"1post" is no name. Write words of letters and digits, 50 at most: post, blog_post, BlogPost or admin/widget.',
+      `"1post" isn't a valid name. Use words of letters and digits, at most 50 characters: post, blog_post, BlogPost or admin/widget.`,
     ],
     'a reserved name': [
       ['resource', 'class'],
-      'A resource cannot be named "class": the word is reserved. Choose another one.',
+      'A resource cannot be named "class": the word is reserved. Choose another name.',
     ],
     'a model with a reserved name': [
       ['resource', 'sticker', '--use-model', 'Label'],
-      'A model cannot be named "Label": the word is reserved. Choose another one.',
+      'A model cannot be named "Label": the word is reserved. Choose another name.',
     ],
     'a reference to a model with a reserved name': [
       ['resource', 'post', 'label:references'],
-      'A model cannot be named "label": the word is reserved. Choose another one.',
+      'A model cannot be named "label": the word is reserved. Choose another name.',
     ],
     'an unknown type': [
       ['resource', 'post', 'title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, date, ' +
-        'time, datetime, uuid, json, enum, references, and nulls.X for one that may be empty.',
+        'time, datetime, uuid, json, enum, references. Use nulls.X for a nullable attribute.',
     ],
     'a reserved attribute': [
       ['resource', 'post', 'created_at'],
-      '"created_at" is no attribute: the name "created_at" is reserved. Choose another one.',
+      `"created_at" isn't a valid attribute: the name "created_at" is reserved. Choose another name.`,
     ],
     'a repeated attribute': [
       ['resource', 'post', 'title', 'title:text'],
-      '"title:text" is one attribute too many: there is a "title" already. Name each attribute once.',
+      '"title:text" repeats the attribute "title". List each attribute once.',
     ],
     'a parent that is not there': [
       ['resource', 'comment', '--parent', 'post'],
@@ -277,15 +275,15 @@ describe('kit generate and kit destroy', () => {
     ],
     'a reference to itself that the first one could not have': [
       ['resource', 'post', 'post:references'],
-      '"post:references" is no attribute: the first post would need another one before it; write post:nulls.References.',
+      `"post:references" isn't a valid attribute: the first post could not be created, because it would need another one. Use post:nulls.References.`,
     ],
     'a migration that takes from what it should add to': [
       ['migration', 'add_state_from_posts', 'state'],
-      '"add_state_from_posts" says nothing of its attributes. Name it create_posts, add_state_to_posts or remove_state_from_posts.',
+      'The name "add_state_from_posts" does not tell how to use the attributes. Use a name like create_posts, add_state_to_posts or remove_state_from_posts.',
     ],
     'a migration of attributes whose name says nothing': [
       ['migration', 'tidy_up', 'state'],
-      '"tidy_up" says nothing of its attributes. Name it create_posts, add_state_to_posts or remove_state_from_posts.',
+      'The name "tidy_up" does not tell how to use the attributes. Use a name like create_posts, add_state_to_posts or remove_state_from_posts.',
     ],
     'a migration that adds nothing': [
       ['migration', 'add_state_to_posts'],
@@ -293,7 +291,7 @@ describe('kit generate and kit destroy', () => {
     ],
     'a migration with a bad name': [
       ['migration', '../posts'],
-      '"../posts" is no name of a migration. Write words: create_posts, add_state_to_posts.',
+      `"../posts" isn't a valid name for a migration. Use words, like create_posts or add_state_to_posts.`,
     ],
   }
   for (const [what, [args, sentence]] of Object.entries(refusals)) {
@@ -319,13 +317,13 @@ describe('kit generate and kit destroy', () => {
 
   it('refuses to work without src/app.ts, or where it makes no application', async () => {
     rmSync(app.path('src/app.ts'))
-    const missing = `There is no src/app.ts in ${app.folder}, where resources are registered. Write it: export const app = new App()`
+    const missing = `There is no src/app.ts in ${app.folder}, where resources are registered. Create it with: export const app = new App()`
     expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(missing)
     expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(missing)
     expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(missing)
     app.write('src/app.ts', '// const app = new App()\n')
     expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(
-      'src/app.ts makes no application. Write in it: export const app = new App()',
+      'src/app.ts does not create an application. Add to it: export const app = new App()',
     )
   })
 
@@ -341,7 +339,7 @@ describe('kit generate and kit destroy', () => {
   it('says that it is in no application, or that package.json is broken', async () => {
     app.write('package.json', '{')
     expect((await kit(app.folder, ['g', 'r', 'post'])).errors).to.equal(
-      `${app.path('package.json')} cannot be read: it is no JSON object. Correct it.`,
+      `${app.path('package.json')} cannot be read, because it isn't a JSON object. Correct it.`,
     )
     rmSync(app.path('package.json'))
     expect((await kit(app.folder, ['d', 'r', 'post'])).errors).to.match(/^\S+ is not in an application: /)
@@ -353,20 +351,18 @@ describe('kit generate and kit destroy', () => {
     app.write('src/app.ts', text)
     const said = await kitDestroy(['resource', 'post', '-y'])
     expect(said).to.contain(
-      'src/app.ts still speaks of PostsResource, in words of your own: take it out by hand.',
+      'src/app.ts still contains PostsResource in code that was changed by hand. Remove it yourself.',
     )
     expect(app.read('src/app.ts')).to.equal(text)
   })
 
-  it('says which other files cannot do without one', async () => {
+  it('lists the other files that need one', async () => {
     await kitGenerate('resource', 'post', 'title')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
     const said = await kitDestroy(['resource', 'post', '-y'])
-    expect(said).to.contain('src/actions/comments.ts cannot do without src/actions/posts.ts.\n')
-    expect(said).to.contain(
-      'src/actions/comments.ts, src/models/comment.ts cannot do without src/models/post.ts.\n',
-    )
-    expect(said, 'src/app.ts stays').not.to.contain('cannot do without src/app.ts')
+    expect(said).to.contain('src/actions/comments.ts needs src/actions/posts.ts.\n')
+    expect(said).to.contain('src/actions/comments.ts, src/models/comment.ts need src/models/post.ts.\n')
+    expect(said, 'src/app.ts stays').not.to.match(/needs? src\/app\.ts/)
   })
 
   it('says that it cannot find out whether a migration has been run', async () => {
@@ -375,7 +371,7 @@ describe('kit generate and kit destroy', () => {
     const settings = { folder: () => app.folder, hasRun }
     const said = await run((out) => destroyCommand(out, settings), ['resource', 'post', '-y'])
     expect(timelessText(said)).to.contain(
-      'Whether migrations/0000000000000_create_posts.ts has been run cannot be found out: The application does not compile:\n',
+      'It is not known whether migrations/0000000000000_create_posts.ts has been run: The application does not compile:\n',
     )
   })
 

@@ -82,7 +82,7 @@ describe('The JSON of a resource', () => {
       expect(answer.json).to.deep.equal({
         status: 422,
         title: 'Unprocessable Entity',
-        detail: 'the record is not valid',
+        detail: 'The record is not valid.',
         request_id: answer.headers.get('x-request-id'),
         errors: { title: ['Title cannot be blank.'] },
         codes: { title: ['present'] },
@@ -104,7 +104,7 @@ describe('The JSON of a resource', () => {
         const body = method === 'PUT' ? { json: { title: '' } } : {}
         const answer = await site.request(method, `/posts/${id}`, { accept, ...body })
         expect(answer.status, `${method} ${id}`).to.equal(404)
-        expect(answer.json).to.include({ status: 404, title: 'Not Found', detail: 'Post not found' })
+        expect(answer.json).to.include({ status: 404, title: 'Not Found', detail: 'Post not found.' })
       }
     }
   })

@@ -77,7 +77,7 @@ describe('kit routes', () => {
   it('says that no route has a word', async () => {
     expect(await run('--grep', 'nope')).to.deep.equal({
       status: 0,
-      output: 'No route has "nope".',
+      output: 'No route contains "nope".',
       errors: '',
     })
   })
@@ -106,10 +106,10 @@ describe('kit routes', () => {
     expect(await run('--match', 'GET /nope')).to.deep.equal({
       status: 1,
       output: '',
-      errors: 'No route answers GET /nope.',
+      errors: 'No route matches GET /nope.',
     })
     expect((await run('--match', 'DELETE /posts')).errors).to.equal(
-      'No route answers DELETE /posts. Its path is known with GET, POST.',
+      'No route matches DELETE /posts. The path has routes for GET, POST.',
     )
   })
 
@@ -118,7 +118,7 @@ describe('kit routes', () => {
       expect(await run('--match', request)).to.deep.equal({
         status: 1,
         output: '',
-        errors: `"${request}" is no request. Write method and path: --match "PUT /posts/1".`,
+        errors: `"${request}" isn't a valid request. Write a method and a path: --match "PUT /posts/1".`,
       })
     })
   }

@@ -193,7 +193,7 @@ describe('The acquireTimeout of a database', () => {
       expect(performance.now() - start).to.be.within(250, 1500)
       expect(new Set(late.map(({ status }) => status))).to.deep.equal(new Set([503]))
       expect(late[0]?.headers.get('retry-after')).to.equal('1')
-      expect(log.text()).to.contain('waited 0.3 s for one of 2 database connections')
+      expect(log.text()).to.contain('None of the 2 database connections became free within 0.3 s.')
       release()
       expect((await Promise.all(first)).map(({ status }) => status)).to.deep.equal([200, 200])
       const again = await Promise.all([1, 2, 3].map(() => site.get('/', json)))

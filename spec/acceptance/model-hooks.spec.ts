@@ -97,7 +97,7 @@ describe("What a model's hooks add", () => {
   it('has the messages that were given where the application has no translation', async () => {
     const { json } = await create('en', 'application/json')
     expect(json).to.deep.include({
-      detail: 'the record is not valid',
+      detail: 'The record is not valid.',
       errors: {
         title: ['Title is taken.', 'Not yet.'],
         place: ['The place is full.', 'It is too late.', 'Place has already been taken.'],

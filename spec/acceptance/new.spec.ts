@@ -80,7 +80,7 @@ describe('kit new blog', () => {
     expect(await kit(folder, ['new', 'full', '--skip-install'])).to.deep.equal({
       status: 1,
       output: '',
-      errors: 'The folder full is not empty: it has mine.txt. Choose another name, or empty it.',
+      errors: 'The folder full is not empty: it contains mine.txt. Choose another name, or empty it.',
     })
     expect(filesIn(join(folder, 'full'))).to.deep.equal({ 'mine.txt': 'mine' })
   })

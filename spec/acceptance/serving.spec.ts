@@ -73,7 +73,7 @@ describe('The commands that run an application', function () {
         status: 1,
         output: '',
         errors:
-          'Sessions need a secret in production. Set SESSION_SECRET to a long random text: `kit generate secret` makes one.',
+          'Sessions need a secret in production. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.',
       })
     })
 
@@ -111,7 +111,7 @@ describe('The commands that run an application', function () {
       const ended = new Promise((end) => shell?.once('close', end))
       shell?.kill('SIGTERM')
       await ended
-      expect(said).to.include('SIGTERM: finishing the requests that are under way')
+      expect(said).to.include('SIGTERM: finishing the pending requests')
       expect(String(await failure(fetch(address)))).to.include('fetch failed')
     })
 

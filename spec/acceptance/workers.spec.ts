@@ -99,7 +99,7 @@ describe('kit start --workers 2', function () {
 
     const after = await served.workers(2)
     expect(after).to.include(survivor).and.not.to.include(victim)
-    expect(served.log.map(({ msg }) => msg)).to.include('worker 1 has ended with SIGKILL; it is restarted')
+    expect(served.log.map(({ msg }) => msg)).to.include('worker 1 exited with SIGKILL and is restarted')
     for (const client of clients) client.close()
   })
 
@@ -285,13 +285,13 @@ describe('kit start --workers 2', function () {
 
     it('says once what is declared wrongly', async () => {
       const errors =
-        'Sessions need a secret in staging. Set SESSION_SECRET to a long random text: `kit generate secret` makes one.'
+        'Sessions need a secret in staging. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
       const { status, errors: said } = await failure({ GO_ENV: 'staging' }, '--workers', '3')
       expect({ status, errors: said }).to.deep.equal({ status: 1, errors })
     })
 
     it('refuses a number of workers that is none, also of WEB_CONCURRENCY', async () => {
-      const errors = 'Give it a number of processes from 1 to 999, or "auto".'
+      const errors = 'Set it to a number of processes from 1 to 999, or to "auto".'
       expect((await failure({}, '--workers', '0')).errors).to.equal(`--workers is "0". ${errors}`)
       expect((await failure({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)
     })

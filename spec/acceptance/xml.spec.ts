@@ -65,7 +65,7 @@ describe('The XML of a resource', () => {
   it('answers 404 as a problem document', async () => {
     const answer = await site.get('/posts/nope', { accept })
     expect(answer.status).to.equal(404)
-    expect(element(answer.text, 'detail')).to.equal('Post not found')
+    expect(element(answer.text, 'detail')).to.equal('Post not found.')
   })
 
   it('is the format of the answer when the body is XML and no other is asked for', async () => {

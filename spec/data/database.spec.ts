@@ -51,8 +51,8 @@ describe('Database', () => {
   it('must be declared', () => {
     expect(() => new Database(config, 'production')).to.throw(
       DeclarationError,
-      'ormconfig.ts has no database for the environment "production". It knows: development, test, staging. ' +
-        'Add one, or set DATABASE_URL.',
+      'ormconfig.ts has no database for the environment "production". Configured: development, test, staging. ' +
+        'Add the environment, or set DATABASE_URL.',
     )
   })
 
@@ -123,8 +123,8 @@ describe('Database', () => {
     it('names the file and what is wrong: a folder', () =>
       inFolder(async (folder) => {
         expect(await refusal(`sqlite:${folder}`)).to.equal(
-          `The database ${folder} cannot be opened: it is a folder, or may not be read and written. ` +
-            'Check it and the rights of this process, or set DATABASE_URL.',
+          `The database ${folder} cannot be opened: it is a folder, or this process lacks the ` +
+            'permission to read and write it. Check both, or set DATABASE_URL.',
         )
       }))
 
@@ -144,7 +144,7 @@ describe('Database', () => {
       inFolder(async (folder) => {
         writeFileSync(`${folder}/a.sqlite`, 'no database '.repeat(1000))
         expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.contain(
-          'a.sqlite cannot be opened: it is no SQLite',
+          "a.sqlite cannot be opened: it isn't a SQLite",
         )
       }))
 
@@ -153,8 +153,8 @@ describe('Database', () => {
         const other = new Sqlite(`${folder}/a.sqlite`)
         other.exec('BEGIN EXCLUSIVE')
         expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.equal(
-          `The database ${folder}/a.sqlite cannot be opened: another process keeps it locked. ` +
-            'End that process, or its transaction.',
+          `The database ${folder}/a.sqlite cannot be opened: another process has locked it. ` +
+            'Stop that process, or end its transaction.',
         )
         other.close()
       }))
@@ -167,7 +167,7 @@ describe('Database', () => {
         chmodSync(path, 0o444)
         const output = await runProcess('open-as-nobody', `sqlite:${path}`)
         expect(output).to.contain(
-          `The database ${path} cannot be opened: its folder or its file may not be written`,
+          `The database ${path} cannot be opened: its folder or its file is not writable`,
         )
         const made = await runProcess('open-as-nobody', `sqlite:${folder}/new/b.sqlite`)
         expect(made).to.contain(
@@ -205,11 +205,9 @@ describe('Database', () => {
       expect(await database.ping()).to.equal(true)
       for (const file of readdirSync(folder)) rmSync(join(folder, file))
       expect(await database.ping()).to.equal(false)
-      expect(String(await failure(database.check()))).to.contain(
-        `${folder}/a.sqlite has been deleted; restart`,
-      )
+      expect(String(await failure(database.check()))).to.contain(`${folder}/a.sqlite was deleted. Restart`)
       new Sqlite(`${folder}/a.sqlite`).exec('CREATE TABLE other (id int)').close()
-      expect(String(await failure(database.check()))).to.contain('a.sqlite has been replaced by another file')
+      expect(String(await failure(database.check()))).to.contain('a.sqlite was replaced by another file')
       await database.close()
     }))
 

@@ -78,7 +78,7 @@ describe('loadRelations(tx, records, relations)', () => {
 
   it('throws UnknownRelation for what is not a relation', async () => {
     expect(String(await failure(loadRelations(tx, [new Issue()], ['title'])))).to.equal(
-      'UnknownRelation: Issue has no relation "title" with a key of one column. ' +
+      'UnknownRelation: Issue has no relation "title" with a foreign key of one column. ' +
         'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
     )
   })

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { parseAttributes } from '../../src/generator/attributes.js'
 
 const ENUM_LETTERS =
-  'must begin with a letter from A to Z or a digit, and contain only those, spaces, "-" and "_". ' +
-  'Pages show its translation, which may be any text.'
+  'must begin with a letter from A to Z or a digit, and contain only letters, digits, spaces, "-" and "_". ' +
+  'Pages show its translation, which can be any text.'
 
 describe('parseAttributes(words)', () => {
   const rows: Record<
@@ -202,7 +202,7 @@ describe('parseAttributes(words)', () => {
     'an unknown type': [
       ['title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, ' +
-        'date, time, datetime, uuid, json, enum, references, and nulls.X for one that may be empty.',
+        'date, time, datetime, uuid, json, enum, references. Use nulls.X for a nullable attribute.',
     ],
     'an unknown nullable type': [
       ['title:nulls.Strng'],
@@ -215,7 +215,7 @@ describe('parseAttributes(words)', () => {
     'a type that is empty': [['title:'], 'Unknown attribute type "" in "title:".'],
     'a name that is reserved': [
       ['id:int'],
-      '"id:int" is no attribute: the name "id" is reserved. Choose another one.',
+      `"id:int" isn't a valid attribute: the name "id" is reserved. Choose another name.`,
     ],
     'a word of the language': [['class'], 'the name "class" is reserved'],
     'a member of Object': [['constructor'], 'the name "constructor" is reserved'],
@@ -223,15 +223,18 @@ describe('parseAttributes(words)', () => {
     'a member of Model': [['validateCreate'], 'the name "validateCreate" is reserved'],
     'a repeated attribute': [
       ['title', 'title:text'],
-      '"title:text" is one attribute too many: there is a "title" already.',
+      '"title:text" repeats the attribute "title". List each attribute once.',
     ],
-    'the key of a reference': [['author:references', 'author_id'], 'there is a "author_id" already'],
-    'a bad name': [['my title'], '"my title" is no attribute: its name is no word like published_at.'],
-    'camel case': [['publishedAt'], 'its name is no word like published_at'],
-    'no name': [[':text'], 'its name is no word'],
+    'the key of a reference': [['author:references', 'author_id'], 'repeats the attribute "author_id".'],
+    'a bad name': [
+      ['my title'],
+      `"my title" isn't a valid attribute: its name must be a word like published_at.`,
+    ],
+    'camel case': [['publishedAt'], 'its name must be a word like published_at'],
+    'no name': [[':text'], 'its name must be a word'],
     'an enum without values': [
       ['state:enum'],
-      'an enum lists its values after its type, as in state:enum:draft,public.',
+      'an enum lists its values after the type, as in state:enum:draft,public.',
     ],
     'an enum with a repeated value': [['state:enum:a,b,a'], 'it lists the value "a" twice.'],
     'an enum with quotes': [["state:enum:a',b"], `its value "a'" ${ENUM_LETTERS}`],
@@ -242,30 +245,39 @@ describe('parseAttributes(words)', () => {
     ],
     'a decimal with half of its digits': [
       ['price:decimal:12'],
-      '"price:decimal:12" is no attribute: a decimal says how many digits it has (up to 65), and how many of them are after ' +
-        'the point (up to 30): price:decimal:12,4.',
+      `"price:decimal:12" isn't a valid attribute: a decimal has a precision (up to 65 digits) and ` +
+        'a scale (up to 30), as in price:decimal:12,4.',
     ],
-    'a decimal with more digits after the point than it has': [['price:decimal:2,3'], 'a decimal says'],
-    'a decimal without digits': [['price:decimal:0,0'], 'a decimal says'],
-    'a decimal with more digits than all engines have': [['price:decimal:66,2'], 'a decimal says'],
+    'a decimal with more digits after the point than it has': [
+      ['price:decimal:2,3'],
+      'a decimal has a precision',
+    ],
+    'a decimal without digits': [['price:decimal:0,0'], 'a decimal has a precision'],
+    'a decimal with more digits than all engines have': [['price:decimal:66,2'], 'a decimal has a precision'],
     'a decimal with more digits after the point than all engines have': [
       ['price:decimal:40,31'],
-      'a decimal says',
+      'a decimal has a precision',
     ],
-    'the digits of what is no decimal': [['age:int:12,4'], 'it ends with "12,4", and known there are'],
+    'the digits of what is no decimal': [
+      ['age:int:12,4'],
+      'it ends with "12,4", but only unique and index are supported',
+    ],
     'an index of text': [
       ['body:text:index'],
-      '"body:text:index" is no attribute: it ends with "index", and what a text holds may be too long for that; make it a string.',
+      `"body:text:index" isn't a valid attribute: it ends with "index", but a text may be too long for an index. Use the type string.`,
     ],
-    'unique values of json': [['data:nulls.json:unique'], 'it ends with "unique", and what a json holds'],
-    'a name that is too long for a database': [['x'.repeat(51)], 'its name is no word'],
+    'unique values of json': [
+      ['data:nulls.json:unique'],
+      'it ends with "unique", but a json may be too long',
+    ],
+    'a name that is too long for a database': [['x'.repeat(51)], 'its name must be a word'],
     'a reference that is named for its key': [
       ['author_id:references:unique'],
-      'is no attribute: it is named for what it refers to, and the column gets the "_id": author:references:unique.',
+      'the name of a reference has no "_id", which is added to its column. Use author:references:unique.',
     ],
     'an unknown modifier': [
       ['title:string:uniq'],
-      'it ends with "uniq", and known there are: unique, index.',
+      'it ends with "uniq", but only unique and index are supported.',
     ],
   }
 
@@ -277,7 +289,7 @@ describe('parseAttributes(words)', () => {
 
   it('refuses the key of the parent', () => {
     expect(() => parseAttributes(['post_id:uuid'], ['post_id', 'post'])).to.throw(
-      'there is a "post_id" already',
+      'repeats the attribute "post_id".',
     )
   })
 })

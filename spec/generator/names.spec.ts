@@ -107,7 +107,7 @@ describe('namesOf(word)', () => {
 
   it('refuses a path that would have a parameter twice', () => {
     expect(() => namesOf('admin/post', namesOf('post'))).to.throw(
-      '"admin/post" cannot be nested there: the path would have {post_id} twice. Choose another name.',
+      '"admin/post" cannot be nested there: the path would contain {post_id} twice. Choose another name.',
     )
     expect(() => namesOf('admin/post', namesOf('comment', namesOf('post')))).to.throw('{post_id} twice')
   })
@@ -156,7 +156,7 @@ describe('namesOf(word)', () => {
     'x'.repeat(51),
   ]) {
     it(`refuses "${word}"`, () => {
-      expect(() => namesOf(word)).to.throw(`"${word}" is no name. Write words of letters and digits`)
+      expect(() => namesOf(word)).to.throw(`"${word}" isn't a valid name. Use words of letters and digits`)
     })
   }
 

@@ -124,7 +124,7 @@ describe('registration(names)', () => {
     )
     expect(remove(text)).to.equal(text)
     expect(leftover(text)).to.equal(
-      'src/app.ts still speaks of PostsResource, in words of your own: take it out by hand.',
+      'src/app.ts still contains PostsResource in code that was changed by hand. Remove it yourself.',
     )
     expect(leftover([...top, '// PostsResource is gone'].join('\n'))).to.equal(undefined)
   })

@@ -65,7 +65,10 @@ describe('bind(record, attributes, submission)', () => {
 
   for (const body of [[], [{ title: 'A' }], 'title', 1, true]) {
     it(`refuses ${JSON.stringify(body)}, which is no record`, () => {
-      expect(() => bound(new Post(), body)).to.throw(BadRequest, 'the body must be one record')
+      expect(() => bound(new Post(), body)).to.throw(
+        BadRequest,
+        'The body must be an object with the fields of one record',
+      )
     })
   }
 

@@ -130,14 +130,14 @@ describe('The body of a request', () => {
       const detail = async (type: string, body: string): Promise<string> =>
         (await send(type, body)).json.detail
       expect(await detail('application/json', '{"a":')).to.equal(
-        'the JSON body is not well-formed: Unexpected end of JSON input',
+        'The JSON body is not well-formed: Unexpected end of JSON input.',
       )
-      expect(await detail('application/json', "{'a': 1}")).to.match(/^the JSON body is not well-formed: .*1/)
+      expect(await detail('application/json', "{'a': 1}")).to.match(/^The JSON body is not well-formed: .*1/)
       expect(await detail('application/json', '"text"')).to.equal(
-        'the JSON body must be an object: { "name": "value" }',
+        'The JSON body must be an object, like { "name": "value" }.',
       )
       expect(await detail('application/xml', '<a><b></a>')).to.match(
-        /^the XML body is not well-formed: .*'b'/,
+        /^The XML body is not well-formed: .*'b'/,
       )
     })
 
@@ -182,7 +182,7 @@ describe('The body of a request', () => {
         expect((await send(type, body(limit))).status).to.equal(200)
         const answer = await send(type, body(limit + 1))
         expect(answer.status).to.equal(413)
-        expect(answer.json.detail).to.equal(`the body is larger than ${limit} bytes`)
+        expect(answer.json.detail).to.equal(`The body is larger than ${limit} bytes.`)
       })
 
       it(`counts chunks that come without a length: ${type}`, async () => {

@@ -187,7 +187,7 @@ describe('A multipart form', () => {
       const answer = await post([[field('a'), 'v'.repeat(body + 1)]])
       expect([answer.status, answer.json.detail]).to.deep.equal([
         413,
-        `the body is larger than ${body} bytes`,
+        `The body is larger than ${body} bytes.`,
       ])
     })
 
@@ -207,7 +207,7 @@ describe('A multipart form', () => {
       ])
       expect([answer.status, answer.json.detail]).to.deep.equal([
         413,
-        `the body is larger than ${files} bytes`,
+        `The body is larger than ${files} bytes.`,
       ])
     })
 
@@ -216,7 +216,7 @@ describe('A multipart form', () => {
         const answer = await post(Array.from({ length: 1001 }, (_, index) => [part(`f${index}`), '']))
         expect([answer.status, answer.json.detail]).to.deep.equal([
           413,
-          'the form has too many fields or files',
+          'The form has too many fields or files.',
         ])
       }
     })

@@ -24,10 +24,10 @@ const ctx = { requestId: 'id', t: (id: string) => `the text of ${id}` }
 
 describe('problemOf(error, ctx)', () => {
   it('tells what an error of the framework says', () => {
-    expect(problemOf(new BadRequest('the body is malformed'), ctx)).to.deep.equal({
+    expect(problemOf(new BadRequest('The body is malformed.'), ctx)).to.deep.equal({
       status: 400,
       title: 'Bad Request',
-      detail: 'the body is malformed',
+      detail: 'The body is malformed.',
       request_id: 'id',
     })
   })

@@ -213,7 +213,7 @@ describe('csrf(options)', () => {
       expect((await site.post('/thing', { body, headers })).status).to.equal(403)
     })
 
-    it('text, and a body without a type: 415, before all of this', async () => {
+    it('text, and A body without a type: 415, before all of this', async () => {
       for (const type of ['text/plain', 'text/plain; application/json', '']) {
         const body = new TextEncoder().encode('a=1')
         const headers = { cookie: mine.cookie, 'content-type': type }
@@ -306,12 +306,10 @@ describe('csrf(options)', () => {
         headers: { origin: 'https://evil.example' },
       })
       expect(forged.json.detail).to.equal(
-        `the request was sent by another site (https://evil.example), and this one is ${site.url}`,
+        `Another site (https://evil.example) sent the request. This site is ${site.url}.`,
       )
       const form = await site.post('/thing', { accept, form: { a: '1' }, fromPage: false })
-      expect(form.json.detail).to.equal(
-        'the form has no valid token; load its page again and send it from there',
-      )
+      expect(form.json.detail).to.equal('The form has no valid token. Reload its page and send it again.')
     })
   })
 
@@ -462,7 +460,7 @@ describe('csrf(options)', () => {
         it(`refuses ${wrong} as an origin`, async () => {
           site = await open()
           expect(() => csrf({ trustedOrigins: [wrong] })).to.throw(
-            `csrf() takes origins, not "${wrong}". Write it like "https://example.com".`,
+            `csrf() expects origins like "https://example.com", not "${wrong}".`,
           )
         })
       }
@@ -474,7 +472,7 @@ describe('csrf(options)', () => {
       app.group('/admin').use(csrf())
       expect(() => app.callback()).to.throw(
         DeclarationError,
-        'csrf() needs sessions, and an API application has none. Leave csrf() out.',
+        'csrf() needs sessions, but an API application has none. Remove csrf().',
       )
     })
 
@@ -484,7 +482,7 @@ describe('csrf(options)', () => {
         const answer = await site.post('/thing', { form: { a: '1' }, accept: 'application/json' })
         expect([answer.status, answer.json.detail]).to.deep.equal([
           403,
-          'the form has no valid token; load its page again and send it from there',
+          'The form has no valid token. Reload its page and send it again.',
         ])
       })
     }

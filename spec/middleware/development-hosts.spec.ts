@@ -138,7 +138,7 @@ describe('The hosts of an application', () => {
         await open()
         const app = new App({ api: true, env: 'development', developmentHosts: [wrong] })
         expect(() => app.callback()).to.throw(
-          `${JSON.stringify(wrong)} is not the name of a host of development. Write it like`,
+          `${JSON.stringify(wrong)} isn't a valid development host. Write it like`,
         )
       })
     }

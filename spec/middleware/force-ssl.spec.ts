@@ -223,15 +223,15 @@ describe('forceSSL(options)', () => {
     it('says why it is refused', async () => {
       await open({ env: 'production', hosts: ['example.com'] }, false)
       const { json } = await site.get('/', { accept: 'application/json' })
-      expect(json.detail).to.equal(`"${new URL(site.url).host}" is not a host of this application`)
+      expect(json.detail).to.equal(`"${new URL(site.url).host}" is not a host of this application.`)
     })
 
     for (const wrong of ['https://example.com', 'example.com/path', '', 'a b']) {
       it(`refuses ${JSON.stringify(wrong)} as a name of a host`, async () => {
         await open()
-        const sentence = `forceSSL() takes names of hosts, not ${JSON.stringify(wrong)}. Write it like "example.com".`
+        const sentence = `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`
         expect(() => forceSSL({ hosts: [wrong] })).to.throw(sentence)
-        expect(() => forceSSL({ host: wrong })).to.throw('forceSSL() takes names of hosts')
+        expect(() => forceSSL({ host: wrong })).to.throw('forceSSL() expects host names')
       })
     }
   })

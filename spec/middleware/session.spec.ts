@@ -262,7 +262,7 @@ describe('sessions in a cookie', () => {
     expect(answer.status).to.equal(500)
     expect(answer.headers.getSetCookie()).to.deep.equal([])
     expect(messages.join()).to.match(
-      /^The session takes \d+ bytes, and browsers keep cookies of 4093 bytes at most\. Keep less in it, or keep sessions in a store: new App\(\{ sessionStore: databaseSessions\(database\) \}\)\.$/,
+      /^The session has \d+ bytes, but browsers store cookies of at most 4093 bytes\. Store less in it, or use a session store: new App\(\{ sessionStore: databaseSessions\(database\) \}\)\.$/,
     )
   })
 
@@ -359,8 +359,8 @@ describe('sessions in a cookie', () => {
         const { status, json } = await site.get(path, { accept: 'application/json' })
         expect([status, json.detail]).to.deep.equal([
           500,
-          'ctx.session was asked for, and sessions are not part of an API application; leave `api: true` out of ' +
-            'new App() to have them',
+          'ctx.session is not available, because an API application has no sessions. To use sessions, remove ' +
+            '`api: true` from new App().',
         ])
       }
       await site.close()

@@ -240,7 +240,7 @@ describe('transaction(database)', () => {
             })
             expect(await request('POST')).to.equal(500)
             expect(errors[0]).to.be.instanceOf(NotAwaited)
-            expect(String(errors[0])).to.contain('await every ctx.save')
+            expect(String(errors[0])).to.contain('Await every ctx.save')
             await delay(40)
             expect(await titles(database)).to.deep.equal([])
             expect(unhandled).to.deep.equal([])

@@ -157,7 +157,7 @@ describe('translations(folder)', () => {
     inFolder(async (folder) => {
       await writeLocales(folder, { 'a.de.yaml': '- id: a\n- id: b' })
       expect(() => translations(folder)).to.throw(
-        `${folder}/a.de.yaml, line 1: the translation of "a" is a text`,
+        `${folder}/a.de.yaml, line 1: The translation of "a" must be text`,
       )
     }))
 
@@ -167,17 +167,17 @@ describe('translations(folder)', () => {
     [
       'is not in UTF-8',
       (file) => writeFile(file, Buffer.from('- id: a\n  translation: "\xfc"\n', 'latin1')),
-      /a\.de\.yaml, line 1: the file is not in UTF-8/,
+      /a\.de\.yaml, line 1: The file is not encoded in UTF-8./,
     ],
     [
       'has a word that is misspelt',
       (file) => writeFile(file, '- id: a\n  translation: b\n- id: c\n  translation: d\n  traslation: e\n'),
-      /a\.de\.yaml, line 3: "traslation" of "c" is neither "id" nor "translation"/,
+      /a\.de\.yaml, line 3: The entry "c" has an unknown key "traslation"/,
     ],
     [
       'has a misspelt word alone',
       (file) => writeFile(file, '- id: a\n  traslation: b\n'),
-      /a\.de\.yaml, line 1: "traslation" of "a"/,
+      /a\.de\.yaml, line 1: The entry "a" has an unknown key "traslation"/,
     ],
   ]
   for (const [what, write, problem] of unreadable) {

@@ -73,7 +73,7 @@ describe('A path helper', () => {
   it('names the parameter that is missing', () => {
     expect(() => app.pathFor('postCommentPath', { post_id: 1 })).to.throw(
       MissingParameter,
-      'postCommentPath (/posts/{post_id}/comments/{comment_id}) needs the parameter "comment_id", which was not given',
+      'postCommentPath (/posts/{post_id}/comments/{comment_id}) requires the parameter "comment_id", which is missing.',
     )
     expect(() => app.pathFor('postPath', undefined)).to.throw(MissingParameter)
     expect(() => app.pathFor('postPath', '')).to.throw(MissingParameter)
@@ -118,7 +118,7 @@ describe('canonicalPath()', () => {
 
   it('refuses broken percent-encoding', () => {
     for (const path of ['/%', '/%zz', '/%c3%28']) {
-      expect(() => canonicalPath(path), path).to.throw('the percent-encoding of the path is broken')
+      expect(() => canonicalPath(path), path).to.throw('The percent-encoding of the path is malformed.')
     }
   })
 })

@@ -196,7 +196,7 @@ describe('redisSessions(client), when Redis is away', function () {
   it('stops the start with one sentence', async () => {
     const error = await failure(application(own.url, 'session:').start())
     expect(Reflect.get(Object(error), 'message')).to.match(
-      /^The sessions cannot be kept: Redis does not answer \(.+\)\. Start it, or correct its url\.$/,
+      /^The session store is not available: Redis does not respond \(.+\)\. Start it, or correct its url\.$/,
     )
   })
 })

@@ -28,7 +28,7 @@ describe('sessionSecrets(given, environment)', () => {
       for (const given of [undefined, '', ' ', []]) {
         expect(() => sessionSecrets(given, environment)).to.throw(
           `Sessions need a secret in ${environment}. ` +
-            'Set SESSION_SECRET to a long random text: `kit generate secret` makes one.',
+            'Set SESSION_SECRET to a long random text. `kit generate secret` prints one.',
         )
       }
     }
@@ -40,7 +40,7 @@ describe('sessionSecrets(given, environment)', () => {
 
   it('must have 32 characters there', () => {
     expect(() => sessionSecrets([one, 'short'], 'production')).to.throw(
-      'A session secret has 5 characters; in production it needs 32 or more. Set SESSION_SECRET to a long random text: `kit generate secret` makes one.',
+      'A session secret has 5 characters; in production it needs at least 32. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.',
     )
   })
 })

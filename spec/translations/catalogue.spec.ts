@@ -115,27 +115,27 @@ describe('new Catalogue(folder)', () => {
     [
       'a map in place of the list',
       { 'a.de.yaml': 'a: b' },
-      'a.de.yaml, line 1: a list of "id" and "translation" is expected',
+      'a.de.yaml, line 1: The file must be a list of entries with "id" and "translation".',
     ],
     [
       'an entry without an id',
       { 'a.de.yaml': '- id: a\n  translation: b\n\n- translation: c' },
-      'a.de.yaml, line 4: each entry has an "id" and a "translation"',
+      'a.de.yaml, line 4: Each entry needs an "id" and a "translation".',
     ],
     [
       'a translation that YAML takes for something else',
       { 'a.de.yaml': '# true\n- id: a\n  translation: true' },
-      'a.de.yaml, line 2: the translation of "a" is a text, in quotes where YAML reads something else',
+      'a.de.yaml, line 2: The translation of "a" must be text. Put it in quotes if YAML reads it as another type.',
     ],
     [
       'an unknown plural form',
       { 'a.de.yaml': '- id: a\n  translation: { one: b, ohter: c }' },
-      'a.de.yaml, line 1: "ohter" of "a" is no plural form; there are zero, one, two, few, many, other',
+      `a.de.yaml, line 1: "ohter" of "a" isn't a plural form. Use zero, one, two, few, many, other.`,
     ],
     [
       'plural forms without the last resort',
       { 'a.de.yaml': '- id: a\n  translation: { one: b }' },
-      'a.de.yaml, line 1: the plural form "other" of "a" is missing',
+      'a.de.yaml, line 1: The plural form "other" of "a" is missing.',
     ],
     [
       'an alias of nothing',
@@ -148,23 +148,19 @@ describe('new Catalogue(folder)', () => {
         'a.de.yaml': { a: 'b', c: 'd' },
         'b.de.yaml': '- id: x\n  translation: y\n- id: x\n  translation: z',
       },
-      'b.de.yaml, line 3: the id "x" is already in line 1',
+      'b.de.yaml, line 3: The id "x" already exists in line 1.',
     ],
     [
       'an id in two files of a locale',
       { 'a.de.yaml': { a: 'b', c: 'd' }, 'b.de.yaml': { c: 'e' }, 'c.fr.yaml': { a: 'b' } },
-      'b.de.yaml, line 1: the id "c" is already in a.de.yaml, line 3',
+      'b.de.yaml, line 1: The id "c" already exists in a.de.yaml, line 3.',
     ],
     [
       'a file without a locale in its name',
       { 'posts.yaml': '' },
-      'posts.yaml, line 1: the name of the file has no locale; it would be like posts.en-us.yaml',
+      'posts.yaml, line 1: The file name has no locale. Name it like posts.en-us.yaml.',
     ],
-    [
-      'a locale that is none',
-      { 'a.de-x.yaml': '' },
-      /^a\.de-x\.yaml, line 1: the name of the file has no locale/,
-    ],
+    ['a locale that is none', { 'a.de-x.yaml': '' }, /^a\.de-x\.yaml, line 1: The file name has no locale/],
   ]
   for (const [what, files, expected] of broken) {
     it(`refuses ${what}, with file and line`, async () => {
@@ -178,7 +174,7 @@ describe('new Catalogue(folder)', () => {
     inFolder(async (folder) => {
       expect(() => new Catalogue(join(folder, 'locales'))).to.throw(
         DeclarationError,
-        `There is no folder of translations ${folder}/locales.`,
+        `The translations folder ${folder}/locales does not exist.`,
       )
     }))
 })

@@ -79,7 +79,7 @@ describe('new Renderer({ folders, cache })', () => {
   ]) {
     it(`refuses the name ${JSON.stringify(view)}`, () => {
       write('secret.pug', 'p secret')
-      expect(() => renderer().render(view)).to.throw(TemplateNotFound, 'leads out of the template folders')
+      expect(() => renderer().render(view)).to.throw(TemplateNotFound, 'is outside the template folders')
     })
   }
 
@@ -87,8 +87,8 @@ describe('new Renderer({ folders, cache })', () => {
     write('secret.pug', 'p secret')
     write('templates/a.pug', 'include ../secret')
     write('templates/b.pug', 'include /../secret')
-    expect(() => renderer().render('a')).to.throw(TemplateNotFound, 'leads out of the template folders')
-    expect(() => renderer().render('b')).to.throw(TemplateNotFound, 'leads out of the template folders')
+    expect(() => renderer().render('a')).to.throw(TemplateNotFound, 'is outside the template folders')
+    expect(() => renderer().render('b')).to.throw(TemplateNotFound, 'is outside the template folders')
   })
 
   it('compiles a template once when it may keep it', () => {

@@ -10,16 +10,16 @@ export interface Entry {
 
 /** The commands, in the order in which they are listed. */
 export const COMMANDS: readonly Entry[] = [
-  { name: 'new', summary: 'make a new application' },
-  { name: 'generate', alias: 'g', summary: 'write a resource, a migration or a secret' },
-  { name: 'destroy', alias: 'd', summary: 'remove what generate has written' },
+  { name: 'new', summary: 'create an application' },
+  { name: 'generate', alias: 'g', summary: 'generate a resource, a migration or a secret' },
+  { name: 'destroy', alias: 'd', summary: 'delete generated files' },
   { name: 'routes', summary: 'print the routing table' },
   { name: 'db', summary: 'migrate, roll back, create, drop or seed the database' },
-  { name: 'dev', summary: 'serve the application, and restart it when its code changes' },
-  { name: 'build', summary: 'compile the application, where it is not up to date' },
-  { name: 'start', summary: 'build the application where necessary, and serve it' },
+  { name: 'dev', summary: 'serve the application and restart it when its code changes' },
+  { name: 'build', summary: 'compile the application if it is out of date' },
+  { name: 'start', summary: 'build the application if necessary, and serve it' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
-  { name: 'info', summary: 'print what is known of the application' },
+  { name: 'info', summary: 'print facts about the application' },
 ]
 
 /** Loads one command. The others stay where they are, so that `kit` starts fast. */

@@ -38,10 +38,10 @@ async function entryOf(args: readonly string[]): Promise<Entry | undefined> {
 /** The program with the one command that is called. The others are only listed. */
 async function programFor(called: Entry | undefined): Promise<Command> {
   const program = new Command('kit')
-    .description('Makes, grows, runs and looks into applications of resource-kit.')
+    .description('Creates, extends, runs and inspects applications built with resource-kit.')
     .version(version(), '-V, --version', 'print the version of resource-kit')
-    .helpOption('-h, --help', 'print this page')
-    .helpCommand('help [command]', 'print the page of a command')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', '\nExample:\n  $ kit new blog && cd blog\n  $ npx kit db migrate\n  $ npx kit dev')
     .exitOverride()
     .configureOutput({ outputError: () => undefined })

@@ -68,11 +68,11 @@ interface Failure extends ProblemTexts {
 const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>> = {
   conflict: (cause) => new TransactionConflict({ cause }),
   busy: (cause) =>
-    new ServiceUnavailable('another request is changing the same data; try again', 1, { cause }),
+    new ServiceUnavailable('Another request is changing the same data. Try again.', 1, { cause }),
   slow: (cause) =>
-    new ServiceUnavailable('the database took too long, so the statement was canceled', 5, { cause }),
-  lost: (cause) => new ServiceUnavailable('the connection to the database was lost', 5, { cause }),
-  down: (cause) => new ServiceUnavailable('the database does not respond', 5, { cause }),
+    new ServiceUnavailable('The database took too long, so the statement was canceled.', 5, { cause }),
+  lost: (cause) => new ServiceUnavailable('The connection to the database was lost.', 5, { cause }),
+  down: (cause) => new ServiceUnavailable('The database does not respond.', 5, { cause }),
 }
 
 /** MariaDB checks JSON by a constraint of the column, which it calls `posts.notes`: what it refuses cannot be read. */

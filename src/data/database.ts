@@ -119,12 +119,12 @@ export class Database extends DataSource {
    * @throws ServiceUnavailable when it does not answer; on SQLite also when the file is no longer the one that was opened
    */
   async check(): Promise<void> {
-    if (!this.isInitialized) throw new ServiceUnavailable('the database is not open', 5)
+    if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
     if (this.driver instanceof PooledSqliteDriver) await this.driver.check()
     const signal = AbortSignal.timeout(PING_TIMEOUT)
     await this.sendPing(signal).catch((cause: unknown) => {
-      const reason = signal.aborted ? `has not responded for ${PING_TIMEOUT / 1000} s` : 'does not respond'
-      throw new ServiceUnavailable(`the database ${reason}`, 5, { cause })
+      const reason = signal.aborted ? `did not respond within ${PING_TIMEOUT / 1000} s` : 'does not respond'
+      throw new ServiceUnavailable(`The database ${reason}.`, 5, { cause })
     })
   }
 
@@ -160,7 +160,7 @@ function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettin
   if (!url) {
     throw new DeclarationError(
       `ormconfig.ts has no database for the environment "${environment}". ` +
-        `It knows: ${Object.keys(environments).join(', ') || 'none'}. Add one, or set DATABASE_URL.`,
+        `Configured: ${Object.keys(environments).join(', ') || 'none'}. Add the environment, or set DATABASE_URL.`,
     )
   }
   return { ...(isSettings(settings) && settings), url }
@@ -244,7 +244,7 @@ function missingDriver(url: string, cause: Error): DeclarationError {
   const name =
     { sqlite: 'better-sqlite3', mysql: 'mysql2', mariadb: 'mysql2' }[url.slice(0, url.indexOf(':'))] ?? 'pg'
   return new DeclarationError(
-    `The database ${hidePassword(url)} needs the package "${name}": npm install ${name}`,
+    `The database ${hidePassword(url)} needs the package "${name}". Run \`npm install ${name}\`.`,
     { cause },
   )
 }

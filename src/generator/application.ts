@@ -20,11 +20,11 @@ export function readApplication(folder: string): string {
   const text = read(folder, 'src/app.ts')
   if (text === undefined) {
     throw new CommandError(
-      `There is no src/app.ts in ${folder}, where resources are registered. Write it: export const app = new App()`,
+      `There is no src/app.ts in ${folder}, where resources are registered. Create it with: export const app = new App()`,
     )
   }
   if (applicationName(text) !== undefined) return text
-  throw new CommandError('src/app.ts makes no application. Write in it: export const app = new App()')
+  throw new CommandError('src/app.ts does not create an application. Add to it: export const app = new App()')
 }
 
 /** The names of a resource that is there, with those that it is nested in. */
@@ -50,8 +50,8 @@ export function requireParent(folder: string, parent: Names): void {
   requireModel(folder, parent)
   if (parent.parent?.parent) {
     throw new CommandError(
-      `${parent.fullPath} is nested twice already, and resources are generated no deeper. ` +
-        'Generate it without --parent, and nest it by hand.',
+      `${parent.fullPath} is already nested twice, which is the deepest level that can be generated. ` +
+        'Generate the resource without --parent, and nest it by hand.',
     )
   }
 }
@@ -75,7 +75,7 @@ export function requireReference(
   if (reference === undefined) return
   if (reference.plural !== table) return requireModel(folder, reference)
   if (isNullable) return
-  const problem = `the first ${reference.words.one} would need another one before it; write ${reference.singular}:nulls.References`
+  const problem = `the first ${reference.words.one} could not be created, because it would need another one. Use ${reference.singular}:nulls.References`
   throw new BadAttribute(`${name.replace(/_id$/, '')}:references`, problem)
 }
 

@@ -154,7 +154,7 @@ function attributeOf(words: AttributeWords): Attribute {
 function parseAttribute(word: string): Attribute {
   const [name = '', type = 'string', ...rest] = word.split(':')
   if (reservedAttributes.has(name)) throw new ReservedAttribute(word, name)
-  if (!isName(name)) throw new BadAttribute(word, 'its name is no word like published_at')
+  if (!isName(name)) throw new BadAttribute(word, 'its name must be a word like published_at')
   const isNullable = /^nulls\./i.test(type)
   const kind = kindOf(type.replace(/^nulls\./i, ''), word)
   const values = kind === 'enum' ? enumValues(rest.shift(), word) : []
@@ -162,14 +162,14 @@ function parseAttribute(word: string): Attribute {
   const modifiers = new Set(rest)
   for (const modifier of modifiers) {
     if (modifier !== 'unique' && modifier !== 'index') {
-      throw new BadAttribute(word, `it ends with "${modifier}", and known there are: unique, index`)
+      throw new BadAttribute(word, `it ends with "${modifier}", but only unique and index are supported`)
     }
   }
   const [modifier] = modifiers
   if (modifier && UNBOUNDED.includes(kind)) {
     throw new BadAttribute(
       word,
-      `it ends with "${modifier}", and what a ${kind} holds may be too long for that; make it a string`,
+      `it ends with "${modifier}", but a ${kind} may be too long for an index. Use the type string`,
     )
   }
   const common = {
@@ -183,7 +183,10 @@ function parseAttribute(word: string): Attribute {
 
   if (name.endsWith('_id')) {
     const plain = word.replace('_id:', ':')
-    throw new BadAttribute(word, `it is named for what it refers to, and the column gets the "_id": ${plain}`)
+    throw new BadAttribute(
+      word,
+      `the name of a reference has no "_id", which is added to its column. Use ${plain}`,
+    )
   }
   const reference = modelNamesOf(name)
   const isIndexed = !common.isUnique
@@ -200,15 +203,15 @@ function kindOf(type: string, word: string): AttributeKind | 'references' {
 
 function enumValues(text: string | undefined, word: string): string[] {
   if (!text) {
-    throw new BadAttribute(word, 'an enum lists its values after its type, as in state:enum:draft,public')
+    throw new BadAttribute(word, 'an enum lists its values after the type, as in state:enum:draft,public')
   }
   const values = text.split(',')
   const unreadable = values.find((value) => !/^[A-Za-z0-9][\w -]*$/.test(value))
   if (unreadable !== undefined) {
     throw new BadAttribute(
       word,
-      `its value "${unreadable}" must begin with a letter from A to Z or a digit, and contain only those, spaces, "-" and ` +
-        '"_". Pages show its translation, which may be any text',
+      `its value "${unreadable}" must begin with a letter from A to Z or a digit, and contain only letters, digits, spaces, ` +
+        '"-" and "_". Pages show its translation, which can be any text',
     )
   }
   const repeated = values.find((value, index) => values.indexOf(value) < index)
@@ -223,8 +226,8 @@ function digitsOf(text: string | undefined, word: string): Digits {
   if (!isPossible || scale > Math.min(precision, mostDigits.scale)) {
     throw new BadAttribute(
       word,
-      `a decimal says how many digits it has (up to ${mostDigits.precision}), and how many of them are after the ` +
-        `point (up to ${mostDigits.scale}): price:decimal:12,4`,
+      `a decimal has a precision (up to ${mostDigits.precision} digits) and a scale (up to ` +
+        `${mostDigits.scale}), as in price:decimal:12,4`,
     )
   }
   return { precision, scale }

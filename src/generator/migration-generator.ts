@@ -24,14 +24,14 @@ export function migrationActions(
   const name = snakeCase(word)
   if (!isName(name)) {
     throw new CommandError(
-      `"${word}" is no name of a migration. Write words: create_posts, add_state_to_posts.`,
+      `"${word}" isn't a valid name for a migration. Use words, like create_posts or add_state_to_posts.`,
     )
   }
   const attributes = parseAttributes(attributeWords)
   const { kind, table } = meaningOf(name)
   if (kind === 'empty' && attributes.length > 0) {
     throw new CommandError(
-      `"${word}" says nothing of its attributes. Name it create_posts, add_state_to_posts or remove_state_from_posts.`,
+      `The name "${word}" does not tell how to use the attributes. Use a name like create_posts, add_state_to_posts or remove_state_from_posts.`,
     )
   }
   if ((kind === 'add' || kind === 'remove') && attributes.length === 0) {

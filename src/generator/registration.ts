@@ -15,7 +15,7 @@ export function registration(names: Names): EditFile {
     remove: (text) => edit(text, (lines) => removeLines(lines, resource)),
     leftover: (text) =>
       codeOf(text).some((line) => mentions(line, resource))
-        ? `src/app.ts still speaks of ${resource}, in words of your own: take it out by hand.`
+        ? `src/app.ts still contains ${resource} in code that was changed by hand. Remove it yourself.`
         : undefined,
   }
 }

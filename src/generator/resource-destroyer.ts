@@ -35,7 +35,7 @@ export function resourceDestruction(
     const isDeleted = actions.some((action) => isCreate(action) && action.path === path)
     const users = isDeleted ? importersOf(folder, path, actions) : []
     const remarks = [
-      users.length > 0 && `${users.join(', ')} cannot do without ${path}.`,
+      users.length > 0 && `${users.join(', ')} ${users.length > 1 ? 'need' : 'needs'} ${path}.`,
       (await runRemark(path, text, hasRun)) ??
         (isEdited(path, text) && `${path} has been edited since it was generated.`),
     ]
@@ -57,11 +57,11 @@ async function runRemark(path: string, text: string, hasRun: HasRun): Promise<st
   try {
     const isRun = await hasRun(migration)
     return isRun
-      ? `${path} has been run, and its table stays: run \`kit db rollback\` before, or \`kit db reset\` afterwards, which deletes all records.`
+      ? `${path} has been run, so its table stays. Run \`kit db rollback\` first, or \`kit db reset\` afterwards, which deletes all records.`
       : undefined
   } catch (error) {
     const [reason] = String(error instanceof Error ? error.message : error).split('\n')
-    return `Whether ${path} has been run cannot be found out: ${reason}`
+    return `It is not known whether ${path} has been run: ${reason}`
   }
 }
 

@@ -66,7 +66,7 @@ export function submittedValue(record: object, field: string): string | undefine
 function fieldsOf(body: unknown): Record<string, unknown> {
   if (body === undefined || body === null) return {}
   if (typeof body === 'object' && !Array.isArray(body)) return { ...body }
-  throw new BadRequest('the body must be one record: an object of its fields')
+  throw new BadRequest('The body must be an object with the fields of one record.')
 }
 
 /** Lets class-transformer rename, leave out and transform fields, where the record's class has rules for that. */

@@ -39,7 +39,7 @@ export function limited(ctx: Context, most: number): BodyStream {
     transform(chunk: Buffer, _encoding, done) {
       received += chunk.length
       if (received > most) done(new ContentTooLarge(most))
-      else if (!areShort(chunk)) done(new BadRequest('the headers of a part are too long'))
+      else if (!areShort(chunk)) done(new BadRequest('The headers of a part are too long.'))
       else done(null, chunk)
     },
   })
@@ -49,6 +49,6 @@ export function limited(ctx: Context, most: number): BodyStream {
 function detached(ctx: Context, stream: Duplex, headers: IncomingHttpHeaders): BodyStream {
   // Parsers take their listeners off when they give up; an error after that would end the process.
   stream.on('error', () => {})
-  finished(ctx.req, (error) => error && stream.destroy(new BadRequest('the body is cut short')))
+  finished(ctx.req, (error) => error && stream.destroy(new BadRequest('The body is incomplete.')))
   return Object.assign(ctx.req.pipe(stream), { headers })
 }

@@ -51,12 +51,12 @@ export function hasForm(ctx: Context): boolean {
 function refuseUnknown(ctx: Context): void {
   const { type, charset } = ctx.request
   const encoding = encodingOf(ctx)
-  if (!encoding) throw new UnsupportedMediaType(`the encoding "${ctx.get('Content-Encoding')}"`)
-  if (type === '') throw new UnsupportedMediaType('a body without a content type')
-  if (!bodyKindOf(ctx)) throw new UnsupportedMediaType(`the content type "${type}"`)
-  if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`the charset "${charset}"`)
+  if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)
+  if (type === '') throw new UnsupportedMediaType('A body without a content type')
+  if (!bodyKindOf(ctx)) throw new UnsupportedMediaType(`The content type "${type}"`)
+  if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`The charset "${charset}"`)
   if (encoding !== 'identity' && isMultipart(ctx))
-    throw new UnsupportedMediaType('a compressed multipart body')
+    throw new UnsupportedMediaType('A compressed multipart body')
 }
 
 async function readDocument(ctx: Context, limit: string): Promise<unknown> {
@@ -64,7 +64,7 @@ async function readDocument(ctx: Context, limit: string): Promise<unknown> {
   const stream = decompressed(ctx) as typeof ctx.req
   if (bodyKindOf(ctx) === 'xml') return parseXml(await coBody.text(stream, { limit }))
   const json: unknown = await coBody.json(stream, { limit }).catch(explainJson)
-  if (isTooDeep(json)) throw new BadRequest('the body is nested too deep')
+  if (isTooDeep(json)) throw new BadRequest('The body is nested too deeply.')
   return json
 }
 
@@ -74,8 +74,8 @@ function explainJson(error: unknown): never {
   const { message } = error
   throw new BadRequest(
     message.startsWith('invalid JSON')
-      ? 'the JSON body must be an object: { "name": "value" }'
-      : `the JSON body is not well-formed: ${message.slice(0, 200)}`,
+      ? 'The JSON body must be an object, like { "name": "value" }.'
+      : `The JSON body is not well-formed: ${message.slice(0, 200)}.`,
     { cause: error },
   )
 }
@@ -92,9 +92,9 @@ function explain(error: unknown, { body, files }: BodyLimits): unknown {
   if (tooManyParts.some((it) => it === code)) return new TooManyFields()
   if (status === 413) return new ContentTooLarge(tooLargeFiles.some((it) => it === code) ? files : body)
   // 501 is formidable's answer to a Content-Transfer-Encoding that it does not know.
-  if (status === 415 || status === 501) return new UnsupportedMediaType('the encoding of the body')
+  if (status === 415 || status === 501) return new UnsupportedMediaType('The encoding of the body')
   const isClients = (typeof status === 'number' && status < 500) || isInflateError(code)
-  return isClients ? new BadRequest('the body is malformed', { cause: error }) : error
+  return isClients ? new BadRequest('The body is malformed.', { cause: error }) : error
 }
 
 function memberOf(error: unknown, name: string): unknown {

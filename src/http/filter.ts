@@ -42,7 +42,7 @@ export function parameterFilter({
   const empty = words.find((word) => bareName(word) === '')
   if (empty !== undefined) {
     throw new DeclarationError(
-      `The word ${JSON.stringify(empty)} would filter every parameter. Give it letters or digits.`,
+      `The word ${JSON.stringify(empty)} would filter every parameter. It must contain letters or digits.`,
     )
   }
   const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })

@@ -15,7 +15,7 @@ const bases = [`http://${host}`, `https://${host}`]
  */
 export function urlOfThisSite(url: string): string {
   if (bases.every((base) => URL.canParse(url, base) && new URL(url, base).origin === base)) return url
-  throw new BadRequest('the redirect leads to another site')
+  throw new BadRequest('The redirect leads to another site.')
 }
 
 /** The page that a request was sent from, if the page belongs to this site. */

@@ -32,13 +32,13 @@ const options: FastXml.X2jOptions = {
  * @throws BadRequest (400) when the document is not well-formed, or has a DOCTYPE
  */
 export function parseXml(text: string): Record<string, unknown> {
-  if (/<!DOCTYPE/i.test(text)) throw new BadRequest('an XML body may not have a DOCTYPE')
+  if (/<!DOCTYPE/i.test(text)) throw new BadRequest('The XML body must not have a DOCTYPE.')
   const valid = load().XMLValidator.validate(text)
-  if (valid !== true) throw new BadRequest(`the XML body is not well-formed: ${valid.err.msg.slice(0, 200)}`)
+  if (valid !== true) throw new BadRequest(`The XML body is not well-formed: ${valid.err.msg.slice(0, 200)}`)
   const roots = Object.entries(parseTree(text)).filter(([name]) => name !== '#text')
   const [root] = roots
   if (!root || roots.length > 1 || Array.isArray(root[1])) {
-    throw new BadRequest('the XML body must have one root element')
+    throw new BadRequest('The XML body must have exactly one root element.')
   }
   const fields = simplify(root[1])
   return isTree(fields) ? fields : {}
@@ -49,7 +49,7 @@ function parseTree(text: string): Record<string, unknown> {
     const tree: unknown = new (load().XMLParser)(options).parse(text)
     return isTree(tree) ? tree : {}
   } catch (error) {
-    throw new BadRequest('the XML body cannot be read', { cause: error })
+    throw new BadRequest('The XML body cannot be read.', { cause: error })
   }
 }
 

@@ -74,7 +74,7 @@ function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean 
   )
   if (wrong !== undefined) {
     throw new DeclarationError(
-      `forceSSL() takes names of hosts, not ${JSON.stringify(wrong)}. Write it like "example.com".`,
+      `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`,
     )
   }
   if (!hosts) return (name) => host !== undefined || isHost(name)

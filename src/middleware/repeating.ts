@@ -34,7 +34,10 @@ export async function repeating(
     } catch (error) {
       const isOver = time >= repeats || ctx.res.headersSent
       if (!(error instanceof TransactionConflict) || isOver || !isRepeatable(ctx)) throw error
-      ctx.log.warn({ err: error }, 'the request is repeated: another transaction was in its way')
+      ctx.log.warn(
+        { err: error },
+        'the request is retried because its transaction conflicted with another one',
+      )
     }
     for (const restore of restores) restore()
     // Not in step with the other one.

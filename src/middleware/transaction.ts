@@ -55,7 +55,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     // On SQLite a transaction that reads cannot always write. The second time it takes its turn before it reads.
     const mode = READING.includes(ctx.method) && time === 0 ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
-      ctx.log.error(error, 'work of this request with the database has failed, and nobody waited for it')
+      ctx.log.error(error, 'database work that the request did not await has failed')
     const lazy = new LazyTransaction(database, mode, { isolation: options.isolation, onLost })
     const hooks: (() => unknown)[] = []
     beginTransaction(ctx, { manager: lazy.manager, hooks })
@@ -99,7 +99,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
 function explainCommit(ctx: Context, error: unknown): unknown {
   if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT.includes(ctx.method))
     return explainDatabaseError(error)
-  return new ServiceUnavailable('the connection to the database was lost', 5, { cause: error })
+  return new ServiceUnavailable('The connection to the database was lost.', 5, { cause: error })
 }
 
 /**
@@ -123,6 +123,6 @@ async function run(ctx: Context, hook: () => unknown): Promise<void> {
   try {
     await hook()
   } catch (error) {
-    ctx.log.error(error, 'the work after the commit failed')
+    ctx.log.error(error, 'a callback after the commit failed')
   }
 }

@@ -28,7 +28,7 @@ export function resourceFactory(resource: ResourceClass): WithResource {
 function checkDependencies(resource: ResourceClass): void {
   if (resource.length > constructorParameters(resource).length) {
     throw new DeclarationError(
-      `The constructor of ${resource.name} takes dependencies of unknown types. Mark the class with @Resource, and switch "emitDecoratorMetadata" on in tsconfig.json.`,
+      `The constructor of ${resource.name} has parameters of unknown types. Decorate the class with @Resource, and enable "emitDecoratorMetadata" in tsconfig.json.`,
     )
   }
   refuseUnknown(resource, [])
@@ -45,7 +45,7 @@ function refuseUnknown(token: unknown, path: unknown[]): void {
   for (const [position, dependency] of dependencies.entries()) {
     if (nameless.includes(dependency)) {
       throw new DeclarationError(
-        `Parameter ${position + 1} of the constructor of ${describe(token)} is no class, so nothing tells what to inject. Use a class, or @inject with a token.`,
+        `Parameter ${position + 1} of the constructor of ${describe(token)} isn't a class, so its dependency is unknown. Use a class, or @inject with a token.`,
       )
     }
     refuseUnknown(dependency, [...path, token])
@@ -59,7 +59,7 @@ function refuseCaptured(token: unknown, singleton: string | undefined, path: unk
   const registration = registrationOf(token)
   if (singleton && registration?.options.lifecycle === Lifecycle.ContainerScoped) {
     throw new DeclarationError(
-      `The singleton ${singleton} depends on ${describe(token)}, which is made for each request (${chain.map(describe).join(' -> ')}): it would show one request's data to the next. Make ${singleton} scoped, too.`,
+      `The singleton ${singleton} depends on ${describe(token)}, which is created for each request (${chain.map(describe).join(' -> ')}): it would leak data from one request to the next. Make ${singleton} scoped, too.`,
     )
   }
   const holder = registration?.options.lifecycle === Lifecycle.Singleton ? describe(token) : singleton

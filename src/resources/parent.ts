@@ -13,7 +13,7 @@ import type { ResourceClass } from './resource.js'
 export function Parent(parent: ResourceClass) {
   if (typeof parent !== 'function') {
     throw new DeclarationError(
-      '@Parent was given no class. When two files of resources import each other, one of them is not loaded yet: nest with parent.resource() instead.',
+      '@Parent received undefined instead of a class. When two resource files import each other, one of them is not loaded yet. Nest the resource with parent.resource() instead.',
     )
   }
   return (target: ResourceClass): void => {

@@ -22,13 +22,13 @@ export interface ResourceDefinition {
  */
 export function scanResource(resource: ResourceClass): ResourceDefinition {
   if (typeof resource !== 'function') {
-    throw new DeclarationError(`resource() takes a resource class, not ${String(resource)}.`)
+    throw new DeclarationError(`resource() expects a resource class, not ${String(resource)}.`)
   }
   const missing = actions.filter((action) => !action.optional && handlerOf(resource, action) === undefined)
   if (missing.length > 0) {
     const names = missing.map((action) => action.handler).join(', ')
     throw new DeclarationError(
-      `${resource.name} does not have the required handler ${names}. Write it as a method, or extend BaseResource, which answers 404.`,
+      `${resource.name} does not have the required handler ${names}. Write it as a method, or extend BaseResource, which returns 404.`,
     )
   }
   const { path, options = {}, parent } = resourceMetadata(resource)
@@ -50,6 +50,6 @@ function handlerOf(resource: ResourceClass, action: Action): Resource[Action['ha
   const handler = prototype[action.handler]
   if (handler === undefined || typeof handler === 'function') return handler
   throw new DeclarationError(
-    `${resource.name}.${action.handler} is not a method. A handler is written as one.`,
+    `${resource.name}.${action.handler} is not a method. Write each handler as a method.`,
   )
 }

@@ -8,7 +8,10 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
   return async function handle(ctx) {
     const result = await handler(ctx)
     if (result instanceof Error) throw result
-    if (!hasAnswered(ctx)) throw new Error(`${handlerName} ended without an answer`)
+    if (!hasAnswered(ctx))
+      throw new Error(
+        `${handlerName} ended without a response. Call ctx.respond or ctx.seeOther, or set ctx.body.`,
+      )
     if (isPlainObject(ctx.body)) writeJson(ctx, ctx.body)
   }
 }

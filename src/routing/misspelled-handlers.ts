@@ -33,6 +33,6 @@ function methodsOf(resource: ResourceClass): string[] {
 function warning(resource: string, handler: string, method: string): string {
   return (
     `${resource} has a method "${method}", but no handler "${handler}". ` +
-    `If "${method}" is a misspelling, rename it: nothing calls it for a request.`
+    `If "${method}" is a misspelling, rename it, because no route calls it.`
   )
 }

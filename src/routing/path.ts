@@ -124,7 +124,7 @@ function recodeSegment(segment: string): string {
   try {
     return encodeSegment(decodeURIComponent(segment))
   } catch {
-    throw new BadRequest('the percent-encoding of the path is broken')
+    throw new BadRequest('The percent-encoding of the path is malformed.')
   }
 }
 
@@ -146,7 +146,7 @@ function tokenize(segment: string): Token[] {
   if (end < source.length) tokens.push({ kind: 'text', text: source.slice(end) })
   if (tokens.some((token) => token.kind === 'text' && /[{}]/.test(token.text))) {
     throw new DeclarationError(
-      `The path segment "${segment}" is malformed. A parameter is written {name}, a rest {*name}.`,
+      `The path segment "${segment}" is malformed. Write a parameter as {name} and a wildcard as {*name}.`,
     )
   }
   return tokens

@@ -35,7 +35,7 @@ export function resourceRoutes(definition: ResourceDefinition, place: Place): Re
   const { resource, options } = definition
   if (!/[\p{L}][^/{}]*$/u.test(place.path)) {
     throw new DeclarationError(
-      `${resource.name} is mounted at "${place.path}", which does not end in a word to name it by. Use a path like "/posts".`,
+      `${resource.name} is mounted at "${place.path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
     )
   }
   const words = resourceNames(place.path)

@@ -115,7 +115,7 @@ export class RouteTable {
       this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
     } else if (taken.path !== route.path) {
       throw new DeclarationError(
-        `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). Give one of them another name, or another path.`,
+        `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). Change the name or the path of one of them.`,
       )
     }
   }

@@ -60,7 +60,7 @@ export class Scope {
   use(...middleware: Middleware[]): this {
     for (const one of middleware) {
       if (typeof one !== 'function')
-        throw new DeclarationError(`use() takes a middleware function, not ${String(one)}.`)
+        throw new DeclarationError(`use() expects a middleware function, not ${String(one)}.`)
       this.middleware.push(one)
       this.declarations.middleware.add(one)
     }
@@ -122,9 +122,7 @@ export class Scope {
     })
     const unknown = pattern.params.find((name) => !route.pattern.params.includes(name))
     if (unknown) {
-      throw new DeclarationError(
-        `${route.path} redirects to ${to}, whose parameter "${unknown}" it does not have.`,
-      )
+      throw new DeclarationError(`${route.path} redirects to ${to}, but has no parameter "${unknown}".`)
     }
     return route
   }
@@ -160,7 +158,7 @@ export class Scope {
     const path = given ?? definition.path
     if (path === undefined) {
       throw new DeclarationError(
-        `${resource.name} has no path. Mark it with @Resource('/...'), or give the path to resource().`,
+        `${resource.name} has no path. Decorate it with @Resource('/...'), or pass the path to resource().`,
       )
     }
     return this.scopeFor(definition).mount(definition, path)
@@ -184,7 +182,7 @@ export class Scope {
 
   private route(method: string, path: string, handler: Handler, options: DeclareOptions = {}): Route {
     if (typeof handler !== 'function') {
-      throw new DeclarationError(`${method} ${path} takes a handler function, not ${String(handler)}.`)
+      throw new DeclarationError(`${method} ${path} expects a handler function, not ${String(handler)}.`)
     }
     const { prefix, host } = this.place
     const fullPath = joinPaths(prefix, path)
@@ -235,7 +233,7 @@ export class Scope {
     }
     if (another) {
       throw new DeclarationError(
-        `The parent of ${resource.name}, ${parent.name}, is declared more than once. Declare ${resource.name} on what resource(${parent.name}) returned.`,
+        `The parent of ${resource.name}, ${parent.name}, is declared more than once. Declare ${resource.name} on the return value of resource(${parent.name}).`,
       )
     }
     const added = this.middleware.filter((one) => !item.middleware.includes(one))

@@ -21,14 +21,15 @@ function shadowOf(
   table: RouteTable,
   mounts: readonly StaticMount[],
 ): string | undefined {
-  if (route.method === 'GET' && pattern.path === '/up') return 'it is the health check of the framework.'
+  if (route.method === 'GET' && pattern.path === '/up')
+    return 'the framework uses this path for its health check.'
   const mount = mounts.find((it) => isShadowedBy(it, route, pattern))
   if (mount) return `the static files at ${mount.prefix} are declared before it. Declare them last.`
   const earlier = table
     .match(route.host?.sample ?? '', samplePath(pattern))
     .find((match) => match.route.answers(route.method))?.route
   if (!earlier || earlier === route) return undefined
-  return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and takes its requests.`
+  return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
 }
 
 function isShadowedBy(mount: StaticMount, route: Route, pattern: PathPattern): boolean {

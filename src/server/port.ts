@@ -67,5 +67,7 @@ export function currentPort(): number {
   const text = process.env['PORT'] || '3000'
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw new DeclarationError(`PORT is "${text}", which is no port. Set it to a number from 0 to 65535.`)
+  throw new DeclarationError(
+    `PORT is "${text}", which isn't a valid port. Set it to a number from 0 to 65535.`,
+  )
 }

@@ -50,7 +50,7 @@ function watchNpm(ended: () => unknown): () => void {
 export function endWithin(milliseconds: number, logger: Logger, status?: number): void {
   const end = (): void => {
     const kept = [...new Set(process.getActiveResourcesInfo())].join(', ')
-    logger.warn(`the process is ended although it has something open: ${kept}`)
+    logger.warn(`the process exits although something is still open: ${kept}`)
     process.exit(status)
   }
   // Its own waiting must not keep the process.

@@ -122,7 +122,7 @@ class DatabaseSessions implements SessionStore {
   }
 
   async check(): Promise<void> {
-    if (!(await this.database.ping())) throw new ServiceUnavailable('the database does not respond', 5)
+    if (!(await this.database.ping())) throw new ServiceUnavailable('The database does not respond.', 5)
   }
 
   /** Deletes some of the expired sessions, now and then, when another one begins. That it fails is no matter of that one. */

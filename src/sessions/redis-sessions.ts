@@ -101,14 +101,14 @@ class RedisSessions implements SessionStore {
   }
 
   private async ask(...command: [string, ...string[]]): Promise<unknown> {
-    if (this.connection.isLost) throw new ServiceUnavailable('the session store does not answer', 5)
+    if (this.connection.isLost) throw new ServiceUnavailable('The session store does not respond.', 5)
     return this.inTime(this.connection.send(command, AbortSignal.timeout(this.timeout)))
   }
 
   private async inTime<T>(work: Promise<T>): Promise<T> {
     const end = new AbortController()
     const late = delay(this.timeout, undefined, { signal: end.signal, ref: false }).then(() => {
-      throw new ServiceUnavailable(`the session store has not answered for ${this.timeout} ms`, 5)
+      throw new ServiceUnavailable(`The session store did not respond within ${this.timeout} ms.`, 5)
     })
     try {
       return await Promise.race([work, late])

@@ -5,7 +5,7 @@ import { shortestSecret } from './signer.js'
 /** Signs the cookies of specs, which nobody else can reach. */
 const secretOfSpecs = 'a secret for specs only'
 
-const advice = 'Set SESSION_SECRET to a long random text: `kit generate secret` makes one.'
+const advice = 'Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
 
 /**
  * The secrets that sign session cookies: those that are given, else those of `SESSION_SECRET`, which has commas
@@ -26,7 +26,7 @@ export function sessionSecrets(given: string | readonly string[] | undefined, en
   const short = secrets.find((secret) => secret.length < shortestSecret)
   if (short === undefined) return secrets
   throw new DeclarationError(
-    `A session secret has ${short.length} characters; in ${environment} it needs ${shortestSecret} or more. ` +
+    `A session secret has ${short.length} characters; in ${environment} it needs at least ${shortestSecret}. ` +
       advice,
   )
 }

@@ -164,7 +164,9 @@ export class SessionContents {
 
   private replace(ctx: KoaContext, value: SessionContent | null): void {
     if (typeof value !== 'object')
-      throw new TypeError(`ctx.session is an object, or null to end it, and not ${String(value)}.`)
+      throw new TypeError(
+        `Set ctx.session to an object, or to null to end the session, not to ${String(value)}.`,
+      )
     // What the session was is kept for `undo`.
     this.of(ctx)
     if (value === null) {

@@ -186,6 +186,6 @@ async function reach<T>(work: () => Promise<T>): Promise<T> {
     )
     throw isClear
       ? explained
-      : new ServiceUnavailable('the session store does not answer', 5, { cause: error })
+      : new ServiceUnavailable('The session store does not respond.', 5, { cause: error })
   }
 }

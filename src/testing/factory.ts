@@ -75,7 +75,7 @@ export class Factory {
 /** A model's metadata has its class; that of a table without one has a name. */
 function classOf({ target, name }: EntityMetadata): ModelClass {
   if (typeof target === 'function') return target as ModelClass
-  throw new TypeError(`${name} has no class of which a record could be made.`)
+  throw new TypeError(`${name} isn't a model class, so no record can be created.`)
 }
 
 const VALUES: Record<AttributeKind, (column: ColumnMetadata) => unknown> = {

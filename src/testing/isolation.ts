@@ -32,7 +32,7 @@ export class Isolation {
    */
   async begin(): Promise<void> {
     if (this.shared) {
-      throw new Error('The tests are isolated already. Call isolate() once, in the outermost describe.')
+      throw new Error('The tests are already isolated. Call isolate() once, in the outermost describe.')
     }
     const { database } = this
     const runner = database.createQueryRunner('master')
@@ -71,4 +71,4 @@ export class Isolation {
 }
 
 const BUSY =
-  'a transaction of this test waits for another one that has not ended; while tests are isolated they take turns'
+  'A transaction of this test is waiting for another one that has not ended. Isolated tests run one transaction at a time.'

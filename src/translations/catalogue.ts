@@ -113,7 +113,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })
   } catch (error) {
-    throw new DeclarationError(`There is no folder of translations ${folder}.`, { cause: error })
+    throw new DeclarationError(`The translations folder ${folder} does not exist.`, { cause: error })
   }
 }
 
@@ -121,11 +121,7 @@ function localeOf(file: string): string {
   const tag = /\.([a-z]{2,3}(?:-[a-z0-9]+)*)\.ya?ml$/i.exec(file)?.[1]
   const [locale] = tag === undefined ? [] : canonical(tag)
   if (locale !== undefined) return locale
-  throw new BrokenTranslations(
-    file,
-    1,
-    'the name of the file has no locale; it would be like posts.en-us.yaml',
-  )
+  throw new BrokenTranslations(file, 1, 'The file name has no locale. Name it like posts.en-us.yaml.')
 }
 
 function canonical(tag: string): string[] {
@@ -140,7 +136,7 @@ function addOnce(entries: Map<string, Entry>, entry: Entry): void {
   const other = entries.get(entry.id)
   if (other) {
     const place = other.file === entry.file ? `line ${other.line}` : `${other.file}, line ${other.line}`
-    throw new BrokenTranslations(entry.file, entry.line, `the id "${entry.id}" is already in ${place}`)
+    throw new BrokenTranslations(entry.file, entry.line, `The id "${entry.id}" already exists in ${place}.`)
   }
   entries.set(entry.id, entry)
 }

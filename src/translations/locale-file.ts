@@ -62,7 +62,7 @@ function textOf(file: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {
     const isOfFile = error instanceof Error && 'syscall' in error
-    const problem = isOfFile ? error.message : 'the file is not in UTF-8'
+    const problem = isOfFile ? error.message : 'The file is not encoded in UTF-8.'
     throw new BrokenTranslations(file, 1, problem)
   }
 }
@@ -70,7 +70,7 @@ function textOf(file: string): string {
 function listOf(file: string, document: { toJS(): unknown }): unknown[] {
   const entries = plain(file, document) ?? []
   if (Array.isArray(entries)) return entries
-  throw new BrokenTranslations(file, 1, 'a list of "id" and "translation" is expected')
+  throw new BrokenTranslations(file, 1, 'The file must be a list of entries with "id" and "translation".')
 }
 
 function plain(file: string, document: { toJS(): unknown }): unknown {
@@ -84,21 +84,22 @@ function plain(file: string, document: { toJS(): unknown }): unknown {
 /** What is wrong with an entry; undefined when nothing is. */
 function problemOf(entry: unknown): string | undefined {
   if (!isObject(entry) || typeof entry['id'] !== 'string' || entry['id'] === '') {
-    return 'each entry has an "id" and a "translation"'
+    return 'Each entry needs an "id" and a "translation".'
   }
   const { id, translation, ...others } = entry
   const [extra] = Object.keys(others)
-  if (extra !== undefined) return `"${extra}" of "${id}" is neither "id" nor "translation"`
+  if (extra !== undefined)
+    return `The entry "${id}" has an unknown key "${extra}". Use only "id" and "translation".`
   if (typeof translation === 'string') return undefined
   if (!isObject(translation))
-    return `the translation of "${id}" is a text, in quotes where YAML reads something else`
+    return `The translation of "${id}" must be text. Put it in quotes if YAML reads it as another type.`
   const wrong = Object.entries(translation).find(([, text]) => typeof text !== 'string')
-  if (wrong) return `the plural form "${wrong[0]}" of "${id}" is a text`
+  if (wrong) return `The plural form "${wrong[0]}" of "${id}" must be text.`
   const unknown = Object.keys(translation).find((category) => !categories.has(category))
   if (unknown !== undefined) {
-    return `"${unknown}" of "${id}" is no plural form; there are ${[...categories].join(', ')}`
+    return `"${unknown}" of "${id}" isn't a plural form. Use ${[...categories].join(', ')}.`
   }
-  return 'other' in translation ? undefined : `the plural form "other" of "${id}" is missing`
+  return 'other' in translation ? undefined : `The plural form "other" of "${id}" is missing.`
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -77,7 +77,7 @@ export class WorkerPool {
       const pause = pauseAfter(failures, restartPauses)
       this.logger.error(
         { worker: number, status, signal, pause },
-        `worker ${number} has ended with ${signal ?? `status ${status}`}; it is restarted`,
+        `worker ${number} exited with ${signal ?? `status ${status}`} and is restarted`,
       )
       try {
         await delay(pause, undefined, { signal: this.stopping.signal })
@@ -155,7 +155,7 @@ export class WorkerPool {
     const timer = setTimeout(
       () => {
         this.wereKilled = true
-        this.logger.error(`process ${worker.process.pid} does not end and is killed`)
+        this.logger.error(`process ${worker.process.pid} did not exit in time and is killed`)
         worker.process.kill('SIGKILL')
       },
       this.shutdownTimeouts.get(worker) ?? defaultShutdownTimeout,

@@ -162,10 +162,10 @@ describe('migrations', () => {
       it('say what is left of it, because MariaDB cannot take it back', () =>
         afterFailure(async (database, { message }) => {
           expect(message)
-            .to.contain('MariaDB and MySQL cannot take back a change of the schema')
+            .to.contain('MariaDB and MySQL cannot roll back a change of the schema')
             .and.to.contain('\n  CREATE TABLE `leftovers`')
             .and.to.contain('\n  DELETE FROM comments\n')
-            .and.to.contain('Take that back by hand')
+            .and.to.contain('Undo them by hand')
             .and.not.to.contain('SELECT')
           expect(await hasTable(database, 'leftovers')).to.equal(true)
           expect(await database.manager.count(Comment)).to.equal(0)
@@ -173,7 +173,7 @@ describe('migrations', () => {
     } else {
       it('leave schema and rows as they were', () =>
         afterFailure(async (database, { message }) => {
-          expect(message).to.contain('Nothing of it is kept.')
+          expect(message).to.contain('Its changes were rolled back.')
           expect(await hasTable(database, 'leftovers')).to.equal(false)
           expect(await database.manager.count(Comment)).to.equal(1)
           if (engine === 'sqlite')
@@ -200,7 +200,7 @@ describe('migrations', () => {
         await addComment(database)
         const broken = await reopen([CreateBlog1700000000000, FailLate1700000000002])
         expect(String(await failure(broken.migrate())))
-          .to.contain('This migration is run without a transaction')
+          .to.contain('This migration runs without a transaction')
           .and.to.contain("\n  UPDATE posts SET description = 'changed'\n")
         expect((await broken.manager.find(Post))[0]?.description).to.equal('changed')
         expect((await broken.migrationStatus())[1]?.executed).to.equal(false)
@@ -255,7 +255,7 @@ describe('migrations', () => {
       const without = await reopen([])
       const error = await failure(without.rollback())
       expect(error).to.be.instanceOf(DeclarationError)
-      expect(String(error)).to.contain(`"${BLOG}"`).and.to.contain('start anew with `kit db reset`')
+      expect(String(error)).to.contain(`"${BLOG}"`).and.to.contain('or run `kit db reset`')
       expect(await without.migrationStatus()).to.deep.equal([
         { name: BLOG, timestamp: 1700000000000, executed: true, missing: true },
       ])
@@ -269,8 +269,8 @@ describe('migrations', () => {
       expect(message)
         .to.contain('already exists')
         .and.to.contain(
-          `The files of migrations that have been run are gone: ${BLOG}. ` +
-            'Bring the file back, or start anew with `kit db reset`, which deletes all records.',
+          `The files of migrations that have been run are missing: ${BLOG}. ` +
+            'Restore the file, or run `kit db reset`, which deletes all records.',
         )
     }))
 

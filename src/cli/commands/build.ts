@@ -6,8 +6,8 @@ import { buildWhenStale } from '../support/compilation.js'
 export function buildCommand(): Command {
   return new Command('build')
     .description(
-      'Compiles the application and its specs into dist/, unless what is there is up to date. What runs meanwhile keeps ' +
-        'running. If the code does not compile, dist/ stays as it was. Other commands compile the application alone.',
+      'Compiles the application and its specs into dist/ if it is out of date. A running application is not affected. If ' +
+        'the code does not compile, dist/ is left unchanged. Other commands compile only the application, without specs.',
     )
     .addHelpText('after', '\nExample:\n  $ kit build && node dist/src/main.js')
     .action(async () => {

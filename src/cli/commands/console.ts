@@ -11,8 +11,8 @@ import { loadApp, loadDatabase } from '../support/application-modules.js'
 export function consoleCommand(): Command {
   return new Command('console')
     .description(
-      'Evaluates JavaScript line by line, with `app`, `database` and every model at hand. `await` works. It reads ' +
-        'from a pipe, too, and then ends with status 1 when a line has thrown an error.',
+      'Evaluates JavaScript line by line, with the variables `app` and `database` and every model. `await` works. The ' +
+        'input can come from a pipe; then the exit status is 1 if a line throws an error.',
     )
     .addHelpText(
       'after',
@@ -36,7 +36,7 @@ async function evaluate(app: App, database: Database): Promise<void> {
   const models = database.entityMetadatas.map(({ target, name }) => [name, target] as const)
   const { stdin, stdout } = process
   const lines = new PassThrough()
-  if (stdin.isTTY) console.log(`At hand: app, database, ${models.map(([name]) => name).join(', ')}`)
+  if (stdin.isTTY) console.log(`Variables: app, database, ${models.map(([name]) => name).join(', ')}`)
   const repl = stdin.isTTY
     ? start({ prompt: '> ' })
     : start({ prompt: '', input: lines, output: stdout, terminal: false })

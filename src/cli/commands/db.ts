@@ -29,35 +29,36 @@ interface Step {
 const STEPS: Step[] = [
   {
     name: 'migrate',
-    summary: 'run the migrations that have not been run yet',
+    summary: 'run the pending migrations',
     description:
-      'Runs the migrations that have not been run yet, oldest first, each in a transaction of its own. Processes that migrate at the same time take turns. A SQLite file that is not there is made. Of a migration that fails nothing is kept, except on MariaDB and MySQL: there the message says what stays.',
+      'Runs the pending migrations, oldest first, each in its own transaction. Processes that migrate at the same time wait for each other. A missing SQLite file is created. If a migration fails, it is rolled back; MariaDB and MySQL cannot roll back, so the message lists what remains.',
     run: migrate,
   },
   {
     name: 'rollback',
-    summary: 'undo the last migration',
-    description: 'Undoes the migrations that were run last, each in a transaction of its own.',
+    summary: 'roll back the last migration',
+    description: 'Rolls back the migrations that were run last, each in its own transaction.',
     needsDatabase: true,
     run: rollback,
   },
   {
     name: 'status',
-    summary: 'list the migrations, and which of them have been run',
-    description: 'Lists the migrations, oldest first, and which of them have been run.',
+    summary: 'list the migrations and their state',
+    description: 'Lists the migrations, oldest first, and whether each one has been run.',
     needsDatabase: true,
     run: status,
   },
   {
     name: 'create',
-    summary: 'create the database, empty',
-    description: 'Creates the database, without tables. One that is there already is left as it is.',
+    summary: 'create an empty database',
+    description: 'Creates the database without tables. An existing database is left unchanged.',
     run: create,
   },
   {
     name: 'drop',
     summary: 'delete the database',
-    description: 'Deletes the database with all its records. It asks before, and refuses in production.',
+    description:
+      'Deletes the database with all its records. Asks for confirmation. Does not run in production without --force.',
     isDestructive: true,
     needsDatabase: true,
     run: drop,
@@ -66,7 +67,7 @@ const STEPS: Step[] = [
     name: 'reset',
     summary: 'delete the database, create it and migrate',
     description:
-      'Deletes the database with all its records, creates it and runs the migrations. It asks before, and refuses in production.',
+      'Deletes the database with all its records, creates it and runs the migrations. Asks for confirmation. Does not run in production without --force.',
     isDestructive: true,
     run: reset,
   },
@@ -74,7 +75,7 @@ const STEPS: Step[] = [
     name: 'seed',
     summary: 'run src/seeds.ts',
     description:
-      'Runs the function `seed` of src/seeds.ts in one transaction: when it throws, nothing of it is kept.',
+      'Runs the function `seed` of src/seeds.ts in one transaction, which is rolled back if the function throws.',
     needsDatabase: true,
     run: seed,
   },
@@ -84,7 +85,7 @@ const STEPS: Step[] = [
 export function dbCommand(): Command {
   const db = new Command('db')
     .description(
-      'Works on the database of the environment (GO_ENV, else development), as ormconfig.ts or DATABASE_URL says.',
+      'Manages the database of the environment (GO_ENV, default: development). ormconfig.ts or DATABASE_URL configures it.',
     )
     .addHelpText(
       'after',
@@ -99,16 +100,16 @@ function commandOf(step: Step): Command {
     .summary(step.summary)
     .description(step.description)
     .addHelpText('after', `\nExample:\n  $ kit db ${step.name}${step.isDestructive ? ' -y' : ''}`)
-  if (step.name === 'rollback') command.option('--steps <n>', 'how many migrations', parseSteps, 1)
+  if (step.name === 'rollback') command.option('--steps <n>', 'number of migrations', parseSteps, 1)
   if (step.isDestructive) {
-    command.option('-y, --yes', 'delete without asking').option('--force', 'delete in production, too')
+    command.option('-y, --yes', 'delete without confirmation').option('--force', 'also delete in production')
   }
   return command.action((options: Options) => run(step, options))
 }
 
 function parseSteps(text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a number from 1.')
+  throw new InvalidArgumentError('Use a number from 1.')
 }
 
 async function run(step: Step, options: Options): Promise<void> {
@@ -125,7 +126,7 @@ async function run(step: Step, options: Options): Promise<void> {
 async function makeSure({ name }: Step, database: Database, { yes, force }: Options): Promise<void> {
   if (currentEnvironment() === 'production' && !force) {
     throw new CommandError(
-      `kit db ${name} deletes every record, and this is production. Say --force when you mean it.`,
+      `kit db ${name} deletes all records, and the environment is production. Use --force to run it anyway.`,
     )
   }
   if (yes || (await ask(`Delete ${placeOf(database)} with all its records?`))) return
@@ -141,27 +142,27 @@ function refuseMissing(database: Database): void {
 function missing(database: Database): CommandError {
   const command = sqliteFile(database) === undefined ? 'create' : 'migrate'
   return new CommandError(
-    `The database ${placeOf(database)} is not there. Create it with \`kit db ${command}\`.`,
+    `The database ${placeOf(database)} does not exist. Create it with \`kit db ${command}\`.`,
   )
 }
 
 async function migrate(database: Database): Promise<void> {
   await database.open()
   const names = await database.migrate((name) => console.log(`migrated ${name}`))
-  if (names.length === 0) console.log('Every migration has been run already.')
+  if (names.length === 0) console.log('There are no pending migrations.')
 }
 
 async function rollback(database: Database, { steps }: Options): Promise<void> {
   await database.open()
-  const names = await database.rollback(steps, (name) => console.log(`undid ${name}`))
-  if (names.length === 0) console.log('No migration has been run, so there is none to undo.')
+  const names = await database.rollback(steps, (name) => console.log(`rolled back ${name}`))
+  if (names.length === 0) console.log('There are no migrations to roll back.')
 }
 
 async function status(database: Database): Promise<void> {
   await database.open()
   const states = await database.migrationStatus()
   const rows = states.map((state) => [
-    state.missing ? 'file gone' : state.executed ? 'run' : 'pending',
+    state.missing ? 'file missing' : state.executed ? 'run' : 'pending',
     state.name,
   ])
   console.log(rows.length > 0 ? table(['STATUS', 'MIGRATION'], rows) : 'There are no migrations.')
@@ -169,7 +170,7 @@ async function status(database: Database): Promise<void> {
 
 async function create(database: Database): Promise<void> {
   const isNew = await createDatabase(database)
-  console.log(isNew ? `created ${placeOf(database)}` : `The database ${placeOf(database)} is there already.`)
+  console.log(isNew ? `created ${placeOf(database)}` : `The database ${placeOf(database)} already exists.`)
 }
 
 async function drop(database: Database): Promise<void> {

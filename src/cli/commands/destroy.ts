@@ -23,18 +23,18 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
   const { folder = enterApplication, input = process.stdin } = settings
   return new Command('destroy')
     .alias('d')
-    .description('Takes back what generate has written.')
+    .description('Deletes generated files.')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post')
     .addCommand(
       new Command('resource')
         .alias('r')
         .summary('delete the files of a resource')
         .description(
-          'Asks for each file that `kit generate resource` has written, and for the route, before it deletes any; answers can come from a pipe. It ' +
-            'says which files have been edited since, and when the migration has been run.',
+          'Deletes the files of `kit generate resource`, and the route in src/app.ts. Asks for each of them before it ' +
+            'deletes any; the answers can come from a pipe. Reports edited files, and a migration that has been run.',
         )
-        .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')
-        .option('-y, --yes', 'answer every question with yes')
+        .argument('<name>', 'singular name: post, blog_post, admin/widget')
+        .option('-y, --yes', 'answer yes to every question')
         .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
         .action(async (name: string, { yes = false }: { yes?: boolean }) => {
           const questions = new Questions(input, out)

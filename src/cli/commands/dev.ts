@@ -16,14 +16,14 @@ const WATCHED = ['src', 'migrations', 'ormconfig.ts', 'tsconfig.json']
 
 /** What visitors of a host that is none of development are shown: why it does not run may tell of the source. */
 const REASON_ELSEWHERE =
-  'The application does not run.\nThe terminal of `kit dev` says why, and this page where DEVELOPMENT_HOSTS names its host.'
+  'The application is not running.\nThe terminal of `kit dev` shows the reason. To show it on this page, add the host to DEVELOPMENT_HOSTS.'
 
 /** `kit dev`: a server that follows the changes of the code. */
 export function devCommand(): Command {
   return new Command('dev')
     .description(
-      'Serves the application, and compiles and restarts it when its code changes. Requests wait meanwhile. Where it ' +
-        'does not compile or start, the terminal and the browser show why, until the next change.',
+      'Serves the application, and compiles and restarts it when its code changes. Requests wait during a restart. If ' +
+        'the application does not compile or start, the terminal and the browser show the reason until the next change.',
     )
     .addHelpText('after', '\nExample:\n  $ kit dev\n  $ PORT=4000 kit dev')
     .action(dev)

@@ -30,7 +30,7 @@ type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
 export function generateCommand(out: Output, folder: () => string = enterApplication): Command {
   return new Command('generate')
     .alias('g')
-    .description('Writes the files of a resource, or a migration; or prints a secret.')
+    .description('Generates a resource, a migration or a secret.')
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
     .addCommand(resourceCommand(out, folder))
     .addCommand(migrationCommand(out, folder))
@@ -40,26 +40,26 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
 function resourceCommand(out: Output, folder: () => string): Command {
   return new Command('resource')
     .alias('r')
-    .summary('write a resource')
+    .summary('generate a resource')
     .description(
-      'Writes a resource: handlers, model, migration, templates, texts, specs and its route in src/app.ts. Nothing that is ' +
-        'there already is overwritten, and when a file cannot be written, none is.',
+      'Generates a resource: handlers, model, migration, templates, texts and specs, and adds its route to src/app.ts. ' +
+        'Existing files are not overwritten. If a file cannot be written, no file is.',
     )
-    .argument('<name>', 'what one of them is called: post, blog_post, admin/widget')
+    .argument('<name>', 'singular name: post, blog_post, admin/widget')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')
-    .option('--parent <name>', 'nest it in another resource: comments of a post')
+    .option('--parent <name>', 'nest the resource in another one, like comments in posts')
     .addOption(
-      new Option('--spec <kind>', 'specs that wait to be written, or real ones').choices([
+      new Option('--spec <kind>', 'kind of specs: placeholders that fail, or complete specs').choices([
         'placeholder',
         'full',
       ]),
     )
-    .option('--skip-migration', 'write no migration')
-    .option('--skip-model', 'write no model, nor its spec and migration')
-    .option('--skip-templates', 'write no templates')
-    .option('--use-model <name>', 'take a model that is there already')
-    .option('--dry-run', 'say what would be written, and write nothing')
-    .option('--force', 'write files anew that are there already')
+    .option('--skip-migration', 'do not generate a migration')
+    .option('--skip-model', 'do not generate a model, its spec and its migration')
+    .option('--skip-templates', 'do not generate templates')
+    .option('--use-model <name>', 'use an existing model')
+    .option('--dry-run', 'list the files without writing them')
+    .option('--force', 'overwrite existing files')
     .addHelpText('after', RESOURCE_HELP)
     .action((name: string, attributes: string[], flags: ResourceFlags) => {
       const { spec, dryRun, force, ...options } = flags
@@ -70,15 +70,15 @@ function resourceCommand(out: Output, folder: () => string): Command {
 
 function migrationCommand(out: Output, folder: () => string): Command {
   return new Command('migration')
-    .summary('write a migration')
+    .summary('generate a migration')
     .description(
-      'Writes a migration, whose name says what it does: create_posts, add_state_to_posts, remove_state_from_posts. Of any ' +
-        'other name it is empty.',
+      'Generates a migration. Its content depends on its name: create_posts, add_state_to_posts, remove_state_from_posts. ' +
+        'With any other name it is empty.',
     )
-    .argument('<name>', 'what it does')
+    .argument('<name>', 'name of the migration')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')
-    .option('--dry-run', 'say what would be written, and write nothing')
-    .option('--force', 'write a migration of this name anew')
+    .option('--dry-run', 'list the files without writing them')
+    .option('--force', 'overwrite a migration of the same name')
     .addHelpText('after', '\nExample:\n  $ kit generate migration add_state_to_posts state:enum:draft,public')
     .action((name: string, attributes: string[], flags: WriteFlags) => {
       write(out, folder(), migrationActions(folder(), name, attributes), flags)
@@ -104,8 +104,8 @@ function write(
   generate(folder, actions, { dryRun, force, say })
   for (const { path } of rewritten) {
     say(
-      `${path} may have been run as it was before. To run it as it is now: \`kit db reset\`, which deletes all records, ` +
-        'and `GO_ENV=test kit db reset` for the specs.',
+      `An earlier version of ${path} may have been run. To run the new version, use \`kit db reset\`, which deletes all ` +
+        'records, and `GO_ENV=test kit db reset` for the specs.',
     )
   }
   if (dryRun) say('Nothing was written: --dry-run.')
@@ -120,7 +120,7 @@ function isRewrittenMigration(folder: string, action: FileAction): boolean {
 
 const RESOURCE_HELP = `
 Types: ${knownTypes.join(', ')}.
-Without a type an attribute is a string. nulls.X may be empty: nulls.String, nulls.Text, nulls.Int, ...
+The default type is string. nulls.X is nullable: nulls.String, nulls.Text, nulls.Int, ...
 
 Example:
   $ kit generate resource post title description:nulls.Text

@@ -10,7 +10,9 @@ import { table } from '../support/table.js'
 /** `kit info`: what is known of the application. */
 export function infoCommand(): Command {
   return new Command('info')
-    .description('Prints what is known of the application. Its database is not opened.')
+    .description(
+      'Prints facts about the application: versions, environment, address, database, routes. Does not open the database.',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  $ kit info\n  $ GO_ENV=production kit info --json')
     .action(info)
@@ -41,6 +43,6 @@ async function collect(): Promise<Record<string, string | number>> {
     database: placeOf(database),
     routes: app.routes.length,
     resources: new Set(resources).size,
-    build: wasStale ? 'was stale, and is made anew' : 'up to date',
+    build: wasStale ? 'was out of date and has been rebuilt' : 'up to date',
   }
 }

@@ -18,13 +18,13 @@ interface Options {
 export function newCommand(): Command {
   return new Command('new')
     .description(
-      'Makes an application that installs, migrates, starts and tests: pages with a layout and styles, or with --api ' +
-        'one that answers in JSON and XML alone. It depends on resource-kit; where that was not installed from the ' +
-        'registry, on a copy of it in vendor/.',
+      'Creates an application that is ready to start and to test: pages with a layout and styles, or only JSON and XML ' +
+        'with --api. It depends on resource-kit. If that was not installed from the registry, it depends on a copy in ' +
+        'vendor/.',
     )
-    .argument('<name>', 'the name of the application, and of its folder', parseName)
-    .option('--api', 'an application without pages and sessions')
-    .addOption(new Option('--db <engine>', 'the database').choices(Object.keys(ENGINES)).default('sqlite'))
+    .argument('<name>', 'name of the application and its folder', parseName)
+    .option('--api', 'create an API without pages and sessions')
+    .addOption(new Option('--db <engine>', 'database engine').choices(Object.keys(ENGINES)).default('sqlite'))
     .option('--skip-install', 'do not run npm install')
     .option('--kit <version>', 'depend on this version of resource-kit')
     .addHelpText('after', '\nExample:\n  $ kit new blog\n  $ kit new shop --api --db postgres')
@@ -88,12 +88,12 @@ function parseName(path: string): string {
   const name = basename(resolve(path))
   if (TAKEN.has(name)) {
     throw new CommandError(
-      `"${name}" is the name of a package that the application needs. Choose another one.`,
+      `"${name}" is the name of a package that the application needs. Choose another name.`,
     )
   }
   if (!/^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/.test(name) || name.length > 50) {
     throw new CommandError(
-      `"${name}" is no name for an application. Use lower-case letters, digits and single dashes, like "my-blog".`,
+      `"${name}" isn't a valid name for an application. Use lowercase letters, digits and single dashes, like "my-blog".`,
     )
   }
   return path
@@ -106,7 +106,7 @@ function refuseOccupied(folder: string, path: string): void {
   const [found] = readdirSync(folder).filter((name) => name !== '.git')
   if (found) {
     throw new CommandError(
-      `The folder ${path} is not empty: it has ${found}. Choose another name, or empty it.`,
+      `The folder ${path} is not empty: it contains ${found}. Choose another name, or empty it.`,
     )
   }
 }

@@ -28,18 +28,15 @@ interface Options {
 export function routesCommand(): Command {
   return new Command('routes')
     .description(
-      'Prints the routing table, from the very table that the server uses, in the order of declaration: of the ' +
-        'routes that match a request, the first one answers. The database is not opened.',
+      'Prints the routing table that the server uses, in the order of declaration. The first route that matches a ' +
+        'request handles it. Does not open the database.',
     )
-    .option('--json', 'print JSON: a list of objects')
-    .option('--grep <word>', 'only the routes that have this word in one of their columns')
-    .option(
-      '--match <request>',
-      'which route answers a request, with its middleware and the file of its handler',
-    )
+    .option('--json', 'print a JSON list of objects')
+    .option('--grep <word>', 'print only the routes with this word in one of their columns')
+    .option('--match <request>', 'print the route of a request, its middleware and the file of its handler')
     .addHelpText(
       'after',
-      '\nExample:\n  $ kit routes --grep posts\n  $ kit routes --match "PUT /posts/1"\n\nThe exit status of --match is 1 when no route answers.',
+      '\nExample:\n  $ kit routes --grep posts\n  $ kit routes --match "PUT /posts/1"\n\nThe exit status of --match is 1 if no route matches.',
     )
     .action(routes)
 }
@@ -59,7 +56,7 @@ function list(app: App, { grep = '', json }: Options): string {
         .some((value) => value.toLowerCase().includes(word)),
     )
   if (json) return JSON.stringify(rows, null, 2)
-  if (rows.length === 0 && word) return `No route has "${grep}".`
+  if (rows.length === 0 && word) return `No route contains "${grep}".`
   return table(
     ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER'],
     rows.map(({ aliases, ...row }) => [
@@ -116,7 +113,9 @@ function parse(request: string): { method: string; host: string; path: string } 
   const [whole, method = 'GET', host = '', path = '/'] =
     /^\s*(?:([a-z]+)\s+)?(?:https?:\/\/([^/\s]+))?(\/[^\s?#]*)?(?:[?#]\S*)?\s*$/i.exec(request) ?? []
   if (whole === undefined || !whole.includes('/') || !isEncoded(path)) {
-    throw new CommandError(`"${request}" is no request. Write method and path: --match "PUT /posts/1".`)
+    throw new CommandError(
+      `"${request}" isn't a valid request. Write a method and a path: --match "PUT /posts/1".`,
+    )
   }
   return { method: method.toUpperCase(), host, path }
 }
@@ -132,6 +131,6 @@ function isEncoded(path: string): boolean {
 
 function refusal(app: App, method: string, path: string, host: string): string {
   const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((it) => app.match(it, path, host))
-  if (others.length === 0) return `No route answers ${method} ${path}.`
-  return `No route answers ${method} ${path}. Its path is known with ${others.join(', ')}.`
+  if (others.length === 0) return `No route matches ${method} ${path}.`
+  return `No route matches ${method} ${path}. The path has routes for ${others.join(', ')}.`
 }

@@ -19,17 +19,17 @@ interface Options {
 export function startCommand(): Command {
   return new Command('start')
     .description(
-      'Builds the application when it is stale, and serves it: in production unless GO_ENV says otherwise, where it ' +
-        'needs SESSION_SECRET (pages) and a database that is migrated. PORT and HOST say where it listens. SIGTERM and ' +
-        'SIGINT let it finish the requests that are under way; a second one ends it at once.',
+      'Builds the application if it is out of date, and serves it. The environment is GO_ENV (default: production). ' +
+        'Production requires a migrated database and, for pages, SESSION_SECRET. PORT and HOST set the address. On SIGTERM ' +
+        'and SIGINT it finishes pending requests and exits; a second signal makes it exit at once.',
     )
     .option(
       '--workers <n>',
-      'serve with n processes on one port, or as many as there are processors (auto); each that ends is followed by ' +
-        'another one (WEB_CONCURRENCY, else 1)',
+      'number of processes that serve on one port, or auto for the number of processors; a process that exits is ' +
+        'replaced (default: WEB_CONCURRENCY, else 1)',
     )
-    .option('--migrate', 'run the migrations that have not been run yet before, once')
-    .option('--fallback-env <name>', 'the environment where GO_ENV and NODE_ENV name none', 'production')
+    .option('--migrate', 'first run the pending migrations, once')
+    .option('--fallback-env <name>', 'environment if neither GO_ENV nor NODE_ENV is set', 'production')
     .addHelpText(
       'after',
       '\nExample:\n  $ kit start\n  $ kit start --workers auto --migrate\n  $ GO_ENV=development PORT=4000 kit start',
@@ -76,7 +76,7 @@ async function startWorkerPool(count: number): Promise<void> {
   const pool = new WorkerPool(count, logger)
   onStopSignal(
     async (signal) => {
-      logger.info(`${signal}: the workers finish the requests that are under way`)
+      logger.info(`${signal}: the workers are finishing the pending requests`)
       process.exit(await pool.stop())
     },
     (status) => {

@@ -41,7 +41,7 @@ export function manifestOf(folder: string): Manifest | undefined {
   if (!existsSync(file)) return undefined
   const manifest = parse(readFileSync(file, 'utf8'))
   if (typeof manifest === 'object' && manifest !== null) return manifest
-  throw new CommandError(`${file} cannot be read: it is no JSON object. Correct it.`)
+  throw new CommandError(`${file} cannot be read, because it isn't a JSON object. Correct it.`)
 }
 
 function parse(text: string): unknown {

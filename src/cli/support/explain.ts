@@ -22,5 +22,5 @@ function explainUsage(error: CommanderError): string {
   const [problem = '', suggestion = ''] = error.message.replace(/^error: /, '').split('\n')
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`.replace(/\.?$/, '.')
   const near = suggestion.replace(/^\(|\)$/g, '')
-  return [sentence, near, '`--help` shows how the command is used.'].filter(Boolean).join(' ')
+  return [sentence, near, 'Run the command with `--help` for its usage.'].filter(Boolean).join(' ')
 }

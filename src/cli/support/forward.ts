@@ -15,7 +15,7 @@ export function forward(req: IncomingMessage, res: ServerResponse, address: stri
   })
   onward.on('error', (error) => {
     if (res.headersSent) res.destroy()
-    else showFailure(req, res, `The application did not answer: ${error.message}`)
+    else showFailure(req, res, `The application did not respond: ${error.message}.`)
   })
   res.once('close', () => {
     onward.destroy()

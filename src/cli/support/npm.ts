@@ -19,5 +19,5 @@ export async function npm(
     shell: process.platform === 'win32',
   })
   const [status] = (await once(child, 'close')) as [number | null]
-  if (status !== 0) throw new CommandError(`\`npm ${args[0]}\` failed in ${folder}. Its words above say why.`)
+  if (status !== 0) throw new CommandError(`\`npm ${args[0]}\` failed in ${folder}. See its output above.`)
 }

@@ -17,7 +17,7 @@ export async function kitDependency(folder: string): Promise<string> {
   mkdirSync(vendor, { recursive: true })
   await npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', vendor], KIT, 'ignore')
   const [tarball] = readdirSync(vendor)
-  if (!tarball) throw new CommandError(`npm pack has written nothing to ${vendor}.`)
+  if (!tarball) throw new CommandError(`npm pack did not create a file in ${vendor}.`)
   return `file:vendor/${tarball}`
 }
 

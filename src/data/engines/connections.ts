@@ -67,7 +67,7 @@ function mysqlTimeouts({ acquireTimeout, statementTimeout: limit }: ConnectionOp
  */
 export function limitConnections(driver: Driver, options: ConnectionOptions): Ping | undefined {
   const { size, acquireTimeout } = options
-  const timeoutMessage = `waited ${acquireTimeout / 1000} s for one of ${size} database connections`
+  const timeoutMessage = `None of the ${size} database connections became free within ${acquireTimeout / 1000} s.`
   const semaphore = new Semaphore(size, acquireTimeout, timeoutMessage)
   switch (driver.options.type) {
     case 'postgres':
@@ -126,7 +126,7 @@ function askInTurn(connection: PostgresConnection): void {
 /** A transaction that nobody has ended would be that of the next one: the pool closes such a connection. */
 function unfinished(connection: PostgresConnection): Error | undefined {
   const status = connection.getTransactionStatus?.() ?? 'I'
-  return status === 'I' ? undefined : new Error('its transaction has not been ended')
+  return status === 'I' ? undefined : new Error('The transaction of the connection was not ended.')
 }
 
 function boundMysql(driver: MysqlDriver, semaphore: Semaphore, options: ConnectionOptions): Ping {
@@ -178,6 +178,6 @@ async function connected<T>(connection: Promise<T>, leavePool: () => void): Prom
     return await connection
   } catch (error) {
     leavePool()
-    throw new ServiceUnavailable('the database does not respond', 5, { cause: error })
+    throw new ServiceUnavailable('The database does not respond.', 5, { cause: error })
   }
 }

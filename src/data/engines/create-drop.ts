@@ -110,6 +110,6 @@ function nameOf(database: Database): string {
   const name = addressOf(database.url).database
   if (name) return name
   throw new DeclarationError(
-    `The url ${placeOf(database)} names no database. Add its name: ${placeOf(database)}blog`,
+    `The url ${placeOf(database)} has no database name. Add it, like ${placeOf(database)}blog.`,
   )
 }

@@ -47,7 +47,7 @@ export function addressOf(url: string): ServerAddress {
   } catch {
     throw new DeclarationError(
       `The database url "${hidePassword(url)}" cannot be read. Write postgres://user:password@host:5432/name or ` +
-        'mysql://user:password@host:3306/name, and percent-encode what is special in a user, a password or a name ' +
+        'mysql://user:password@host:3306/name, and percent-encode special characters in the user, password and name ' +
         '(%40 for @, %2F for /, %23 for #).',
     )
   }

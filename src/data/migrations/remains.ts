@@ -30,19 +30,19 @@ export function watchRemains(runner: QueryRunner, isTransactional: boolean): () 
   runner.query = watched as QueryRunner['query']
   return () => {
     const reason = isTransactional
-      ? 'MariaDB and MySQL cannot take back a change of the schema'
-      : 'This migration is run without a transaction'
+      ? 'MariaDB and MySQL cannot roll back a change of the schema'
+      : 'This migration runs without a transaction'
     return isCommitted && done.length > 0 ? `${reason}: ${listOf(done)}` : NOTHING
   }
 }
 
-const NOTHING = 'Nothing of it is kept. Mend it, and run `kit db migrate` again.'
+const NOTHING = 'Its changes were rolled back. Correct it, and run `kit db migrate` again.'
 
 function listOf(done: readonly string[]): string {
   const statements = done.map((sql) => `  ${sql.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}`)
   return (
-    `what it had done until then stays, and its state is as before (\`kit db status\`).\n` +
-    `Done was:\n${statements.join('\n')}\n` +
-    'Take that back by hand, mend the migration, and run the command again.'
+    `its changes up to the failure remain, and its state is unchanged (\`kit db status\`).\n` +
+    `Statements that were run:\n${statements.join('\n')}\n` +
+    'Undo them by hand, correct the migration, and run the command again.'
   )
 }

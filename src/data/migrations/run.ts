@@ -158,20 +158,21 @@ function lastOf(history: History, executed: Set<string>): Migration | undefined 
   const migration = history.all().find(({ name }) => name === last)
   if (migration) return migration
   throw new DeclarationError(
-    `The migration "${last}" has been run, but its file is gone: it cannot be undone. ${START_ANEW}`,
+    `The migration "${last}" has been run, but its file is missing, so it cannot be rolled back. ${START_ANEW}`,
   )
 }
 
 /** What may be the reason when a table is there already: the file of its migration has been deleted, or is on another branch. */
 function adviceFor(gone: string[]): string[] {
   if (gone.length === 0) return []
-  return [`The files of migrations that have been run are gone: ${gone.join(', ')}. ${START_ANEW}`]
+  return [`The files of migrations that have been run are missing: ${gone.join(', ')}. ${START_ANEW}`]
 }
 
-const START_ANEW = 'Bring the file back, or start anew with `kit db reset`, which deletes all records.'
+const START_ANEW = 'Restore the file, or run `kit db reset`, which deletes all records.'
 
 function instanceOf(migration: Migration): MigrationInterface {
-  if (!migration.instance) throw new DeclarationError(`The migration "${migration.name}" has no up and down.`)
+  if (!migration.instance)
+    throw new DeclarationError(`The migration "${migration.name}" needs the methods up and down.`)
   return migration.instance
 }
 

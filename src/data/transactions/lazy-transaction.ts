@@ -128,7 +128,7 @@ export class LazyTransaction {
     this.beginning ??= this.runner.startTransaction(this.isolation).catch((error: unknown) => {
       throw isOfQuery(error)
         ? error
-        : new ServiceUnavailable('the database does not respond', 5, { cause: error })
+        : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
     })
     await this.beginning
     this.refuseWhenEnded()
@@ -183,7 +183,8 @@ export class LazyTransaction {
 
   private async endSavepoint(end: () => Promise<void>): Promise<void> {
     this.refuseWhenEnded()
-    if (this.open === 0) throw new Error('The transaction of a request is ended by the framework.')
+    if (this.open === 0)
+      throw new Error('The framework ends the transaction of a request. Do not commit it or roll it back.')
     this.open -= 1
     await this.health.watch(end)
   }

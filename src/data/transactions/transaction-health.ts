@@ -74,7 +74,7 @@ export class TransactionHealth {
 }
 
 function lost(cause: unknown): ServiceUnavailable {
-  return new ServiceUnavailable('the connection to the database was lost', 5, { cause })
+  return new ServiceUnavailable('The connection to the database was lost.', 5, { cause })
 }
 
 /** PostgreSQL answers so to whatever comes after the statement that failed. */

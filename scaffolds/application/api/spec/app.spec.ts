@@ -10,6 +10,6 @@ describe('app', () => {
   it('returns 404 with problem details for an unknown path', async () => {
     const response = await client.get('/nope')
     expect(response.status).to.equal(404)
-    expect(response.json).to.include({ status: 404, detail: 'no route matches GET /nope' })
+    expect(response.json).to.include({ status: 404, detail: 'No route matches GET /nope.' })
   })
 })

@@ -151,7 +151,7 @@ describe('PooledSqliteDriver', () => {
         }),
       )
       expect(error).to.be.instanceOf(ServiceUnavailable)
-      expect(String(error)).to.contain('waited 0.1 s for the turn to write').and.to.contain('ctx.tx')
+      expect(String(error)).to.contain('Waited 0.1 s to write').and.to.contain('ctx.tx')
       await database.manager.save(newPost('afterwards'))
       expect(await titles(database)).to.deep.equal(['afterwards'])
     }))
@@ -313,7 +313,7 @@ describe('PooledSqliteDriver', () => {
           await tx.save(newPost('third'))
         }),
       )
-      expect(String(error)).to.contain('has rolled back')
+      expect(String(error)).to.contain('SQLite rolled back this transaction')
       await database.transaction((tx) => tx.save(newPost('afterwards')))
       expect(await titles(database)).to.have.members(['first', 'afterwards'])
     }))

@@ -105,7 +105,7 @@ async function waitForLock<T>(work: () => T, deadline: number): Promise<T> {
     return await retry(work, { isTemporary: isBusy, deadline, first: 1, max: 16 })
   } catch (error) {
     if (!isBusy(error)) throw error
-    throw new ServiceUnavailable('the database is busy with the work of another process', 1, { cause: error })
+    throw new ServiceUnavailable('The database is busy with another process.', 1, { cause: error })
   }
 }
 

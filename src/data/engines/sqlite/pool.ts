@@ -44,13 +44,13 @@ export class SqlitePool {
     this.writeLock = new Semaphore(
       1,
       acquireTimeout,
-      `waited ${seconds} s for the turn to write: another transaction has not ended. ` +
-        'Inside of a transaction, use its own manager (ctx.tx), never the DataSource',
+      `Waited ${seconds} s to write, because another transaction has not ended. ` +
+        'Inside a transaction, use its own manager (ctx.tx), never the DataSource.',
     )
     this.readers = new Semaphore(
       size,
       acquireTimeout,
-      `waited ${seconds} s for one of ${size} database connections`,
+      `None of the ${size} database connections became free within ${seconds} s.`,
     )
   }
 
@@ -111,7 +111,7 @@ export class SqlitePool {
 
   /** Closes every connection; SQLite then writes the log back into the file. What is unfinished is rolled back. */
   close(): void {
-    this.closed = new Error('the database has been closed')
+    this.closed = new Error('The database has been closed.')
     this.writeLock.close(this.closed)
     this.readers.close(this.closed)
     for (const connection of this.opened) connection.close()

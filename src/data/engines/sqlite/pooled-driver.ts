@@ -75,7 +75,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     const found = await identityOf(path)
     if (found === identity) return
     const what = found ? 'replaced by another file' : 'deleted'
-    throw new ServiceUnavailable(`the database file ${path} has been ${what}; restart the application`, 5)
+    throw new ServiceUnavailable(`The database file ${path} was ${what}. Restart the application.`, 5)
   }
 
   override async disconnect(): Promise<void> {
@@ -147,7 +147,7 @@ function tooManyDigits(column: ColumnMetadata): ValidationErrors {
   return new ValidationErrors().add(
     column.propertyPath,
     'digits',
-    `${attribute} has more than 15 digits, which SQLite cannot keep.`,
+    `${attribute} must have 15 digits or fewer.`,
     { attribute, max: 15 },
   )
 }

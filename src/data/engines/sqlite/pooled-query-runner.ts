@@ -260,7 +260,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private async runHeld(sql: string, values: unknown[]): Promise<Outcome> {
-    if (await this.isLost()) throw new Error('SQLite has rolled back this transaction after an earlier error')
+    if (await this.isLost()) throw new Error('SQLite rolled back this transaction after an earlier error.')
     const deadline = this.deadline ?? this.newDeadline()
     const { connection } = await this.hold(() => this.pool.take())
     try {
