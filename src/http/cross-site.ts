@@ -50,6 +50,6 @@ export function checkedOrigin(text: string, option: string): string {
   const isOrigin = origin !== 'null' && !origin.includes('*')
   if (isOrigin && text.toLowerCase().replace(/\/$/, '') === origin) return origin
   throw new DeclarationError(
-    `${option} takes origins, not ${JSON.stringify(text)}. Write it like "https://example.com".`,
+    `${option} expects origins like "https://example.com", not ${JSON.stringify(text)}.`,
   )
 }

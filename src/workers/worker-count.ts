@@ -14,7 +14,9 @@ const containerLimit = '/sys/fs/cgroup/cpu.max'
 export function workerCount(text: string, source: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
   if (text === 'auto') return availableProcessors()
-  throw new CommandError(`${source} is "${text}". Set it to a number of processes from 1 to 999, or to "auto".`)
+  throw new CommandError(
+    `${source} is "${text}". Set it to a number of processes from 1 to 999, or to "auto".`,
+  )
 }
 
 function availableProcessors(): number {
