@@ -84,7 +84,7 @@ describe("What a model's hooks add", () => {
     const { status, json, headers } = await create('de', 'application/json')
     expect([status, headers.get('Content-Language')]).to.deep.equal([422, 'de'])
     expect(json).to.deep.include({
-      detail: 'der Datensatz ist ungültig',
+      detail: 'Der Eintrag ist ungültig.',
       errors: {
         title: ['Überschrift: gibt es schon.', 'Not yet.'],
         place: ['Place ist voll.', 'It is too late.', 'Place ist bereits vergeben.'],
