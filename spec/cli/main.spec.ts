@@ -60,7 +60,8 @@ describe('kit', () => {
     ],
     [
       ['new', 'My Blog'],
-      `"My Blog" isn't a valid name for an application. Use lowercase letters, digits and single dashes, like "my-blog".`,
+      `"My Blog" isn't a valid name for an application. Use a lowercase letter first, then lowercase letters, digits and single ` +
+        'dashes or underscores, at most 50 characters, like "my-blog".',
     ],
     [
       ['new', 'typeorm'],

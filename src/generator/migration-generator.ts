@@ -10,7 +10,7 @@ import { renderScaffolds } from './templates.js'
 
 /**
  * The step that writes a migration. Its name says what it does: `create_posts`, `add_state_to_posts`,
- * `remove_state_from_posts`; of any other name it is empty.
+ * `remove_state_from_posts`; under any other name it fails until it is written.
  *
  * @throws CommandError
  */

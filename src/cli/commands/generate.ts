@@ -73,7 +73,7 @@ function migrationCommand(out: Output, folder: () => string): Command {
     .summary('generate a migration')
     .description(
       'Generates a migration. Its content depends on its name: create_posts, add_state_to_posts, remove_state_from_posts. ' +
-        'With any other name it is empty.',
+        'With any other name it fails with "Not Implemented!" until you have written it.',
     )
     .argument('<name>', 'name of the migration')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')

@@ -22,7 +22,7 @@ export function newCommand(): Command {
         'with --api. It depends on resource-kit. If that was not installed from the registry, it depends on a copy in ' +
         'vendor/.',
     )
-    .argument('<name>', 'name of the application and its folder', parseName)
+    .argument('<name>', `name of the application and its folder: ${NAME_RULE}`, parseName)
     .option('--api', 'create an API without pages and sessions')
     .addOption(new Option('--db <engine>', 'database engine').choices(Object.keys(ENGINES)).default('sqlite'))
     .option('--skip-install', 'do not run npm install')
@@ -83,6 +83,9 @@ const TAKEN = new Set([
   ...Object.values(ENGINES).map(({ driver }) => driver),
 ])
 
+const NAME_RULE =
+  'a lowercase letter first, then lowercase letters, digits and single dashes or underscores, at most 50 characters'
+
 /** The last part of the path names the application, and so its package and its databases. */
 function parseName(path: string): string {
   const name = basename(resolve(path))
@@ -93,7 +96,7 @@ function parseName(path: string): string {
   }
   if (!/^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/.test(name) || name.length > 50) {
     throw new CommandError(
-      `"${name}" isn't a valid name for an application. Use lowercase letters, digits and single dashes, like "my-blog".`,
+      `"${name}" isn't a valid name for an application. Use ${NAME_RULE}, like "my-blog".`,
     )
   }
   return path

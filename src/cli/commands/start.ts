@@ -19,9 +19,9 @@ interface Options {
 export function startCommand(): Command {
   return new Command('start')
     .description(
-      'Builds the application if it is out of date, and serves it. The environment is GO_ENV (default: production). ' +
-        'Production requires a migrated database and, for pages, SESSION_SECRET. PORT and HOST set the address. On SIGTERM ' +
-        'and SIGINT it finishes pending requests and exits; a second signal makes it exit at once.',
+      'Builds the application if it is out of date, and serves it. The environment is GO_ENV, else NODE_ENV (default: ' +
+        'production). Production requires a migrated database and, for pages, SESSION_SECRET. PORT and HOST set the address. ' +
+        'On SIGTERM and SIGINT it finishes pending requests and exits; a second signal makes it exit at once.',
     )
     .option(
       '--workers <n>',
