@@ -19,6 +19,10 @@ describe('new App({ cors })', () => {
     app.get('/posts', (ctx) => void (ctx.body = ctx.body ?? { posts: [] }))
     app.post('/posts', (ctx) => void (ctx.body = { created: true }))
     app.patch('/posts/{post_id}', (ctx) => void (ctx.body = { changed: true }))
+    app.get('/varying', (ctx) => {
+      ctx.set('Vary', 'Accept-Encoding')
+      ctx.body = 'varies'
+    })
     app.get('/failing', () => Promise.reject(new Error('broken')))
     app.get('/payment', () => {
       throw new HttpError(402, 'pay first', { 'Retry-After': '5' })
@@ -103,6 +107,12 @@ describe('new App({ cors })', () => {
         expect([asked.status, corsOf(asked), varies(asked)]).to.deep.equal([204, {}, true])
       })
     }
+
+    it('varies by origin when a handler says what else its response varies by', async () => {
+      await open(listed)
+      const answer = await site.get('/varying', { headers: { origin } })
+      expect(answer.headers.get('vary')).to.equal('Accept-Encoding, Origin')
+    })
 
     it('lets it read a file, too', async () => {
       await open(listed)

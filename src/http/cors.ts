@@ -55,10 +55,10 @@ export class Cors {
   }
 
   /** Lets listed origins read responses, errors included. */
-  readonly middleware: Middleware = (ctx, next) => {
-    if (!isPreflight(ctx)) return call(this.respond, ctx, next)
-    ctx.vary('Origin')
-    return next()
+  readonly middleware: Middleware = async (ctx, next) => {
+    await (isPreflight(ctx) ? next() : call(this.respond, ctx, next))
+    // A handler may have set another Vary.
+    if (!ctx.headerSent) ctx.vary('Origin')
   }
 
   /**

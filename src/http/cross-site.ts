@@ -29,8 +29,9 @@ export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boo
  * JSON or XML. The method is the one that was sent, before `_method` overrides it.
  */
 export function isPlainPost(ctx: Context): boolean {
+  if (ctx.originalMethod !== 'POST') return false
   const kind = declaredKindOf(ctx)
-  return ctx.originalMethod === 'POST' && kind !== 'json' && kind !== 'xml'
+  return kind !== 'json' && kind !== 'xml'
 }
 
 /** Whether a request brings a bearer token. Unlike cookies and `Basic`, no browser sends it by itself. */
