@@ -1,9 +1,9 @@
-/** A command was given what it cannot work with, or in a place where it cannot. The command ends with status 1. */
+/** A mistake in the use of a command. The command exits with status 1. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }
 
-/** There is no command of this name. */
+/** There is no command with this name. */
 export class UnknownCommand extends CommandError {
   override name = 'UnknownCommand'
   constructor(name: string, near: string | undefined) {
@@ -13,20 +13,20 @@ export class UnknownCommand extends CommandError {
   }
 }
 
-/** A command has no part of this name. */
+/** A command has no subcommand with this name. */
 export class UnknownSubcommand extends CommandError {
   override name = 'UnknownSubcommand'
   /**
    * @param command the command: generate
-   * @param name what was asked of it
-   * @param known what it has
+   * @param name the unknown subcommand
+   * @param known the subcommands that exist
    */
   constructor(command: string, name: string, known: readonly string[]) {
     super(`There is no command "${command} ${name}". Known commands: ${known.join(', ')}.`)
   }
 }
 
-/** A command that needs an application was called elsewhere. */
+/** A command that needs an application was run outside of one. */
 export class NoApplication extends CommandError {
   override name = 'NoApplication'
   constructor(folder: string) {
@@ -41,13 +41,13 @@ export class NoApplication extends CommandError {
 export class BuildFailed extends CommandError {
   override name = 'BuildFailed'
 
-  /** @param output what the compiler says */
+  /** @param output the compiler's output */
   constructor(output: string) {
     super(`The application does not compile:\n${output}`)
   }
 }
 
-/** A command must ask, but nobody is there to answer. */
+/** A command needs a confirmation, but there is no terminal. */
 export class NoTerminal extends CommandError {
   override name = 'NoTerminal'
   constructor(question: string) {
@@ -55,12 +55,12 @@ export class NoTerminal extends CommandError {
   }
 }
 
-/** The answers to a command's questions ended too early. */
+/** The input ended before all questions of a command had an answer. */
 export class InputEnded extends CommandError {
   override name = 'InputEnded'
   constructor() {
     super(
-      'The input ended before every question was answered, so nothing was deleted. Answer y or n, or say yes with -y.',
+      'The input ended before it contained an answer to every question, so nothing was deleted. Answer y or n, or pass -y.',
     )
   }
 }
@@ -70,19 +70,19 @@ export class MissingExport extends CommandError {
   override name = 'MissingExport'
 
   /**
-   * @param source the file from the folder of the application: `src/app.ts`
-   * @param name what it should export
+   * @param source the file, relative to the application's folder: `src/app.ts`
+   * @param name the missing export
    */
   constructor(source: string, name: string) {
     super(`${source} has no export "${name}". Add it: export const ${name} = ...`)
   }
 }
 
-/** The application that `kit dev` has started has ended. */
+/** The application that `kit dev` started has exited. */
 export class ApplicationEnded extends CommandError {
   override name = 'ApplicationEnded'
 
-  /** @param lastWords what it has written to standard error */
+  /** @param lastWords the end of its standard error */
   constructor(
     status: number | null,
     readonly lastWords: string,
@@ -91,11 +91,11 @@ export class ApplicationEnded extends CommandError {
   }
 }
 
-/** The first worker of `kit start --workers` has ended before it served. */
+/** The first worker of `kit start --workers` exited before it served requests. */
 export class WorkerNotStarted extends CommandError {
   override name = 'WorkerNotStarted'
 
-  /** The message is empty where the worker has said itself what is wrong. */
+  /** The message is empty if the worker itself has printed the reason. */
   constructor(status: number | null, signal: string | null) {
     const silent =
       'The application exited without an error before it served requests. Make src/main.ts call app.listen().'
@@ -109,7 +109,7 @@ export class WorkerNotStarted extends CommandError {
   }
 }
 
-/** A word that is no name of a resource or a migration. */
+/** A word isn't a valid name of a resource or migration. */
 export class BadName extends CommandError {
   override name = 'BadName'
   constructor(word: string) {
@@ -119,7 +119,7 @@ export class BadName extends CommandError {
   }
 }
 
-/** A name that means something else in the files which would be written. */
+/** A name is reserved, because it has another meaning in the generated files. */
 export class ReservedName extends CommandError {
   override name = 'ReservedName'
   constructor(kind: 'resource' | 'model', word: string) {
@@ -127,7 +127,7 @@ export class ReservedName extends CommandError {
   }
 }
 
-/** A name whose parameter is that of a resource which it is nested in. */
+/** A nested resource would have the same path parameter as its parent. */
 export class RepeatedParameter extends CommandError {
   override name = 'RepeatedParameter'
   constructor(word: string, param: string) {
@@ -135,7 +135,7 @@ export class RepeatedParameter extends CommandError {
   }
 }
 
-/** A resource is to be nested in one that src/app.ts does not register. */
+/** The parent of a nested resource is not registered in src/app.ts. */
 export class ParentNotRegistered extends CommandError {
   override name = 'ParentNotRegistered'
   constructor(resource: string, word: string) {
@@ -145,7 +145,7 @@ export class ParentNotRegistered extends CommandError {
   }
 }
 
-/** A model that a resource needs is not there. */
+/** A resource needs a model that does not exist. */
 export class MissingModel extends CommandError {
   override name = 'MissingModel'
   constructor(model: string, word: string) {
@@ -155,7 +155,7 @@ export class MissingModel extends CommandError {
   }
 }
 
-/** A model that is there already has not what a resource shows of it. */
+/** An existing model lacks a property that a resource shows. */
 export class MissingProperty extends CommandError {
   override name = 'MissingProperty'
   constructor(model: string, file: string, property: string) {
@@ -163,7 +163,7 @@ export class MissingProperty extends CommandError {
   }
 }
 
-/** An attribute that cannot be read. */
+/** An attribute is malformed. */
 export class BadAttribute extends CommandError {
   override name = 'BadAttribute'
   constructor(word: string, problem: string) {
@@ -171,7 +171,7 @@ export class BadAttribute extends CommandError {
   }
 }
 
-/** An attribute whose type is not known. */
+/** The type of an attribute is unknown. */
 export class UnknownAttributeType extends CommandError {
   override name = 'UnknownAttributeType'
   constructor(type: string, word: string, known: readonly string[]) {
@@ -181,7 +181,7 @@ export class UnknownAttributeType extends CommandError {
   }
 }
 
-/** An attribute with a name that every record, or the language, has for something else. */
+/** The name of an attribute is reserved by JavaScript or by every record. */
 export class ReservedAttribute extends CommandError {
   override name = 'ReservedAttribute'
   constructor(word: string, name: string) {
@@ -189,7 +189,7 @@ export class ReservedAttribute extends CommandError {
   }
 }
 
-/** Two attributes of one name. */
+/** Two attributes have the same name. */
 export class RepeatedAttribute extends CommandError {
   override name = 'RepeatedAttribute'
   constructor(word: string, name: string) {
@@ -197,7 +197,7 @@ export class RepeatedAttribute extends CommandError {
   }
 }
 
-/** Files that would be written are there already. */
+/** The files to be written already exist. */
 export class FilesExist extends CommandError {
   override name = 'FilesExist'
   constructor(paths: readonly string[]) {
@@ -207,7 +207,7 @@ export class FilesExist extends CommandError {
   }
 }
 
-/** A file could not be written; what had been written before it is gone again. */
+/** A file could not be written. The files written before it have been removed. */
 export class NotWritten extends CommandError {
   override name = 'NotWritten'
   constructor(path: string, cause: unknown) {
@@ -216,7 +216,7 @@ export class NotWritten extends CommandError {
   }
 }
 
-/** There is nothing of this name that could be destroyed. */
+/** No generated file exists for this name. */
 export class NothingToDestroy extends CommandError {
   override name = 'NothingToDestroy'
   constructor(word: string) {

@@ -1,11 +1,12 @@
 import { relative } from 'node:path'
 
 /**
- * Every failure of an application, one class each; those of the command line have a file of their own. An error that becomes a response carries its `status`; an error of
- * the programmer (a wrong declaration, found at start-up) is a `DeclarationError`.
+ * The errors of an application, one class each. An error that becomes a response carries its `status`. A mistake in the
+ * application's own code that is found at start-up is a `DeclarationError`. The errors of the command line are in
+ * command-errors.ts.
  */
 
-/** A mistake in how an application is declared. It stops the start with one sentence. */
+/** A mistake in the declaration of an application. It stops the start with a one-line message. */
 export class DeclarationError extends Error {
   override name = 'DeclarationError'
 }
@@ -17,13 +18,13 @@ export class DeclarationError extends Error {
  */
 export class HttpError extends Error {
   override name = 'HttpError'
-  /** Whether the message may be shown in production, too. */
+  /** Whether production may show the message, too. */
   readonly isPublic: boolean = true
 
   /**
-   * @param status the HTTP status of the answer, 400 to 599
+   * @param status the HTTP status of the response, 400 to 599
    * @param message the `detail` of the problem document
-   * @param headers headers that the answer takes along, for example `Allow`
+   * @param headers headers of the response, for example `Allow`
    */
   constructor(
     readonly status: number,
@@ -43,7 +44,7 @@ export class BadRequest extends HttpError {
   }
 }
 
-/** 400: the request is for a host that the application does not answer for. */
+/** 400: the request is for a host that the application does not serve. */
 export class UnknownHost extends HttpError {
   override name = 'UnknownHost'
   constructor(host: string) {
@@ -51,7 +52,7 @@ export class UnknownHost extends HttpError {
   }
 }
 
-/** 403: in development, the request is for a host that is neither this machine nor named by the application. */
+/** 403: in development, the request is for a host that is neither this machine nor a configured host. */
 export class ForeignHost extends HttpError {
   override name = 'ForeignHost'
   constructor(host: string) {
@@ -63,7 +64,7 @@ export class ForeignHost extends HttpError {
   }
 }
 
-/** 403: in development, a proxy forwarded the request, and the application does not name its host. */
+/** 403: in development, a proxy forwarded the request, and its host is not configured. */
 export class ForwardedInDevelopment extends HttpError {
   override name = 'ForwardedInDevelopment'
   constructor() {
@@ -80,15 +81,15 @@ export class CrossSiteRequest extends HttpError {
   override name = 'CrossSiteRequest'
 
   /**
-   * @param origin where the request comes from, as far as its browser says
-   * @param own the origin that the application takes for its own
+   * @param origin the origin of the request, as its browser reports it
+   * @param own the application's own origin
    */
   constructor(origin: string, own: string) {
     super(403, `Another site (${origin || 'cross-site'}) sent the request. This site is ${own}.`)
   }
 }
 
-/** 403: a form came without the token of its session, or with that of another one. */
+/** 403: a form has no token, or the token of another session. */
 export class InvalidToken extends HttpError {
   override name = 'InvalidToken'
   constructor() {
@@ -96,7 +97,7 @@ export class InvalidToken extends HttpError {
   }
 }
 
-/** 404: there is no route of this path. */
+/** 404: no route matches the path. */
 export class RouteNotFound extends HttpError {
   override name = 'RouteNotFound'
   constructor(method: string, path: string) {
@@ -104,7 +105,7 @@ export class RouteNotFound extends HttpError {
   }
 }
 
-/** 404: an id names no record. */
+/** 404: there is no record with this id. */
 export class RecordNotFound extends HttpError {
   override name = 'RecordNotFound'
   constructor(model: string) {
@@ -112,7 +113,7 @@ export class RecordNotFound extends HttpError {
   }
 }
 
-/** 404: a handler that the resource did not override (contract, section 2). */
+/** 404: the resource does not override this handler (contract, section 2). */
 export class ResourceNotImplemented extends HttpError {
   override name = 'ResourceNotImplemented'
   constructor() {
@@ -120,7 +121,7 @@ export class ResourceNotImplemented extends HttpError {
   }
 }
 
-/** 405: the path is known, but not with this method. */
+/** 405: the path has routes, but none for this method. */
 export class MethodNotAllowed extends HttpError {
   override name = 'MethodNotAllowed'
   constructor(method: string, path: string, allowed: string[]) {
@@ -128,7 +129,7 @@ export class MethodNotAllowed extends HttpError {
   }
 }
 
-/** 406: none of the formats that the handler offers is acceptable to the client. */
+/** 406: the client accepts none of the formats that the handler offers. */
 export class NotAcceptable extends HttpError {
   override name = 'NotAcceptable'
   constructor(offered: string[]) {
@@ -144,7 +145,7 @@ export class ContentTooLarge extends HttpError {
   }
 }
 
-/** 413: a form has more fields or files than are read. */
+/** 413: a form has too many fields or files. */
 export class TooManyFields extends HttpError {
   override name = 'TooManyFields'
   constructor() {
@@ -152,7 +153,7 @@ export class TooManyFields extends HttpError {
   }
 }
 
-/** 415: the body is of a type, or in an encoding, that the application does not read. */
+/** 415: the application does not support the type or encoding of the body. */
 export class UnsupportedMediaType extends HttpError {
   override name = 'UnsupportedMediaType'
   constructor(what: string) {
@@ -160,7 +161,7 @@ export class UnsupportedMediaType extends HttpError {
   }
 }
 
-/** 500: a handler asked for `ctx.tx`, but no transaction middleware was declared before it (contract, section 7). */
+/** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it (contract, section 7). */
 export class NoTransaction extends HttpError {
   override name = 'NoTransaction'
   constructor() {
@@ -168,7 +169,7 @@ export class NoTransaction extends HttpError {
   }
 }
 
-/** 500: a handler or a middleware of an API application asks for its session. */
+/** 500: a handler or middleware of an API application used `ctx.session`. */
 export class NoSession extends HttpError {
   override name = 'NoSession'
   constructor() {
@@ -180,7 +181,7 @@ export class NoSession extends HttpError {
   }
 }
 
-/** 500: a handler has answered while work in its transaction was still under way; nothing of it is kept. */
+/** 500: a handler ended while queries of its transaction were still running. The transaction is rolled back. */
 export class NotAwaited extends HttpError {
   override name = 'NotAwaited'
   constructor() {
@@ -192,7 +193,7 @@ export class NotAwaited extends HttpError {
   }
 }
 
-/** A query of a request that has ended already. */
+/** A query was sent in the transaction of a request that has ended. */
 export class TransactionEnded extends Error {
   override name = 'TransactionEnded'
   constructor() {
@@ -200,19 +201,19 @@ export class TransactionEnded extends Error {
   }
 }
 
-/** 503: the service cannot answer now, but may soon. */
+/** 503: the service is temporarily unavailable. */
 export class ServiceUnavailable extends HttpError {
   override name = 'ServiceUnavailable'
-  /** The message speaks to the application's developers. */
+  /** The message is for the application's developers, so production does not show it. */
   override readonly isPublic = false
 
-  /** @param retryAfter seconds that the client should wait */
+  /** @param retryAfter the seconds after which the client should retry */
   constructor(message: string, retryAfter = 1, options?: ErrorOptions) {
     super(503, message, { 'Retry-After': String(retryAfter) }, options)
   }
 }
 
-/** 503: another transaction has changed, or waits for, the same data; this one has been rolled back. */
+/** 503: the transaction conflicted with another one and was rolled back. */
 export class TransactionConflict extends ServiceUnavailable {
   override name = 'TransactionConflict'
   constructor(options?: ErrorOptions) {
@@ -220,7 +221,7 @@ export class TransactionConflict extends ServiceUnavailable {
   }
 }
 
-/** 500: the connection was lost during the commit, so nobody knows whether the request has been carried out. */
+/** 500: the connection was lost during the commit, so it is not known whether the request was carried out. */
 export class OutcomeUnknown extends HttpError {
   override name = 'OutcomeUnknown'
   constructor(options?: ErrorOptions) {
@@ -234,7 +235,7 @@ export class OutcomeUnknown extends HttpError {
   }
 }
 
-/** 500: a handler has gone on after an error of the database, and PostgreSQL does not: it keeps nothing of it. */
+/** 500: a handler continued after a query failed, and PostgreSQL rolled the transaction back. */
 export class TransactionAborted extends HttpError {
   override name = 'TransactionAborted'
   constructor(options?: ErrorOptions) {
@@ -252,18 +253,18 @@ export class TransactionAborted extends HttpError {
 export interface Violation {
   /** The rule's name: `present`, `isEmail`, `unique`, ... */
   rule: string
-  /** The sentence for people, already in their language where a translation was found. */
+  /** The message for people, translated if there is a translation. */
   message: string
-  /** What the sentence speaks of: `{ attribute: 'Title', max: 80 }`. */
+  /** The values in the message: `{ attribute: 'Title', max: 80 }`. */
   values?: Record<string, unknown>
-  /** Whether no message was given, so that any translation is better. */
+  /** Whether the rule was added without a message, so that any translation is preferred. */
   isDefault?: boolean
 }
 
 /**
- * 422 (409 where the database refused because of another record): what is wrong with a record, by field.
+ * 422: the errors of a record, by field. 409: the database rejected the record because of another one.
  *
- * Templates ask `errors.on('title')`; JSON and XML show `errors.messages`.
+ * Templates call `errors.on('title')`. JSON and XML contain `errors.messages`.
  */
 export class ValidationErrors extends HttpError {
   override name = 'ValidationErrors'
@@ -283,9 +284,9 @@ export class ValidationErrors extends HttpError {
   }
 
   /**
-   * Adds a broken rule to a field; `base` is the record as a whole.
+   * Adds a broken rule to a field. The field `base` stands for the whole record.
    *
-   * What a hook of a model adds is shown as the first text that exists: the translation
+   * The error of a model's hook is shown as the first of these texts that exists: the translation
    * `validation.<model>.<field>.<rule>`, the application's translation `validation.<rule>`, the message, the framework's
    * translation `validation.<rule>`, and `validation.invalid`.
    *
@@ -302,12 +303,12 @@ export class ValidationErrors extends HttpError {
     return this
   }
 
-  /** The messages of one field, in the order in which they were added. */
+  /** Returns the messages of a field, in the order in which they were added. */
   on(field: string): string[] {
     return (this.fields.get(field) ?? []).map((violation) => violation.message)
   }
 
-  /** Whether nothing is wrong. */
+  /** Whether there are no errors. */
   get isEmpty(): boolean {
     return this.fields.size === 0
   }
@@ -325,7 +326,7 @@ export class ValidationErrors extends HttpError {
   }
 }
 
-/** A record that a test asked for, which its model or the database refuses. */
+/** A test's factory cannot create a record, because its model or the database rejects it. */
 export class FactoryError extends Error {
   override name = 'FactoryError'
 
@@ -339,13 +340,13 @@ export class FactoryError extends Error {
   }
 }
 
-/** A template that is in none of the folders, or whose name leads out of them. */
+/** A template does not exist, or its name leads out of the template folders. */
 export class TemplateNotFound extends Error {
   override name = 'TemplateNotFound'
 
   /**
-   * @param view the name that was asked for
-   * @param tried every file that was looked for; empty when the name was refused
+   * @param view the name of the template
+   * @param tried the paths that were tried; empty if the name was rejected
    */
   constructor(
     readonly view: string,
@@ -359,7 +360,7 @@ export class TemplateNotFound extends Error {
   }
 }
 
-/** A path helper was called without a parameter that its path has. */
+/** A path helper was called without a parameter of its path. */
 export class MissingParameter extends Error {
   override name = 'MissingParameter'
   constructor(helper: string, path: string, parameter: string) {
@@ -367,7 +368,7 @@ export class MissingParameter extends Error {
   }
 }
 
-/** There is no route of this name. */
+/** There is no route with this name. */
 export class UnknownRoute extends Error {
   override name = 'UnknownRoute'
   constructor(name: string, near: string | undefined) {
@@ -375,7 +376,7 @@ export class UnknownRoute extends Error {
   }
 }
 
-/** A model has no relation of this name, or one with a key of several columns. */
+/** A model has no relation of this name, or its foreign key has several columns. */
 export class UnknownRelation extends Error {
   override name = 'UnknownRelation'
   constructor(model: string, relation: string) {
@@ -386,7 +387,7 @@ export class UnknownRelation extends Error {
   }
 }
 
-/** `ctx.bind` was given an object whose class is not an entity. */
+/** `ctx.bind` received an object whose class is not an entity. */
 export class NotAnEntity extends Error {
   override name = 'NotAnEntity'
   constructor(className: string) {
@@ -397,7 +398,7 @@ export class NotAnEntity extends Error {
   }
 }
 
-/** A file of translations cannot be read. It stops the start; in development, the request that came after the change. */
+/** A locale file cannot be read. It stops the start; in development it fails the first request after the change. */
 export class BrokenTranslations extends Error {
   override name = 'BrokenTranslations'
   constructor(
@@ -409,13 +410,13 @@ export class BrokenTranslations extends Error {
   }
 }
 
-/** A file as one who works in the folder of the process calls it. */
+/** The path of a file, relative to the working directory if the file is inside it. */
 function fromHere(file: string): string {
   const path = relative('', file)
   return path.startsWith('..') ? file : path
 }
 
-/** A session holds more than browsers keep in a cookie. */
+/** A session is larger than a cookie can be. */
 export class SessionTooLarge extends Error {
   override name = 'SessionTooLarge'
   constructor(size: number, limit: number) {
@@ -426,11 +427,11 @@ export class SessionTooLarge extends Error {
   }
 }
 
-/** The database is behind the application: migrations have not been run yet. */
+/** The database has pending migrations. */
 export class PendingMigrations extends Error {
   override name = 'PendingMigrations'
 
-  /** @param names the migrations that have not been run */
+  /** @param names the pending migrations */
   constructor(
     readonly names: readonly string[],
     options?: ErrorOptions,
@@ -449,14 +450,14 @@ export class DatabaseNotOpened extends Error {
 
   /**
    * @param place the file, or the host and port; never a password
-   * @param problem what is wrong, and what to do
+   * @param problem the reason, and a remedy
    */
   constructor(place: string, problem: string, cause: unknown) {
     super(`The database ${place} cannot be opened: ${problem}`, { cause })
   }
 }
 
-/** A server does not let the user create or delete a database. */
+/** A database server does not permit its user to create or delete a database. */
 export class DatabaseRefused extends Error {
   override name = 'DatabaseRefused'
 
@@ -469,14 +470,14 @@ export class DatabaseRefused extends Error {
   }
 }
 
-/** A migration has failed. The message says what is left of it. */
+/** A migration failed. The message says what remains of it. */
 export class MigrationFailed extends Error {
   override name = 'MigrationFailed'
 
   /**
-   * @param name the migration
-   * @param done what was being done with it
-   * @param left what it has left behind, and what to do about that, in whole sentences
+   * @param name the name of the migration
+   * @param done the operation that failed
+   * @param left the changes that remain and a remedy, in full sentences
    */
   constructor(name: string, done: 'run' | 'undone', left: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
@@ -484,7 +485,7 @@ export class MigrationFailed extends Error {
   }
 }
 
-/** Another process has been migrating for longer than one waits. */
+/** Another process held the migration lock for too long. */
 export class MigrationsLocked extends Error {
   override name = 'MigrationsLocked'
 
@@ -496,7 +497,7 @@ export class MigrationsLocked extends Error {
   }
 }
 
-/** The place where sessions are kept cannot be reached. It stops the start. */
+/** The session store cannot be reached. It stops the start. */
 export class SessionStoreNotReached extends Error {
   override name = 'SessionStoreNotReached'
   constructor(cause: unknown) {
@@ -510,7 +511,7 @@ export class SessionStoreNotReached extends Error {
   }
 }
 
-/** Another process listens on the port already. */
+/** Another process is listening on the port. */
 export class PortTaken extends Error {
   override name = 'PortTaken'
   constructor(port: number, cause: Error) {
@@ -518,7 +519,7 @@ export class PortTaken extends Error {
   }
 }
 
-/** The system does not let us listen where we are told to. */
+/** The operating system rejects the address to listen on. */
 export class AddressRefused extends Error {
   override name = 'AddressRefused'
   private static readonly problems: Record<string, string> = {
@@ -528,7 +529,7 @@ export class AddressRefused extends Error {
     EAI_AGAIN: 'the host name cannot be resolved now. Set HOST to an IP address.',
   }
 
-  /** Whether the system's code is one that has a sentence here. */
+  /** Whether there is a message for an error code of the operating system. */
   static knows(code: string): boolean {
     return code in this.problems
   }

@@ -1,5 +1,5 @@
 /**
- * What applications import.
+ * The public API of the framework.
  *
  * @module resource-kit
  */

@@ -1,5 +1,5 @@
 /**
- * What the specs of an application use.
+ * Helpers for an application's specs.
  *
  * @module resource-kit/testing
  */

@@ -1,0 +1,120 @@
+import { expect } from 'chai'
+import type { Command } from 'commander'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { COMMANDS, loadCommand } from '../src/cli/command-list.js'
+import { pages } from './support/code-blocks.js'
+import { commentsOf, messagesOf, oddPhrases, proseOf, type Passage } from './support/prose.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Pages that are not rewritten yet. Take a page out when it is, and never add one. */
+const PAGES_TO_REWRITE: readonly string[] = [
+  'docs/application.md',
+  'docs/architecture.md',
+  'docs/binding.md',
+  'docs/command-line.md',
+  'docs/cors.md',
+  'docs/database.md',
+  'docs/deploying.md',
+  'docs/generator.md',
+  'docs/languages.md',
+  'docs/middleware.md',
+  'docs/pagination.md',
+  'docs/performance.md',
+  'docs/resources.md',
+  'docs/responses.md',
+  'docs/routing.md',
+  'docs/security.md',
+  'docs/sessions.md',
+  'docs/testing.md',
+  'docs/views.md',
+  'docs/why.md',
+  'CONTRIBUTING.md',
+  'README.md',
+]
+
+/** Folders and files of src whose comments are not rewritten yet. Take one out when it is, and never add one. */
+const COMMENTS_TO_REWRITE: readonly string[] = [
+  'src/application.ts',
+  'src/cli/',
+  'src/coerce.ts',
+  'src/context-members.ts',
+  'src/context.ts',
+  'src/data/',
+  'src/dispatcher.ts',
+  'src/error-fields.ts',
+  'src/generator/',
+  'src/hosts.ts',
+  'src/http/',
+  'src/logger.ts',
+  'src/middleware/',
+  'src/names.ts',
+  'src/page-context.ts',
+  'src/random.ts',
+  'src/resources/',
+  'src/routing/',
+  'src/server/',
+  'src/sessions/',
+  'src/testing/',
+  'src/translations/',
+  'src/views/',
+]
+
+describe('Writing', () => {
+  for (const folder of ['locales', 'scaffolds', 'templates', 'public']) {
+    it(`${folder}/ has no odd phrases`, () => {
+      expect(oddIn(filesIn(folder), (text) => [{ line: 1, text }])).to.deep.equal([])
+    })
+  }
+
+  it('messages in src/ have no odd phrases', () => {
+    expect(oddIn(filesIn('src'), messagesOf)).to.deep.equal([])
+  })
+
+  it('comments in src/ have no odd phrases', () => {
+    const remains = (file: string) => COMMENTS_TO_REWRITE.some((start) => file.startsWith(start))
+    expect(
+      oddIn(
+        filesIn('src').filter((file) => !remains(file)),
+        commentsOf,
+      ),
+    ).to.deep.equal([])
+  })
+
+  for (const entry of COMMANDS) {
+    it(`kit ${entry.name} --help has no odd phrases`, async () => {
+      const texts = helpTexts(await loadCommand(entry))
+      expect(oddPhrases(texts.map((text) => ({ line: 1, text })))).to.deep.equal([])
+    })
+  }
+
+  for (const page of pages().filter((page) => !PAGES_TO_REWRITE.includes(page))) {
+    it(`${page} has no odd phrases`, () => {
+      expect(oddIn([page], proseOf)).to.deep.equal([])
+    })
+  }
+
+  after('says what remains to be rewritten', () => {
+    const remaining = [...PAGES_TO_REWRITE, ...COMMENTS_TO_REWRITE]
+    if (remaining.length > 0)
+      console.log(`      ${remaining.length} exceptions remain: ${remaining.join(', ')}`)
+  })
+})
+
+function filesIn(folder: string): string[] {
+  return readdirSync(root + folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`.slice(root.length))
+}
+
+function oddIn(files: readonly string[], passagesOf: (text: string) => Passage[]): string[] {
+  return files.flatMap((file) =>
+    oddPhrases(passagesOf(readFileSync(root + file, 'utf8'))).map((found) => `${file}, ${found}`),
+  )
+}
+
+/** The help of a command and of those below it, without the names of options. */
+function helpTexts(command: Command): string[] {
+  return [command.helpInformation(), ...command.commands.flatMap(helpTexts)]
+}
