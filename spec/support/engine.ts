@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
@@ -6,23 +6,28 @@ import { Database } from '../../src/data/database.js'
 /** The engines that the specs run on. */
 export type Engine = 'sqlite' | 'postgres' | 'mariadb'
 
+/** The engines that are servers. */
+export type ServerEngine = Exclude<Engine, 'sqlite'>
+
 /** The engine of this run: that of `KIT_ENGINE`, SQLite without it. */
 export const engine = engineOf(process.env['KIT_ENGINE'] || 'sqlite')
 
 /**
- * Makes a database, empty, and returns its url. It is deleted when the spec has ended in which, or in whose
- * `beforeEach`, it was made; one that was made in `before`, at the end of the run.
+ * Makes an empty database and returns its url. The database is deleted after the spec in which, or in whose `beforeEach`,
+ * it was made; a database made in `before` is deleted at the end of the run.
  */
-export function newDatabase(): Promise<string> {
-  return isInSpec ? create(ofSpec) : sharedDatabase()
+export async function newDatabase(): Promise<string> {
+  const made = await create()
+  if (isInSpec) ofSpec.push(made)
+  return made.url
 }
 
-/** The same for a database that several specs use: it is deleted at the end of the run. */
-export function sharedDatabase(): Promise<string> {
-  return create(ofRun)
+/** Makes an empty database that several specs use: it is deleted at the end of the run. */
+export async function sharedDatabase(): Promise<string> {
+  return (await create()).url
 }
 
-/** What mocha does around all specs: it deletes their databases. */
+/** Mocha calls these around each spec, in each of its processes. */
 export const mochaHooks = {
   beforeEach() {
     isInSpec = true
@@ -30,14 +35,25 @@ export const mochaHooks = {
 
   afterEach() {
     isInSpec = false
-    drop(ofSpec)
+    deleting.push(...ofSpec.splice(0).map((made) => made.drop()))
   },
 
+  /** Runs after each file when mocha runs files in parallel. */
   async afterAll() {
-    drop(ofRun)
-    await Promise.all(dropping)
-    await (await making)?.end()
+    await Promise.all(deleting.splice(0))
   },
+}
+
+/** Mocha calls this once, before it starts the processes that run the specs: they find the run's name in their environment. */
+export async function mochaGlobalSetup(): Promise<void> {
+  process.env[RUN] = `kit_spec_${seconds()}_${crypto.randomUUID().slice(0, 4)}`
+  if (engine !== 'sqlite') await deleteDatabases(engine, isLeftOver)
+}
+
+/** Mocha calls this once, at the end: it deletes the databases of the run that are left. */
+export async function mochaGlobalTeardown(): Promise<void> {
+  rmSync(folderOfRun(), { recursive: true, force: true })
+  if (engine !== 'sqlite') await deleteDatabases(engine, (name) => name.startsWith(`${nameOfRun()}_`))
 }
 
 interface Made {
@@ -45,45 +61,40 @@ interface Made {
   drop(): unknown
 }
 
-/** Makes databases on one engine, until it is ended. */
-interface Maker {
-  create(): Promise<Made>
-  end(): unknown
-}
+/** The variable with the name of the run: all of its databases begin with it. */
+const RUN = 'KIT_SPEC_RUN'
 
 let isInSpec = false
 const ofSpec: Made[] = []
-const ofRun: Made[] = []
-const dropping: unknown[] = []
-let making: Promise<Maker> | undefined
+const deleting: unknown[] = []
+let create: () => Promise<Made> = () => {
+  create = engine === 'sqlite' ? sqliteFiles() : serverDatabases(engine)
+  return create()
+}
 
 function engineOf(name: string): Engine {
   if (name === 'sqlite' || name === 'postgres' || name === 'mariadb') return name
   throw new Error(`KIT_ENGINE is "${name}". Known engines: sqlite, postgres, mariadb.`)
 }
 
-async function create(databases: Made[]): Promise<string> {
-  making ??= engine === 'sqlite' ? Promise.resolve(sqliteFiles()) : serverDatabases(engine)
-  const made = await (await making).create()
-  databases.push(made)
-  return made.url
+function nameOfRun(): string {
+  const name = process.env[RUN]
+  if (!name) throw new Error('The specs need spec/support/setup.ts: npx mocha finds it in .mocharc.json.')
+  return name
 }
 
-/** Deletes databases, while the next spec goes on. */
-function drop(databases: Made[]): void {
-  dropping.push(...databases.splice(0).map((made) => made.drop()))
+/** The folder of the SQLite files of this run. */
+function folderOfRun(): string {
+  return join(tmpdir(), nameOfRun())
 }
 
-function sqliteFiles(): Maker {
-  const folder = mkdtempSync(join(tmpdir(), 'kit-spec-'))
-  let count = 0
-  return {
-    async create() {
-      const file = join(folder, `${++count}.sqlite`)
-      const drop = () => ['', '-wal', '-shm'].forEach((ending) => rmSync(file + ending, { force: true }))
-      return { url: `sqlite:${file}`, drop }
-    },
-    end: () => rmSync(folder, { recursive: true }),
+function sqliteFiles(): () => Promise<Made> {
+  const folder = folderOfRun()
+  mkdirSync(folder, { recursive: true })
+  return async () => {
+    const file = join(folder, `${crypto.randomUUID()}.sqlite`)
+    const drop = () => ['', '-wal', '-shm'].forEach((ending) => rmSync(file + ending, { force: true }))
+    return { url: `sqlite:${file}`, drop }
   }
 }
 
@@ -96,7 +107,7 @@ interface Server {
   drop(database: Database, name: string): Promise<unknown>
 }
 
-const SERVERS: Record<Exclude<Engine, 'sqlite'>, Server> = {
+const SERVERS: Record<ServerEngine, Server> = {
   postgres: {
     variable: 'KIT_POSTGRES_URL',
     url: 'postgres://postgres@127.0.0.1:5432/postgres',
@@ -122,26 +133,41 @@ const SERVERS: Record<Exclude<Engine, 'sqlite'>, Server> = {
 }
 
 /** The url of the server of an engine, as an administrator reaches it. */
-export function serverUrl(engine: Exclude<Engine, 'sqlite'>): string {
+export function serverUrl(engine: ServerEngine): string {
   const { variable, url } = SERVERS[engine]
   return process.env[variable] || url
 }
 
-async function serverDatabases(engine: Exclude<Engine, 'sqlite'>): Promise<Maker> {
-  const { names, create, drop } = SERVERS[engine]
+/** Makes databases on a server, always one more than was asked for: the next spec need not wait. */
+function serverDatabases(engine: ServerEngine): () => Promise<Made> {
   const url = serverUrl(engine)
-  const server = await openElsewhere(url)
-  const rows: { name: string }[] = await server.query(names)
-  for (const { name } of rows) if (isLeftOver(name)) await drop(server, name)
-  return {
-    async create() {
-      const name = `kit_spec_${seconds()}_${crypto.randomUUID().slice(0, 8)}`
-      await server.query(create(name))
-      const own = new URL(url)
-      own.pathname = `/${name}`
-      return { url: own.href, drop: () => drop(server, name) }
-    },
-    end: () => server.close(),
+  const server = openElsewhere(url)
+  let next = make()
+  return () => {
+    const made = next
+    next = make()
+    // Its error reaches the spec that takes it.
+    next.catch(() => undefined)
+    return made
+  }
+
+  async function make(): Promise<Made> {
+    const name = `${nameOfRun()}_${crypto.randomUUID().slice(0, 8)}`
+    await (await server).query(SERVERS[engine].create(name))
+    const own = new URL(url)
+    own.pathname = `/${name}`
+    return { url: own.href, drop: async () => SERVERS[engine].drop(await server, name) }
+  }
+}
+
+async function deleteDatabases(engine: ServerEngine, isOver: (name: string) => boolean): Promise<void> {
+  const { names, drop } = SERVERS[engine]
+  const server = await openElsewhere(serverUrl(engine))
+  try {
+    const rows: { name: string }[] = await server.query(names)
+    for (const { name } of rows) if (isOver(name)) await drop(server, name)
+  } finally {
+    await server.close()
   }
 }
 

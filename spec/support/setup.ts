@@ -2,4 +2,4 @@ import 'reflect-metadata'
 
 process.env['GO_ENV'] ??= 'test'
 
-export { mochaHooks } from './engine.js'
+export { mochaGlobalSetup, mochaGlobalTeardown, mochaHooks } from './engine.js'
