@@ -20,7 +20,6 @@ interface Seen {
 }
 
 describe('A restart of the database server under load', function () {
-  this.timeout(120_000)
   let server: OwnServer
   let child: ChildProcess
   let url: string

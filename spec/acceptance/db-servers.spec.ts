@@ -7,7 +7,6 @@ import { kit, newApplication, root, type Run } from '../support/kit.js'
 
 if (engine !== 'sqlite') {
   describe(`kit db on ${engine}`, function () {
-    this.timeout(60_000)
     let application: Awaited<ReturnType<typeof newApplication>>
     let url: string
     let place: string

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { kit, newApplication, root, type Run } from '../support/kit.js'
 
 describe('kit db', function () {
-  this.timeout(60_000)
   let application: Awaited<ReturnType<typeof newApplication>>
   let file: string
 

@@ -40,7 +40,6 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
   })
 
   describe('TypeScript', function () {
-    this.timeout(60_000)
     let folder: string
     let complaints: string[]
 
@@ -97,7 +96,6 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
   }
 
   describe('commands', function () {
-    this.timeout(60_000)
     const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
 
     for (const [place, { code }] of blocksIn('sh')) {

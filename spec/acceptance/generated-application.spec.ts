@@ -5,6 +5,7 @@ import { generate } from '../../src/generator/files.js'
 import { migrationActions } from '../../src/generator/migration-generator.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
 import { engine, newDatabase } from '../support/engine.js'
+import { itOnce } from '../support/engine.js'
 import { Application } from '../support/generated.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -43,7 +44,6 @@ const ODD = [
 
 for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {
   describe(`An application that is generated (${kind})`, function () {
-    this.timeout(120_000)
     // Their pages are the ones that could go wrong.
     const odd = kind === 'web' ? ODD : []
     let app: Application
@@ -104,7 +104,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
     })
     after(() => app.remove())
 
-    it('is formatted', () => {
+    itOnce('is formatted', () => {
       const result = app.run('prettier', '--check', '--config', join(root, '.prettierrc.json'), '.', '!dist')
       expect(result.output).to.contain('All matched files use Prettier code style')
     })
@@ -121,7 +121,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       })
     })
 
-    it('tells kit destroy which migrations have been run', () => {
+    itOnce('tells kit destroy which migrations have been run', () => {
       app.write('has-run.mjs', HAS_RUN)
       const { output } = app.run('node', 'has-run.mjs', join(root, 'dist/src/cli/support/has-run.js'))
       expect(output.split('\n')).to.deep.equal([
@@ -140,7 +140,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       expect(status).to.equal(0)
     })
 
-    it('never lets its specs near the database of DATABASE_URL', () => {
+    itOnce('never lets its specs near the database of DATABASE_URL', () => {
       const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/production'
       Object.assign(app.environment, { DATABASE_URL })
       expect(app.run('mocha', '--grep', 'answers').output)

@@ -14,7 +14,6 @@ const documentedUrl = 'http://127.0.0.1:3000'
 
 /** A reader follows the guide block by block, from the first to the last. */
 describe('docs/getting-started.md', function () {
-  this.timeout(120_000)
   const parent = temporaryFolder()
   const folder = join(parent, 'blog')
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
 import { dropDatabase } from '../../src/data/engines/create-drop.js'
-import { engine, newDatabase } from '../support/engine.js'
+import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { environment, kit, newApplication, root, temporaryFolder } from '../support/kit.js'
 
 /** What `kit new` calls the engine of this run. */
@@ -18,7 +18,7 @@ function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
 }
 
-describe('kit new blog', () => {
+describeOnce('kit new blog', () => {
   let folder: string
 
   before(() => {
@@ -129,7 +129,6 @@ for (const [kind, options] of [
   ['API', ['--api']],
 ] as const) {
   describe(`A new ${kind} application`, function () {
-    this.timeout(120_000)
     let application: Awaited<ReturnType<typeof newApplication>>
 
     before(async () => {
@@ -138,7 +137,7 @@ for (const [kind, options] of [
 
     after(() => application.remove())
 
-    it('is formatted', () => {
+    itOnce('is formatted', () => {
       const prettier = join(root, 'node_modules/.bin/prettier')
       const config = join(root, '.prettierrc.json')
       execFileSync(prettier, ['--check', '--config', config, '.'], { cwd: application.folder })
@@ -163,7 +162,7 @@ for (const [kind, options] of [
       ).to.deep.equal(['test.sqlite'])
     })
 
-    it('has no pages when it is an API', () => {
+    itOnce('has no pages when it is an API', () => {
       expect(existsSync(join(application.folder, 'templates'))).to.equal(kind === 'web')
     })
   })

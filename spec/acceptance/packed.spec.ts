@@ -33,7 +33,6 @@ describe('The package, and the application of docs/by-hand.md', () => {
   let server: ChildProcess | undefined
 
   before(function () {
-    this.timeout(60_000)
     folder = mkdtempSync(join(tmpdir(), 'kit-packed-'))
     const tarball = execFileSync(
       'npm',
@@ -60,7 +59,6 @@ describe('The package, and the application of docs/by-hand.md', () => {
   })
 
   it('compiles under strict', function () {
-    this.timeout(60_000)
     execFileSync(join(root, 'node_modules/.bin/tsc'), { cwd: folder, stdio: 'inherit' })
   })
 

@@ -12,7 +12,6 @@ import { failure } from '../support/failure.js'
 import { environment, kit, kitFile, newApplication } from '../support/kit.js'
 
 describe('The commands that run an application', function () {
-  this.timeout(90_000)
   let application: Awaited<ReturnType<typeof newApplication>>
   const children: ChildProcess[] = []
   /** What the last command has written. */

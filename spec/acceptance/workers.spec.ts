@@ -1,10 +1,13 @@
 import { expect } from 'chai'
 import { once } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
 import { createServer, connect, type AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
 import { Client, type Outcome } from '../support/clients.js'
-import { newDatabase } from '../support/engine.js'
+import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
+import { temporaryFolder } from '../support/kit.js'
 import { config, linesOfOrder } from '../support/orders.js'
 import { needRedis } from '../support/redis.js'
 import { Served } from '../support/served.js'
@@ -12,7 +15,6 @@ import { Served } from '../support/served.js'
 const main = new URL('../support/orders-main.js', import.meta.url).href
 
 describe('kit start --workers 2', function () {
-  this.timeout(60_000)
   let url: string
   let database: Database
   let served: Served
@@ -90,7 +92,7 @@ describe('kit start --workers 2', function () {
     expect(Object.keys(others)).to.satisfy((all: string[]) =>
       all.every((one) => ['ECONNRESET', 'EPIPE'].includes(one)),
     )
-    expect(created).to.be.within(970, 999)
+    expect(created).to.be.within(970, 1000)
     const kept = await orders()
     expect(idsOf(outcomes).filter((id) => !kept.has(id))).to.deep.equal([])
     expect(new Set(kept.values())).to.deep.equal(new Set([linesOfOrder]))
@@ -103,7 +105,9 @@ describe('kit start --workers 2', function () {
     for (const client of clients) client.close()
   })
 
-  for (const args of [['start', '--workers', '2'], ['start'], []]) {
+  // The database is closed in the same way, however the process was started.
+  const ways = [['start', '--workers', '2'], ['start'], []]
+  for (const args of engine === 'sqlite' ? ways : ways.slice(0, 1)) {
     const name = args.length > 0 ? `kit ${args.join(' ')}` : 'node dist/src/main.js'
     it(`cuts no request off when SIGTERM comes under load: ${name}`, async () => {
       await start(...args)
@@ -135,37 +139,42 @@ describe('kit start --workers 2', function () {
     })
   }
 
-  it('answers what is asked on an idle connection while it ends, and ends the connection with it', async () => {
-    await start()
-    const client = new Client(served.url, 1)
-    const idle = new Client(served.url, 1)
-    expect((await client.get('/pid')).keeps).to.equal(true)
-    await idle.get('/pid')
-    const slow = new Client(served.url, 1).get('/slow?ms=1000')
-    await delay(50)
-    served.kill('SIGTERM')
-    await delay(200)
-    const answer = await client.get('/pid')
-    expect([answer.status, answer.keeps]).to.deep.equal([200, false])
-    expect((await slow).status).to.equal(200)
-    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
-  })
+  itOnce(
+    'answers what is asked on an idle connection while it ends, and ends the connection with it',
+    async () => {
+      await start()
+      const client = new Client(served.url, 1)
+      const idle = new Client(served.url, 1)
+      expect((await client.get('/pid')).keeps).to.equal(true)
+      await idle.get('/pid')
+      const slow = new Client(served.url, 1).get('/slow?ms=1000')
+      await served.logged('slow')
+      served.kill('SIGTERM')
+      await served.logged('SIGTERM')
+      const answer = await client.get('/pid')
+      expect([answer.status, answer.keeps]).to.deep.equal([200, false])
+      expect((await slow).status).to.equal(200)
+      expect(await served.ended).to.deep.equal({ status: 0, signal: null })
+    },
+  )
 
-  it('ends at once with a second signal', async () => {
+  itOnce('ends at once with a second signal', async () => {
     await start()
     const slow = new Client(served.url).get('/slow?ms=30000')
-    await delay(100)
+    await served.logged('slow')
     served.kill('SIGINT')
+    await served.logged('SIGINT')
+    // A second signal that comes sooner is the same Ctrl-C, passed on by npm.
     await delay(500)
     served.kill('SIGINT')
     expect(await served.ended).to.deep.equal({ status: 130, signal: null })
     expect((await slow).error).to.equal('ECONNRESET')
   })
 
-  it('takes the two signals that npm makes of one Ctrl-C for one', async () => {
+  itOnce('takes the two signals that npm makes of one Ctrl-C for one', async () => {
     await start()
     const slow = new Client(served.url).get('/slow?ms=500')
-    await delay(100)
+    await served.logged('slow')
     served.kill('SIGINT')
     await delay(20)
     served.kill('SIGINT')
@@ -173,7 +182,7 @@ describe('kit start --workers 2', function () {
     expect(await served.ended).to.deep.equal({ status: 0, signal: null })
   })
 
-  it('kills a worker that does not end', async () => {
+  itOnce('kills a worker that does not end', async () => {
     served = await Served.start(
       new URL('../support/stubborn-main.js', import.meta.url).href,
       ['start', '--workers', '2'],
@@ -186,17 +195,17 @@ describe('kit start --workers 2', function () {
     expect((await waiting).error).to.equal('ECONNRESET')
   })
 
-  it('leaves no worker behind when the first process is killed, and lets them finish', async () => {
+  itOnce('leaves no worker behind when the first process is killed, and lets them finish', async () => {
     await start()
     const pids = await served.workers(2)
     const slow = new Client(served.url).get('/slow?ms=500')
-    await delay(100)
+    await served.logged('slow')
     served.kill('SIGKILL')
     expect((await slow).status).to.equal(200)
     while (pids.some(isAlive)) await delay(20)
   })
 
-  it('starts workers anew with longer and longer pauses when they die at once', async () => {
+  itOnce('starts workers anew with longer and longer pauses when they die at once', async () => {
     await start()
     for (let round = 0; round < 3; round++) {
       const [pid = 0] = await served.workers(1)
@@ -209,22 +218,26 @@ describe('kit start --workers 2', function () {
     expect(pauses.toSorted((a, b) => a - b)[0]).to.equal(100)
   })
 
-  it('hands no connection to a worker that is busy while another one is free', async () => {
+  itOnce('hands no connection to a worker that is busy while another one is free', async () => {
     await start()
     await served.workers(2)
-    const busy = new Client(served.url).get('/busy')
-    await delay(30)
-    const began = performance.now()
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => new Client(served.url, 1, false).get('/pid')),
-    )
-    const quick = answers.filter(({ status }) => status === 200)
-    expect(quick).to.have.length(20)
-    expect(performance.now() - began).to.be.below(2000)
+    const file = join(temporaryFolder(), 'busy')
+    const busy = new Client(served.url).get(`/busy?file=${encodeURIComponent(file)}`)
+    while (!existsSync(file)) await delay(5)
+    let responses = 0
+    const quick = Array.from({ length: 20 }, async () => {
+      const { status } = await new Client(served.url, 1, false).get('/pid')
+      responses += 1
+      return status
+    })
+    // The busy worker has at most one connection, which it has not confirmed.
+    while (responses < 19) await delay(5)
+    rmSync(dirname(file), { recursive: true })
+    expect(new Set(await Promise.all(quick))).to.deep.equal(new Set([200]))
     expect((await busy).status).to.equal(200)
   })
 
-  for (const place of ['database', 'redis']) {
+  for (const place of engine === 'sqlite' ? ['database', 'redis'] : ['database']) {
     it(`shares sessions that are kept in ${place} among the workers`, async function () {
       if (place === 'redis') await needRedis(this)
       const env = { DATABASE_URL: url, SESSIONS: place }
@@ -238,7 +251,7 @@ describe('kit start --workers 2', function () {
       const { pid } = JSON.parse(await answer.text())
       const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';')
       const pids = new Set<number>()
-      for (let tries = 0; tries < 10; tries++) {
+      for (let tries = 0; tries < 500 && ![...pids].some((one) => one !== pid); tries++) {
         const again = await fetch(`${served.url}/basket`, { headers: { cookie, Connection: 'close' } })
         const basket = JSON.parse(await again.text())
         expect(basket.items).to.equal(3)
@@ -249,7 +262,7 @@ describe('kit start --workers 2', function () {
     })
   }
 
-  it('tells the worker in each line of the log', async () => {
+  itOnce('tells the worker in each line of the log', async () => {
     await start()
     const pids = await served.workers(2)
     const numbers = new Map(served.log.map(({ pid, worker }) => [pid, worker]))
@@ -258,7 +271,7 @@ describe('kit start --workers 2', function () {
     expect((await fetch(`${served.url}/up`)).status).to.equal(200)
   })
 
-  describe('when it cannot start', () => {
+  describeOnce('when it cannot start', () => {
     async function failure(env: NodeJS.ProcessEnv, ...args: string[]) {
       served = new Served(main, ['start', ...args], { DATABASE_URL: url, ...env })
       const { status } = await served.ended
@@ -297,27 +310,30 @@ describe('kit start --workers 2', function () {
     })
   })
 
-  it('takes the number of workers from WEB_CONCURRENCY', async () => {
+  itOnce('takes the number of workers from WEB_CONCURRENCY', async () => {
     served = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2' })
     expect(await served.workers(2)).to.have.length(2)
   })
 
-  it('lets a connection finish that was open before, and on which the request is being sent', async () => {
-    await start()
-    const { port } = new URL(served.url)
-    const socket = connect(Number(port), '127.0.0.1')
-    await once(socket, 'connect')
-    socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n')
-    await delay(100)
-    served.kill('SIGTERM')
-    await delay(700)
-    socket.write('Accept: */*\r\n\r\n')
-    const [chunk] = (await once(socket, 'data')) as [Buffer]
-    expect(chunk.toString())
-      .to.match(/^HTTP\/1\.1 200 OK\r\n/)
-      .and.to.match(/\r\nConnection: close\r\n/)
-    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
-  })
+  itOnce(
+    'lets a connection finish that was open before, and on which the request is being sent',
+    async () => {
+      await start()
+      const { port } = new URL(served.url)
+      const socket = connect(Number(port), '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n')
+      await delay(100)
+      served.kill('SIGTERM')
+      await delay(700)
+      socket.write('Accept: */*\r\n\r\n')
+      const [chunk] = (await once(socket, 'data')) as [Buffer]
+      expect(chunk.toString())
+        .to.match(/^HTTP\/1\.1 200 OK\r\n/)
+        .and.to.match(/\r\nConnection: close\r\n/)
+      expect(await served.ended).to.deep.equal({ status: 0, signal: null })
+    },
+  )
 })
 
 function count(outcomes: Outcome[]): Record<string, number> {

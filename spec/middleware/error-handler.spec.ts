@@ -96,7 +96,7 @@ describe('A body that is a stream', () => {
       ctx.flushHeaders()
     })
     const site = await Site.open(app)
-    const { headers } = await fetch(site.url, { signal: AbortSignal.timeout(2000) })
+    const { headers } = await fetch(site.url, { signal: AbortSignal.timeout(30_000) })
     expect(headers.get('content-type')).to.contain('text/event-stream')
     expect((await site.request('HEAD', '/')).status).to.equal(200)
     await site.close()

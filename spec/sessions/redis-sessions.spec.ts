@@ -152,7 +152,6 @@ describe('redisSessions(client)', () => {
 })
 
 describe('redisSessions(client), when Redis is away', function () {
-  this.timeout(20_000)
   let own: OwnRedis
   let site: Site
 
@@ -173,11 +172,9 @@ describe('redisSessions(client), when Redis is away', function () {
   })
 
   it('makes a 503 with Retry-After of what would read or keep a session, soon', async () => {
-    const began = performance.now()
     for (const answer of [await site.get('/'), await put(site, { b: 2 })]) {
       expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5'])
     }
-    expect(performance.now() - began).to.be.below(2500)
   })
 
   it('does not matter to static files, GET /up and paths that lead nowhere', async () => {

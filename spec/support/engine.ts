@@ -6,6 +6,22 @@ import { Database } from '../../src/data/database.js'
 /** The engines that the specs run on. */
 export type Engine = 'sqlite' | 'postgres' | 'mariadb'
 
+/**
+ * Declares specs that do not depend on the engine, in a file that runs on each of them: they run once, on SQLite. Whole
+ * files that run once are those that .mocharc.servers.yml does not list.
+ */
+export function describeOnce(title: string, specs: (this: Mocha.Suite) => void): void {
+  if (engine === 'sqlite') describe(title, specs)
+}
+
+/** The same for a single spec. */
+export function itOnce(title: string, spec: (this: Mocha.Context) => unknown): void {
+  if (engine !== 'sqlite') return
+  it(title, async function () {
+    await spec.call(this)
+  })
+}
+
 /** The engines that are servers. */
 export type ServerEngine = Exclude<Engine, 'sqlite'>
 

@@ -57,5 +57,5 @@ export class PostsResource extends BaseResource {
 
 /** The database at this url. */
 export function config(url: string): DatabaseConfig {
-  return { test: { url }, models: [Post], migrations: [CreatePosts1795000000000] }
+  return { test: { url, acquireTimeout: 60_000 }, models: [Post], migrations: [CreatePosts1795000000000] }
 }

@@ -3,6 +3,7 @@
  * says where they are kept: in the database unless it is `redis`.
  */
 import 'reflect-metadata'
+import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createClient } from 'redis'
 import { App, Database, databaseSessions, redisSessions, transaction } from '../../src/index.js'
@@ -17,6 +18,7 @@ const sessionStore =
 const app = new App({ sessionStore, drainTimeout: 10_000 })
 app.get('/pid', (ctx) => void (ctx.body = { pid: process.pid }))
 app.get('/slow', async (ctx) => {
+  app.logger.info('slow')
   await setTimeout(Number(ctx.query['ms'] ?? 300))
   ctx.body = 'slow'
 })
@@ -30,8 +32,11 @@ app.delete('/basket', (ctx) => {
   ctx.status = 204
 })
 app.get('/busy', (ctx) => {
-  const end = Date.now() + 400
-  while (Date.now() < end);
+  // Until the spec removes the file; a log line would not leave the process before.
+  const file = String(ctx.query['file'])
+  const end = Date.now() + 30_000
+  writeFileSync(file, '')
+  while (existsSync(file) && Date.now() < end);
   ctx.body = 'busy'
 })
 app.use(transaction(database))

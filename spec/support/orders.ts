@@ -77,5 +77,9 @@ export class OrdersResource extends BaseResource {
 
 /** The database of orders at this url. */
 export function config(url: string): DatabaseConfig {
-  return { test: { url }, models: [Order, OrderLine], migrations: [CreateOrders1795000000000] }
+  return {
+    test: { url, acquireTimeout: 60_000 },
+    models: [Order, OrderLine],
+    migrations: [CreateOrders1795000000000],
+  }
 }

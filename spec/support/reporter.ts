@@ -19,7 +19,9 @@ export default class Reporter extends Mocha.reporters.Dot {
     super.epilogue()
     const slowest = this.measured.toSorted((one, other) => other.duration - one.duration).slice(0, COUNT)
     const total = this.measured.reduce((sum, { duration }) => sum + duration, 0)
-    Mocha.reporters.Base.consoleLog(`  The ${slowest.length} slowest of ${seconds(total)} in all specs and hooks:`)
+    Mocha.reporters.Base.consoleLog(
+      `  The ${slowest.length} slowest of ${seconds(total)} in all specs and hooks:`,
+    )
     for (const { duration, title } of slowest)
       Mocha.reporters.Base.consoleLog(`  ${seconds(duration).padStart(8)}  ${title}`)
   }

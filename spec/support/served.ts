@@ -75,11 +75,16 @@ export class Served {
     this.child.kill(signal)
   }
 
+  /** Waits until a process of it has logged this message. */
+  async logged(message: string): Promise<void> {
+    while (!this.log.some(({ msg }) => msg.startsWith(message))) await delay(5)
+  }
+
   /** The processes that answer, as soon as there are so many. */
   async workers(count: number): Promise<number[]> {
     const pids = new Set<number>()
     for (let tries = 0; pids.size < count; tries++) {
-      if (tries === 500) throw new Error(`only ${[...pids].join(', ')} answer`)
+      if (tries === 3000) throw new Error(`only ${[...pids].join(', ')} answer`)
       const answer = await fetch(`${this.url}/pid`, { headers: { connection: 'close' } }).catch(
         () => undefined,
       )

@@ -6,7 +6,6 @@ import { failure } from '../../support/failure.js'
 import { root, temporaryFolder } from '../../support/kit.js'
 
 describe('build(folder)', function () {
-  this.timeout(20_000)
   let folder: string
 
   beforeEach(async () => {
