@@ -432,7 +432,7 @@ describe('PooledSqliteDriver', () => {
         return performance.now() - start
       })
       await delay(1500)
-      leave()
+      release()
       for (const waited of await Promise.all(waits)) expect(waited).to.be.within(1980, 3400)
       other.exec('COMMIT')
       other.close()
