@@ -168,7 +168,7 @@ describe('kit generate and kit destroy', () => {
       expect(status).to.equal(1)
       expect(output).to.not.contain('delete  ')
       expect(errors).to.equal(
-        'The input ended before every question was answered, so nothing was deleted. Answer y or n, or say yes with -y.',
+        'The input ended before it contained an answer to every question, so nothing was deleted. Answer y or n, or pass -y.',
       )
       expect(app.tree()).to.deep.equal(before)
     })
