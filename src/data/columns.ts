@@ -1,6 +1,6 @@
 import type { ColumnType, QueryRunner, TableColumnOptions } from 'typeorm'
 import type { AttributeKind } from './attributes.js'
-import { isMysql, textComparison } from './engines/mariadb.js'
+import { engineOf } from './engines/engines.js'
 
 /** What a column may be, beyond its name and kind. */
 export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>
@@ -43,11 +43,12 @@ export function primaryKey(runner: QueryRunner): TableColumnOptions {
 
 /** The columns `created_at` and `updated_at` of a model. */
 export function timestamps(runner: QueryRunner): TableColumnOptions[] {
-  const { createDateDefault, updateDateDefault } = runner.dataSource.driver.mappedDataTypes
-  const onUpdate = isMysql(runner.dataSource.driver) ? { onUpdate: updateDateDefault } : {}
+  const { driver } = runner.dataSource
+  const { createDateDefault, updateDateDefault } = driver.mappedDataTypes
+  const details = engineOf(driver).updatedAtDetails?.(driver)
   return [
     column(runner, 'created_at', 'datetime', { default: createDateDefault }),
-    column(runner, 'updated_at', 'datetime', { default: updateDateDefault, ...onUpdate }),
+    column(runner, 'updated_at', 'datetime', { default: updateDateDefault, ...details }),
   ]
 }
 
@@ -65,11 +66,5 @@ function defaultsOf(runner: QueryRunner, kind: AttributeKind): ColumnDetails {
   const precision = driver.mappedDataTypes.createDatePrecision
   if (kind === 'datetime' && precision !== undefined) return { precision }
   if (kind === 'decimal') return { precision: 10, scale: 2 }
-  if (!isMysql(driver)) return {}
-  if (kind === 'string' || kind === 'text') return textComparison(driver)
-  // Without it, parts of a second are dropped.
-  if (kind === 'time') return { precision: 6 }
-  // MySQL, and MariaDB before 10.7, have no type for it.
-  if (kind === 'uuid' && uuidType(runner) === 'varchar') return { length: '36' }
-  return {}
+  return engineOf(driver).columnDetails?.(driver, kind) ?? {}
 }

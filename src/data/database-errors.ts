@@ -9,7 +9,15 @@ import {
 } from '../errors.js'
 import { humanize } from '../names.js'
 import { kindOf } from './attributes.js'
-import { problemOf, textsOf, type Problem, type ProblemTexts } from './engines/problems.js'
+import type { Problem } from './engines/engine.js'
+import {
+  checkedColumn,
+  namedColumns,
+  namedIndex,
+  problemOf,
+  textsOf,
+  type ProblemTexts,
+} from './engines/problems.js'
 
 /** What is said about the field. A problem that is not listed is none of a field. */
 const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says: string }>> = {
@@ -75,44 +83,25 @@ const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>
   down: (cause) => new ServiceUnavailable('The database does not respond.', 5, { cause }),
 }
 
-/** MariaDB checks JSON by a constraint of the column, which it calls `posts.notes`: what it refuses cannot be read. */
+/** The failed check of a JSON column, which MariaDB adds to it, means that the value isn't JSON. */
 function refined(problem: Problem | undefined, failure: Failure): Problem | undefined {
-  const [, name] = OF_COLUMN.exec(failure.message) ?? []
-  if (problem !== 'check' || !name) return problem
+  const name = problem === 'check' ? checkedColumn(failure) : undefined
+  if (!name) return problem
   const column = failure.metadata?.columns.find(({ databaseName }) => databaseName === name)
   return !column || kindOf(column.type) === 'json' ? 'type' : problem
 }
 
-const OF_COLUMN = /^CONSTRAINT `[^`.]+\.([^`]+)` failed/
-
-/** How the engines name the columns of an error, and the index whose columns they are. */
-const COLUMNS = [
-  /^(?:UNIQUE|NOT NULL) constraint failed: (?<columns>.+)$/,
-  /^Key \((?<columns>[^)]+)\)/,
-  /FOREIGN KEY \(`(?<columns>[^`]+)`\)/,
-  /(?:[Cc]olumn|Field) [`'"](?<columns>[^`'"]+)[`'"](?: at row| cannot| doesn)/,
-  /for column .*[`'](?<columns>[^`']+)[`'] at row/,
-  /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
-]
-const INDEX = /for key '(?:[^.']+\.)?(?<index>[^']+)'|index '(?<index2>[^']+)'/
-
 function fieldOf(failure: Failure): string | undefined {
   if (failure.column) return failure.column
-  const named = COLUMNS.flatMap(
-    (pattern) =>
-      pattern.exec(failure.detail)?.groups?.['columns'] ??
-      pattern.exec(failure.message)?.groups?.['columns'] ??
-      [],
-  )
-  const columns = named[0]?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
-  // Of an index over a reference and an attribute it is the attribute that a user can mend.
+  const columns = namedColumns(failure)?.map(bareName) ?? columnsOfIndex(failure)
+  // Of an index over a reference and an attribute it is the attribute that a user can correct.
   return columns.find((column) => !column.endsWith('_id')) ?? columns[0]
 }
 
-/** MariaDB and MySQL name the index only: the model knows its columns, or its name holds one of theirs. */
-function columnsOfIndex({ message, metadata, models }: Failure): string[] {
-  const groups = INDEX.exec(message)?.groups
-  const name = groups?.['index'] ?? groups?.['index2']
+/** MariaDB and MySQL report the index only: the model knows its columns, or its name contains one of theirs. */
+function columnsOfIndex(failure: Failure): string[] {
+  const { metadata, models } = failure
+  const name = namedIndex(failure)
   if (!name) return []
   if (name === 'PRIMARY') return metadata?.primaryColumns.map((column) => column.databaseName) ?? []
   const index = models

@@ -3,19 +3,14 @@ import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
-import { postgresTimeouts, limitConnections, type ConnectionOptions } from './engines/connections.js'
-import type { Ping } from './engines/ping.js'
-import { addressOf, hidePassword, mysqlEncryption, sqlitePath, unknownUrl } from './engines/database-url.js'
-import { tameMysql } from './engines/mariadb.js'
+import { explainOpening } from './engines/connection-errors.js'
+import { hidePassword } from './engines/database-url.js'
+import type { ConnectionLimits } from './engines/engine.js'
+import { engineForUrl, engineOf } from './engines/engines.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
-import { explainOpening } from './engines/connection-errors.js'
-import { PooledSqliteDriver } from './engines/sqlite/pooled-driver.js'
+import type { Ping } from './engines/ping.js'
 import { ModelSubscriber } from './model-subscriber.js'
-import { keepTimesInUtc } from './engines/times.js'
-
-/** The connections of a server's pool that are kept for pings: see `limitConnections`. */
-const PING_CONNECTIONS = 1
 
 /** Milliseconds that the database has to respond to a ping. */
 const PING_TIMEOUT = 5000
@@ -71,16 +66,7 @@ export class Database extends DataSource {
       throw error
     }
     this.url = settings.url
-    if (this.options.type === 'better-sqlite3') {
-      this.driver = new PooledSqliteDriver(this, {
-        size: settings.pool ?? 8,
-        acquireTimeout: settings.acquireTimeout ?? ACQUIRE_TIMEOUT,
-      })
-    }
-    this.sendPing =
-      limitConnections(this.driver, connectionOptions(settings)) ?? (() => this.query('SELECT 1'))
-    tameMysql(this.driver)
-    keepTimesInUtc(this.driver)
+    this.sendPing = engineOf(this).adapt(this, limitsOf(settings))
   }
 
   /**
@@ -120,7 +106,7 @@ export class Database extends DataSource {
    */
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
-    if (this.driver instanceof PooledSqliteDriver) await this.driver.check()
+    await engineOf(this).check?.(this)
     const signal = AbortSignal.timeout(PING_TIMEOUT)
     await this.sendPing(signal).catch((cause: unknown) => {
       const reason = signal.aborted ? `did not respond within ${PING_TIMEOUT / 1000} s` : 'does not respond'
@@ -151,8 +137,6 @@ export class Database extends DataSource {
   }
 }
 
-const ACQUIRE_TIMEOUT = 10_000
-
 function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettings {
   const { models: _models, migrations: _migrations, ...environments } = config
   const settings = environments[environment]
@@ -171,78 +155,27 @@ function isSettings(value: DatabaseConfig[string]): value is DatabaseSettings {
 }
 
 function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSourceOptions {
-  const { url, pool = 10, acquireTimeout = ACQUIRE_TIMEOUT, logging = false } = settings
-  const common = {
+  return {
+    ...engineForUrl(settings.url).options(settings.url, limitsOf(settings)),
     entities: config.models ?? [],
     migrations: config.migrations ?? [],
     subscribers: [ModelSubscriber],
     synchronize: false,
-    logging,
-  }
-  switch (url.slice(0, url.indexOf(':'))) {
-    case 'sqlite':
-      return { ...common, type: 'better-sqlite3', database: sqlitePath(url) }
-    case 'postgres':
-    case 'postgresql':
-      return {
-        ...common,
-        type: 'postgres',
-        url,
-        poolSize: pool + PING_CONNECTIONS,
-        connectTimeoutMS: acquireTimeout,
-        extra: postgresTimeouts(connectionOptions(settings)),
-      }
-    case 'mysql':
-      return {
-        ...common,
-        type: 'mysql',
-        poolSize: pool + PING_CONNECTIONS,
-        connectTimeout: acquireTimeout,
-        ...mysqlOptions(url),
-      }
-    case 'mariadb':
-      return {
-        ...common,
-        type: 'mariadb',
-        poolSize: pool + PING_CONNECTIONS,
-        connectTimeout: acquireTimeout,
-        ...mysqlOptions(url),
-      }
-    default:
-      throw unknownUrl(url)
+    logging: settings.logging ?? false,
   }
 }
 
-function connectionOptions({
-  pool = 10,
-  acquireTimeout = ACQUIRE_TIMEOUT,
+function limitsOf({
+  url,
+  pool,
+  acquireTimeout = 10_000,
   statementTimeout,
-}: DatabaseSettings): ConnectionOptions {
-  return { size: pool, acquireTimeout, statementTimeout }
-}
-
-/**
- * Times are stored in UTC, a date without a time is no moment in any time zone, and a bigint is text of any size. JSON is
- * parsed by TypeORM alone: parsed by mysql2 as well, the text `"12"` would become a number.
- */
-const MYSQL = {
-  timezone: 'Z',
-  dateStrings: ['DATE'],
-  bigNumberStrings: true,
-  extra: { jsonStrings: true },
-}
-
-/** TypeORM reads less out of a url than this. */
-function mysqlOptions(url: string) {
-  const { parameters, ...address } = addressOf(url)
-  const socketPath = parameters.get('socketPath')
-  const ssl = mysqlEncryption(url)
-  return { ...MYSQL, ...address, ...(socketPath && { socketPath }), ...(ssl && { ssl }) }
+}: DatabaseSettings): ConnectionLimits {
+  return { size: pool ?? engineForUrl(url).defaultPool, acquireTimeout, statementTimeout }
 }
 
 function missingDriver(url: string, cause: Error): DeclarationError {
-  const name =
-    { sqlite: 'better-sqlite3', mysql: 'mysql2', mariadb: 'mysql2' }[url.slice(0, url.indexOf(':'))] ?? 'pg'
+  const name = engineForUrl(url).driverPackage
   return new DeclarationError(
     `The database ${hidePassword(url)} needs the package "${name}". Run \`npm install ${name}\`.`,
     { cause },

@@ -118,5 +118,5 @@ function build(
 
 /** The placeholder of a query's n-th parameter. */
 function place(tx: EntityManager, position: number): string {
-  return tx.dataSource.options.type === 'postgres' ? `$${position}` : '?'
+  return tx.dataSource.driver.createParameter('', position - 1)
 }

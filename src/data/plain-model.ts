@@ -1,7 +1,7 @@
 import type { DataSource, EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
-import { momentOf } from './engines/sqlite/datetime.js'
+import { engineOf } from './engines/engines.js'
 
 /** A row as a query of TypeORM returns it: the columns by their aliases. */
 export type Row = Record<string, unknown>
@@ -88,12 +88,6 @@ function isPlain(metadata: EntityMetadata): boolean {
 }
 
 function readerOf({ driver }: DataSource, column: ColumnMetadata): Member['read'] {
-  const prepare = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
-  if (column.transformer || driver.options.type !== 'better-sqlite3') return prepare
-  if (TEXTS.has(column.type)) return (value) => value
-  const isMoment = column.type === Date || column.type === 'datetime'
-  return isMoment ? (value) => momentOf(value) ?? prepare(value) : prepare
+  const hydrate = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
+  return (column.transformer ? undefined : engineOf(driver).readerOf?.(column, hydrate)) ?? hydrate
 }
-
-/** The column types whose values TypeORM's driver for SQLite leaves as they are. */
-const TEXTS = new Set<unknown>([String, 'varchar', 'text', 'uuid', 'integer', 'int'])

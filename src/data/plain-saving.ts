@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
+import { engineOf } from './engines/engines.js'
 import { selectRecords } from './kept-query.js'
 import { Model } from './model.js'
 import { isHeard, plainModel, type PlainModel } from './plain-model.js'
@@ -122,7 +123,7 @@ function holdsColumnsAlone({ relations, columns }: EntityMetadata, record: objec
 
 function isPlainlySaved(metadata: EntityMetadata): boolean {
   return (
-    metadata.dataSource.options.type === 'better-sqlite3' &&
+    engineOf(metadata.dataSource).hasFastWrites &&
     metadata.primaryColumns.length === 1 &&
     metadata.primaryColumns[0]?.propertyName === 'id' &&
     metadata.columns.every(isPlainColumn) &&

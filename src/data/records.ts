@@ -5,8 +5,8 @@ import { humanize, recordName } from '../names.js'
 import { readConditions } from './conditions.js'
 import { explainDatabaseError, RECORD } from './database-errors.js'
 import { selectRecords } from './kept-query.js'
-import { insistOnWords } from './engines/mariadb.js'
 import { dropStale, withoutLoaded } from './loaded-relations.js'
+import { engineOf } from './engines/engines.js'
 import type { Model } from './model.js'
 import { plainModel } from './plain-model.js'
 import { plainSaving } from './plain-saving.js'
@@ -143,7 +143,7 @@ async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<
   // An id that was chosen may be that of a record which is there already.
   if (saving && isNew && record.id === undefined) return saving.insert(tx, record)
   if (saving && !isNew && (await saving.update(tx, record))) return
-  if (isNew) insistOnWords(tx.dataSource.getMetadata(record.constructor), record)
+  if (isNew) engineOf(tx.dataSource).prepareInsert?.(tx.dataSource.getMetadata(record.constructor), record)
   await tx.save(record, { reload: mustReload(tx, record) })
 }
 
@@ -166,12 +166,12 @@ async function undoable<T>(
 }
 
 function isOneStatement(tx: EntityManager, record: Model): boolean {
-  const { options, subscribers } = tx.dataSource
+  const { subscribers } = tx.dataSource
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const { afterInsertListeners, afterUpdateListeners, afterRemoveListeners } = metadata
   // What comes after the statement may fail as well. The first subscriber is the framework's own.
   const after = [afterInsertListeners, afterUpdateListeners, afterRemoveListeners, subscribers.slice(1)]
-  if (options.type === 'postgres' || metadata.treeType || after.flat().length > 0) return false
+  if (engineOf(tx.dataSource).failureAborts || metadata.treeType || after.flat().length > 0) return false
   return !metadata.relations.some(
     (relation) =>
       relation.isCascadeInsert ||

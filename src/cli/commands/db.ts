@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { existsSync } from 'node:fs'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../data/database.js'
-import { createDatabase, dropDatabase, placeOf, sqliteFile } from '../../data/engines/create-drop.js'
+import { createDatabase, dropDatabase, placeOf, fileOf } from '../../data/engines/create-drop.js'
 import { currentEnvironment } from '../../environment.js'
 import { CommandError } from '../../command-errors.js'
 import { load, loadDatabase } from '../support/application-modules.js'
@@ -134,13 +134,13 @@ async function makeSure({ name }: Step, database: Database, { yes, force }: Opti
 }
 
 function refuseMissing(database: Database): void {
-  const file = sqliteFile(database)
+  const file = fileOf(database)
   if (file === undefined || existsSync(file)) return
   throw missing(database)
 }
 
 function missing(database: Database): CommandError {
-  const command = sqliteFile(database) === undefined ? 'create' : 'migrate'
+  const command = fileOf(database) === undefined ? 'create' : 'migrate'
   return new CommandError(
     `The database ${placeOf(database)} does not exist. Create it with \`kit db ${command}\`.`,
   )

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { sqliteFile } from '../../data/engines/create-drop.js'
+import { fileOf } from '../../data/engines/create-drop.js'
 import { loadDatabase } from './application-modules.js'
 
 /**
@@ -11,7 +11,7 @@ import { loadDatabase } from './application-modules.js'
  */
 export async function hasRun(migration: string): Promise<boolean> {
   const database = await loadDatabase()
-  const file = sqliteFile(database)
+  const file = fileOf(database)
   if (file !== undefined && !existsSync(file)) return false
   try {
     await database.open()

@@ -1,48 +1,48 @@
 import { existsSync, rmSync } from 'node:fs'
 import { relative } from 'node:path'
+import { DataSource } from 'typeorm'
+import type { DataSourceOptions } from 'typeorm'
 import { DatabaseRefused, DeclarationError } from '../../errors.js'
 import type { Database } from '../database.js'
-import { addressOf, placeOf as placeOfUrl } from './database-url.js'
-import { codeOf } from './connection-errors.js'
-import { maintain } from './server-maintenance.js'
+import { codeOf, explainOpening } from './connection-errors.js'
+import { addressOf, placeOf as placeOfUrl, withDatabase } from './database-url.js'
+import type { Problem, Server, ServerCommands } from './engine.js'
+import { engineOf } from './engines.js'
+import { problemOfCode } from './problems.js'
 
 /**
- * Creates the database, without tables. On a server it holds text of any language, and compares it letter by letter.
+ * Creates the database, without tables. On a server it stores text of any language, and compares it letter by letter.
  *
- * @returns whether it was not there before
- * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when it does not let the user
+ * @returns whether it was created; false when it exists already
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when the user lacks the privilege
  */
 export async function createDatabase(database: Database): Promise<boolean> {
-  const file = sqliteFile(database)
-  if (file !== undefined) return createFile(database, file)
-
-  return maintain(database, async (server) => {
-    const statement = server.statements.create(nameOf(database))
-    return succeeds(server.query(statement), IS_THERE, new DatabaseRefused('created', placeOf(database)))
-  })
+  const { server: commands } = engineOf(database)
+  if (!commands) return createFile(database)
+  const refusal = new DatabaseRefused('created', placeOf(database))
+  return onServer(database, commands, (server) =>
+    succeeds(commands.create(server, nameOf(database)), 'exists', refusal),
+  )
 }
 
 /**
- * Deletes the database with all that is in it. A server ends the connections of those who still use it.
+ * Deletes the database with all its records. A server ends the connections to it.
  *
- * @returns whether it was there
- * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when it does not let the user
+ * @returns whether it existed
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when the user lacks the privilege
  */
 export async function dropDatabase(database: Database): Promise<boolean> {
   await database.close()
-  const file = sqliteFile(database)
-  if (file !== undefined) return deleteFile(file)
-
-  return maintain(database, async (server) => {
-    const name = nameOf(database)
-    await server.statements.disconnect?.(server, name)
-    const statement = server.statements.drop(name)
-    return succeeds(server.query(statement), IS_ABSENT, new DatabaseRefused('deleted', placeOf(database)))
-  })
+  const { server: commands } = engineOf(database)
+  if (!commands) return deleteFile(fileOf(database) ?? '')
+  const refusal = new DatabaseRefused('deleted', placeOf(database))
+  return onServer(database, commands, (server) =>
+    succeeds(commands.drop(server, nameOf(database)), 'absent', refusal),
+  )
 }
 
 /**
- * Opens the database, and creates it before when the server has none of this name. A file of SQLite is always made.
+ * Opens the database, and creates it first if the server has none of this name. A file of SQLite is always created.
  *
  * @throws DatabaseNotOpened, DatabaseRefused
  */
@@ -50,60 +50,85 @@ export async function openOrCreate(database: Database): Promise<void> {
   try {
     await database.open()
   } catch (error) {
-    if (!(error instanceof Error) || !HAS_NONE.includes(codeOf(error.cause))) throw error
+    if (!(error instanceof Error) || problemOfCode(codeOf(error.cause)) !== 'absent') throw error
     await createDatabase(database)
     await database.open()
   }
 }
 
-/** The file of a SQLite database. */
-export function sqliteFile({ options }: Database): string | undefined {
-  return options.type === 'better-sqlite3' ? options.database : undefined
+/** The file of a database that is one. */
+export function fileOf(database: Database): string | undefined {
+  return engineOf(database).file?.(database)
 }
 
-/** What people call the database: its file from here, or its host, port and name; never a password. */
+/** The name of a database in messages: its file relative to the current folder, or its host, port and name; never a password. */
 export function placeOf(database: Database): string {
-  const file = sqliteFile(database)
+  const file = fileOf(database)
   if (file === undefined) return placeOfUrl(database.url)
   const path = relative('', file)
   return path.startsWith('..') ? file : path
 }
 
-/** The codes of PostgreSQL and MariaDB for a database that is there, or is not, and for what a user may not do. */
-const IS_THERE = ['42P04', 'ER_DB_CREATE_EXISTS']
-const IS_ABSENT = ['3D000', 'ER_DB_DROP_EXISTS']
-const HAS_NONE = ['3D000', 'ER_BAD_DB_ERROR']
-const IS_REFUSED = ['42501', 'ER_DBACCESS_DENIED_ERROR', 'ER_ACCESS_DENIED_ERROR']
+/** Works on the server of a database, over a connection of its own. */
+async function onServer<T>(
+  database: Database,
+  { databases }: ServerCommands,
+  work: (server: Server) => Promise<T>,
+): Promise<T> {
+  const source = await connect(database, databases)
+  try {
+    return await work(source)
+  } finally {
+    await source.destroy()
+  }
+}
 
-/** Whether a statement has changed something: not when the server says that there is nothing to change. */
+async function connect(
+  database: Database,
+  [name, ...others]: readonly (string | undefined)[],
+): Promise<DataSource> {
+  const { options, url } = database
+  const target = name === undefined ? { database: undefined } : { url: withDatabase(url, name) }
+  const plain = { ...options, entities: [], migrations: [], subscribers: [], extra: {}, ...target }
+  // The options are those of a DataSource that exists, with another database.
+  const source = new DataSource(plain as DataSourceOptions)
+  try {
+    return await source.initialize()
+  } catch (error) {
+    if (others.length > 0 && problemOfCode(codeOf(error)) === 'absent') return connect(database, others)
+    throw explainOpening(error, addressOf(url).database ? withDatabase(url, '') : url)
+  }
+}
+
+/** Whether a command has changed something: it has not if the server reports `nothingToDo`. */
 async function succeeds(
-  statement: Promise<unknown>,
-  nothingToDo: readonly string[],
+  command: Promise<unknown>,
+  nothingToDo: Problem,
   refusal: DatabaseRefused,
 ): Promise<boolean> {
   try {
-    await statement
+    await command
     return true
   } catch (error) {
-    const code = codeOf(error)
-    if (nothingToDo.includes(code)) return false
-    if (!IS_REFUSED.includes(code)) throw error
+    const problem = problemOfCode(codeOf(error))
+    if (problem === nothingToDo) return false
+    if (problem !== 'denied') throw error
     refusal.cause = error
     throw refusal
   }
 }
 
-async function createFile(database: Database, file: string): Promise<boolean> {
-  if (existsSync(file)) return false
+async function createFile(database: Database): Promise<boolean> {
+  if (existsSync(fileOf(database) ?? '')) return false
   await database.open()
   await database.close()
   return true
 }
 
 function deleteFile(file: string): boolean {
-  const wasThere = existsSync(file)
+  const existed = existsSync(file)
   for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
-  return wasThere
+  return existed
 }
 
 function nameOf(database: Database): string {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { DeclarationError } from '../../errors.js'
 
@@ -71,41 +70,4 @@ export function placeOf(url: string): string {
 /** A url as messages show it. */
 export function hidePassword(url: string): string {
   return url.replace(/(:\/\/[^/@]*?:).*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
-}
-
-/**
- * How a connection to MariaDB or MySQL is encrypted, by the words that `pg` knows: `sslmode=require` (and
- * `verify-full`, `ssl=true`) checks the server's certificate, against `sslrootcert` where that is given;
- * `no-verify` does not.
- *
- * @throws DeclarationError for another word, and for a file that cannot be read
- */
-export function mysqlEncryption(url: string): { ca?: string; rejectUnauthorized?: boolean } | undefined {
-  const { parameters } = addressOf(url)
-  const mode = parameters.get('sslmode') ?? SSL[parameters.get('ssl') ?? ''] ?? 'disable'
-  const file = parameters.get('sslrootcert')
-  switch (mode) {
-    case 'disable':
-      return undefined
-    case 'no-verify':
-      return { rejectUnauthorized: false }
-    case 'require':
-    case 'verify-ca':
-    case 'verify-full':
-      return file ? { ca: readCertificate(file) } : {}
-    default:
-      throw new DeclarationError(
-        `Unknown sslmode "${mode}". Known: disable, no-verify, require, verify-ca, verify-full.`,
-      )
-  }
-}
-
-const SSL: Record<string, string> = { true: 'require', 1: 'require', false: 'disable', 0: 'disable' }
-
-function readCertificate(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new DeclarationError(`The certificate ${file} (sslrootcert) cannot be read.`, { cause })
-  }
 }

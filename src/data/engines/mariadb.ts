@@ -1,121 +1,284 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import { readFileSync } from 'node:fs'
+import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
+import { DeclarationError } from '../../errors.js'
+import type { ColumnDetails } from '../columns.js'
+import { connected, connectionSemaphore, pingConnections, silenceGrace } from './connections.js'
+import { addressOf, type ServerAddress } from './database-url.js'
+import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
+import { configureMysqlDriver, isMariadb } from './mysql-driver.js'
+import { pingBy, type Ping } from './ping.js'
 
 type Driver = DataSource['driver']
 
 /** A connection of `mysql2`, as far as it is needed here. */
 interface Connection {
-  query(sql: string, done: () => void): void
+  query(sql: unknown, ...others: unknown[]): unknown
+  promise(): { query(sql: string): Promise<unknown> }
+  release(): void
+  destroy(): void
 }
 
-/** A pool of `mysql2`, as far as it is needed here. */
-interface Pool {
-  on(event: 'connection', listener: (connection: Connection) => void): void
+/** How TypeORM's driver gets connections, which its type does not tell. */
+interface Connecting {
+  obtainMasterConnection(): Promise<Connection>
 }
 
-/**
- * What every connection is told before it is used. A value that does not fit is an error and never cut, whatever the
- * server is configured to do, and what the server itself writes into a column (`CURRENT_TIMESTAMP`) is in UTC.
- */
-const SESSION =
-  "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" +
-  ", SESSION time_zone = '+00:00'"
-
-/** What `COLLATE` calls the comparison letter by letter. */
-export const COLLATIONS = { mariadb: 'utf8mb4_nopad_bin', mysql: 'utf8mb4_0900_bin' }
-
-/** Whether a driver is that of MariaDB and MySQL. */
-export function isMysql(driver: Driver): driver is MysqlDriver {
-  return driver.options.type === 'mysql' || driver.options.type === 'mariadb'
+/** The names of mysql2, and numbers that it has no name for, or that of another error. */
+const errors: EngineErrors = {
+  codes: {
+    unique: ['ER_DUP_ENTRY', 'ER_DUP_KEY'],
+    reference: ['ER_NO_REFERENCED_ROW', 'ER_NO_REFERENCED_ROW_2'],
+    referenced: ['ER_ROW_IS_REFERENCED', 'ER_ROW_IS_REFERENCED_2'],
+    null: ['ER_BAD_NULL_ERROR', 'ER_NO_DEFAULT_FOR_FIELD'],
+    length: ['ER_DATA_TOO_LONG', 'ER_NET_PACKET_TOO_LARGE', 'ER_TOO_BIG_ROWSIZE'],
+    range: ['ER_WARN_DATA_OUT_OF_RANGE', 'ER_DATA_OUT_OF_RANGE'],
+    type: [
+      'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
+      'ER_TRUNCATED_WRONG_VALUE',
+      'WARN_DATA_TRUNCATED',
+      'ER_INVALID_JSON_TEXT',
+    ],
+    check: ['ER_CHECK_CONSTRAINT_VIOLATED', 'ER_CONSTRAINT_FAILED', '4025'],
+    conflict: ['ER_LOCK_DEADLOCK', 'ER_CHECKREAD'],
+    busy: ['ER_LOCK_WAIT_TIMEOUT', 'ER_LOCK_TABLE_FULL', 'ER_LOCK_NOWAIT'],
+    slow: ['ER_QUERY_INTERRUPTED', 'ER_QUERY_TIMEOUT', '1969'],
+    lost: [
+      'ER_SERVER_SHUTDOWN',
+      'ER_CLIENT_INTERACTION_TIMEOUT',
+      '1927',
+      'PROTOCOL_CONNECTION_LOST',
+      'PROTOCOL_SEQUENCE_TIMEOUT',
+    ],
+    down: [
+      'ER_CON_COUNT_ERROR',
+      'ER_TOO_MANY_USER_CONNECTIONS',
+      'ER_DISK_FULL',
+      'ER_RECORD_FILE_FULL',
+      'ER_OPTION_PREVENTS_STATEMENT',
+      'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+    ],
+    missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
+    exists: ['ER_DB_CREATE_EXISTS'],
+    absent: ['ER_DB_DROP_EXISTS', 'ER_BAD_DB_ERROR'],
+    denied: ['ER_DBACCESS_DENIED_ERROR', 'ER_ACCESS_DENIED_ERROR'],
+  },
+  messages: [[/connection is in closed state/, 'lost']],
+  unsent: /connection is in closed state/,
+  columns: [
+    /FOREIGN KEY \(`(?<columns>[^`]+)`\)/,
+    /(?:[Cc]olumn|Field) [`'"](?<columns>[^`'"]+)[`'"](?: at row| cannot| doesn)/,
+    /for column .*[`'](?<columns>[^`']+)[`'] at row/,
+    /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
+  ],
+  indexes: [/for key '(?:[^.']+\.)?(?<index>[^']+)'/],
+  // JSON is checked by a constraint that is called `posts.notes`.
+  columnCheck: /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
+  opening: {
+    HANDSHAKE_SSL_ERROR: 'untrusted',
+    HANDSHAKE_NO_SSL_SUPPORT: 'unencrypted',
+    ER_CON_COUNT_ERROR: 'too_many_connections',
+    ER_ACCESS_DENIED_ERROR: 'access_denied',
+    // MariaDB's code for some unknown users.
+    ER_ACCESS_DENIED_NO_PASSWORD_ERROR: 'access_denied',
+    ER_DBACCESS_DENIED_ERROR: 'denied',
+    ER_BAD_DB_ERROR: 'absent',
+  },
 }
 
-/** Whether a server of MariaDB or MySQL says that it is a MariaDB. */
-export async function isMariadb(server: {
-  query(sql: string): Promise<{ version: string }[]>
-}): Promise<boolean> {
-  const [row] = await server.query('SELECT VERSION() AS version')
-  return /mariadb/i.test(row?.version ?? '')
-}
+/** The names of the collation that compares text letter by letter. */
+const COLLATIONS = { mariadb: 'utf8mb4_nopad_bin', mysql: 'utf8mb4_0900_bin' }
 
-/** Makes MariaDB and MySQL strict and roomy, and knows a MariaDB also where the url says `mysql://`. */
-export function tameMysql(driver: Driver): void {
-  if (!isMysql(driver)) return
-  instructConnections(driver)
-  recogniseMariadb(driver)
-  leaveRoomForText(driver)
-  shortenTimes(driver)
-}
+/** The lock belongs to the whole server, so its name contains that of the database. */
+const LOCK_NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
 
-/**
- * Makes a new record's missing words NULL, which the database refuses: left out, a column of type `enum` that must not be
- * null would be given the first of its words.
- */
-export function insistOnWords({ dataSource, columns }: EntityMetadata, record: object): void {
-  if (!isMysql(dataSource.driver)) return
-  for (const column of columns) {
-    const isFilled = !column.enum || column.isNullable || column.default !== undefined
-    if (!isFilled && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
-  }
-}
+/** MariaDB and MySQL, by the driver `mysql2`. */
+export const mariadb: Engine = {
+  driverPackage: 'mysql2',
+  defaultPool: 10,
+  errors,
+  failureAborts: false,
+  conflictRollsBack: true,
+  schemaChangesCommit: true,
+  hasFastWrites: false,
 
-/**
- * How a column of text is kept and compared: text of any language, and letter by letter with its case and the spaces at
- * its end, as the other engines do it, whatever the database says.
- */
-export function textComparison(driver: MysqlDriver): { charset: string; collation: string } {
-  const collation = driver.options.type === 'mariadb' ? COLLATIONS.mariadb : COLLATIONS.mysql
-  return { charset: 'utf8mb4', collation }
-}
+  options(url, { size, acquireTimeout }) {
+    // TypeORM reads less out of a URL than this.
+    const { parameters, ...address } = addressOf(url)
+    const socketPath = parameters.get('socketPath')
+    const ssl = encryptionOf({ parameters, ...address })
+    return {
+      type: url.startsWith('mysql:') ? 'mysql' : 'mariadb',
+      poolSize: size + pingConnections,
+      connectTimeout: acquireTimeout,
+      ...address,
+      ...(socketPath && { socketPath }),
+      ...(ssl && { ssl }),
+      // Datetimes are stored in UTC, a date without a time belongs to no time zone, and a bigint is text of any size.
+      timezone: 'Z',
+      dateStrings: ['DATE'],
+      bigNumberStrings: true,
+      // JSON is parsed by TypeORM alone: parsed by mysql2 as well, the text `"12"` would become a number.
+      extra: { jsonStrings: true },
+    }
+  },
 
-function instructConnections(driver: MysqlDriver): void {
-  const { createPool } = driver.mysql
-  driver.mysql = {
-    ...driver.mysql,
-    createPool(options: unknown) {
-      const pool: Pool = createPool(options)
-      // Queries of a connection are run in the order in which they are asked, so this one comes first.
-      pool.on('connection', (connection) => connection.query(SESSION, ignore))
-      return pool
+  adapt({ driver }, limits) {
+    // A border: the members are those of TypeORM's MysqlDriver.
+    const ping = limitConnections(driver as unknown as Connecting, limits)
+    configureMysqlDriver(driver as MysqlDriver)
+    return ping
+  },
+
+  async discard(runner) {
+    if (runner.isReleased) return
+    const connection: Connection = await runner.connect()
+    connection.destroy()
+  },
+
+  server: {
+    databases: [undefined],
+    async create(server, name) {
+      const collation = COLLATIONS[(await isMariadb(server)) ? 'mariadb' : 'mysql']
+      await server.query(`CREATE DATABASE ${ticked(name)} CHARACTER SET utf8mb4 COLLATE ${collation}`)
     },
+    async drop(server, name) {
+      await endConnections(server, name)
+      await server.query(`DROP DATABASE ${ticked(name)}`)
+    },
+  },
+
+  columnDetails(driver, kind) {
+    if (kind === 'string' || kind === 'text') return textComparison(driver)
+    // Without a precision, fractions of a second are dropped.
+    if (kind === 'time') return { precision: 6 }
+    // MySQL, and MariaDB before 10.7, have no type for UUIDs.
+    if (kind === 'uuid' && driver.normalizeType({ type: 'uuid' }) === 'varchar') return { length: '36' }
+    return {}
+  },
+
+  updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
+
+  /** Sets a missing word to NULL, which the database rejects: a required enum would otherwise get its first word. */
+  prepareInsert({ columns }, record) {
+    for (const column of columns) {
+      const isFilled = !column.enum || column.isNullable || column.default !== undefined
+      if (!isFilled && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
+    }
+  },
+
+  migrationLock: { take: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
+}
+
+/** Text of any language, compared by letter, case and trailing spaces as on the other engines, whatever the database's collation. */
+function textComparison({ options: { type } }: Driver): ColumnDetails {
+  return { charset: 'utf8mb4', collation: COLLATIONS[type === 'mariadb' ? 'mariadb' : 'mysql'] }
+}
+
+/** The statement that configures a new connection. MariaDB and MySQL each read their own comment. */
+function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
+  // In whole seconds, and at least one.
+  const wait = Math.max(1, Math.ceil(acquireTimeout / 1000))
+  const locks = `SET SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
+  if (!limit) return locks
+  const forMariadb = `/*M!100100 , SESSION max_statement_time = ${limit / 1000} */`
+  return `${locks} ${forMariadb} /*!50708 , SESSION max_execution_time = ${limit} */`
+}
+
+function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
+  const semaphore = connectionSemaphore(limits)
+  const obtain = driver.obtainMasterConnection.bind(driver)
+  const known = new WeakSet<Connection>()
+  async function prepared(): Promise<Connection> {
+    const connection = await obtain()
+    if (known.has(connection)) return connection
+    try {
+      await connection.promise().query(timeouts(limits))
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
+    known.add(connection)
+    if (limits.statementTimeout) limitSilence(connection, limits.statementTimeout + silenceGrace)
+    return connection
+  }
+
+  driver.obtainMasterConnection = async () => {
+    const leavePool = await semaphore.acquire()
+    const connection = await connected(prepared(), leavePool)
+    const release = connection.release.bind(connection)
+    connection.release = () => {
+      connection.release = release
+      release()
+      leavePool()
+    }
+    return connection
+  }
+  return pingBy(async () => {
+    const connection = await obtain()
+    return {
+      query: (sql) => connection.promise().query(sql),
+      release: () => connection.release(),
+      destroy: () => connection.destroy(),
+    }
+  })
+}
+
+/** Ends a statement without a response: mysql2 takes this timeout with each statement only. */
+function limitSilence(connection: Connection, timeout: number): void {
+  const query = connection.query.bind(connection)
+  connection.query = (sql, ...others) => query(typeof sql === 'string' ? { sql, timeout } : sql, ...others)
+}
+
+/** Without this, dropping a database would wait for the transactions of others, for a day. */
+async function endConnections(server: Server, name: string): Promise<void> {
+  const text = name.replaceAll(/['\\]/g, '\\$&')
+  const rows = await server.query(
+    `SELECT id FROM information_schema.processlist WHERE db = '${text}' AND id <> CONNECTION_ID()`,
+  )
+  // Connections of other users need a privilege.
+  for (const { id } of rows as { id: string }[]) await server.query(`KILL ${id}`).catch(() => undefined)
+  await server.query('SET SESSION lock_wait_timeout = 10')
+}
+
+function ticked(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``
+}
+
+/**
+ * How a connection to MariaDB or MySQL is encrypted, by the words that `pg` knows: `sslmode=require` (and
+ * `verify-full`, `ssl=true`) checks the server's certificate, against `sslrootcert` where that is given;
+ * `no-verify` does not.
+ *
+ * @throws DeclarationError for another word, and for a file that cannot be read
+ */
+function encryptionOf({
+  parameters,
+}: ServerAddress): { ca?: string; rejectUnauthorized?: boolean } | undefined {
+  const mode = parameters.get('sslmode') ?? SSL[parameters.get('ssl') ?? ''] ?? 'disable'
+  const file = parameters.get('sslrootcert')
+  switch (mode) {
+    case 'disable':
+      return undefined
+    case 'no-verify':
+      return { rejectUnauthorized: false }
+    case 'require':
+    case 'verify-ca':
+    case 'verify-full':
+      return file ? { ca: readCertificate(file) } : {}
+    default:
+      throw new DeclarationError(
+        `Unknown sslmode "${mode}". Known: disable, no-verify, require, verify-ca, verify-full.`,
+      )
   }
 }
 
-/** A connection that cannot be told is one that cannot be asked either: the first query says why. */
-function ignore(): void {}
+const SSL: Record<string, string> = { true: 'require', 1: 'require', false: 'disable', 0: 'disable' }
 
-/** MariaDB has a type for UUIDs, which MySQL has not. TypeORM believes the url, many of which say `mysql` for both. */
-function recogniseMariadb(driver: MysqlDriver): void {
-  const connect = driver.connect.bind(driver)
-  driver.connect = async () => {
-    await connect()
-    if (driver.options.type === 'mariadb' || !(await leadsToMariadb(driver))) return
-    await driver.disconnect()
-    Object.assign(driver.options, { type: 'mariadb' })
-    await connect()
-  }
-}
-
-async function leadsToMariadb(driver: MysqlDriver): Promise<boolean> {
-  const runner = driver.createQueryRunner('master')
+function readCertificate(file: string): string {
   try {
-    return await isMariadb(runner)
-  } finally {
-    await runner.release()
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new DeclarationError(`The certificate ${file} (sslrootcert) cannot be read.`, { cause })
   }
-}
-
-/** A time with parts of a second has six digits of them, as it is read; on the other engines it has those that it needs. */
-function shortenTimes(driver: MysqlDriver): void {
-  const prepare = driver.prepareHydratedValue.bind(driver)
-  driver.prepareHydratedValue = (value, column) => {
-    const prepared: unknown = prepare(value, column)
-    const isLong = column.type === 'time' && typeof prepared === 'string' && prepared.includes('.')
-    return isLong ? prepared.replace(/\.?0+$/, '') : prepared
-  }
-}
-
-/** A `text` of MariaDB and MySQL ends at 64 KB, that of the other engines does not. */
-function leaveRoomForText(driver: MysqlDriver): void {
-  const normalizeType = driver.normalizeType.bind(driver)
-  driver.normalizeType = (column) => (column.type === 'text' ? 'longtext' : normalizeType(column))
 }

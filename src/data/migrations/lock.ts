@@ -1,6 +1,8 @@
 import type { QueryRunner } from 'typeorm'
 import { MigrationsLocked } from '../../errors.js'
 import { retry } from '../../retry.js'
+import type { Lock } from '../engines/engine.js'
+import { engineOf } from '../engines/engines.js'
 
 /** How long a process waits for another one that migrates. */
 const MINUTES = 10
@@ -12,7 +14,7 @@ const MINUTES = 10
  * @throws MigrationsLocked when another process does it for too long
  */
 export async function withMigrationLock<T>(runner: QueryRunner, work: () => Promise<T>): Promise<T> {
-  const lock = LOCKS[runner.dataSource.options.type]
+  const lock = engineOf(runner.dataSource).migrationLock
   if (!lock) return work()
 
   await take(runner, lock)
@@ -34,21 +36,3 @@ async function take(runner: QueryRunner, lock: Lock): Promise<void> {
   const isTemporary = (error: unknown): boolean => error instanceof MigrationsLocked
   await retry(attempt, { isTemporary, deadline: performance.now() + MINUTES * 60_000, first: 10, max: 500 })
 }
-
-/** The functions by which an engine gives a lock at once or not at all, and takes it back. */
-interface Lock {
-  take: string
-  release: string
-}
-
-const NUMBER = 7_231_903
-const postgres: Lock = {
-  take: `pg_try_advisory_lock(${NUMBER})`,
-  release: `pg_advisory_unlock(${NUMBER})`,
-}
-
-/** These locks are of the whole server, so that one has the name of its database in it. */
-const NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
-const mysql: Lock = { take: `GET_LOCK(${NAME}, 0)`, release: `RELEASE_LOCK(${NAME})` }
-
-const LOCKS: Record<string, Lock> = { postgres, mysql, mariadb: mysql }

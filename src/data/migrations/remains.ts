@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm'
-import { isMysql } from '../engines/mariadb.js'
+import { engineOf } from '../engines/engines.js'
 
 /** What changes something. */
 const CHANGES = /^\s*(create|alter|drop|rename|truncate|insert|update|delete|replace)\b/i
@@ -14,7 +14,7 @@ const COMMITS = /^\s*(create|alter|drop|rename|truncate)\b/i
  * @returns says what is left, in whole sentences
  */
 export function watchRemains(runner: QueryRunner, isTransactional: boolean): () => string {
-  const isUndone = isTransactional && !isMysql(runner.dataSource.driver)
+  const isUndone = isTransactional && !engineOf(runner.dataSource).schemaChangesCommit
   if (isUndone) return () => NOTHING
 
   const done: string[] = []

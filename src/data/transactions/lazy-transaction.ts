@@ -2,7 +2,7 @@ import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { HttpError, NotAwaited, OutcomeUnknown, ServiceUnavailable, TransactionEnded } from '../../errors.js'
-import { discardConnection } from '../engines/connections.js'
+import { engineOf } from '../engines/engines.js'
 import { problemOf, wasNotSent } from '../engines/problems.js'
 import { Savepoints } from './savepoints.js'
 import { TransactionHealth } from './transaction-health.js'
@@ -85,16 +85,21 @@ export class LazyTransaction {
     if (!this.beginning) return
     try {
       await this.order.settled()
-      if (this.health.isConnectionLost) return await discardConnection(this.runner)
+      if (this.health.isConnectionLost) return await this.discard()
       // Savepoints that a forgotten promise has left open go with the transaction.
       while ((await this.hasBegun()) && this.runner.isTransactionActive)
         await this.runner.rollbackTransaction()
     } catch (error) {
-      await discardConnection(this.runner).catch(() => undefined)
+      await this.discard().catch(() => undefined)
       throw error
     } finally {
       await this.release()
     }
+  }
+
+  /** Closes the connection, whose state is unknown. */
+  private async discard(): Promise<void> {
+    await engineOf(this.runner.dataSource).discard?.(this.runner)
   }
 
   /** Once only: mysql2 would hand a connection that is given back twice to two requests. */

@@ -2,8 +2,9 @@ import { QueryFailedError } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
 import { ServiceUnavailable, TransactionAborted, TransactionConflict } from '../../errors.js'
 import { explainDatabaseError } from '../database-errors.js'
+import type { Engine } from '../engines/engine.js'
 import { problemOf } from '../engines/problems.js'
-import { isMysql } from '../engines/mariadb.js'
+import { engineOf } from '../engines/engines.js'
 
 /**
  * Whether a transaction can still be committed. A handler may catch an error of the database and go on, when the
@@ -36,14 +37,14 @@ export class TransactionHealth {
 
   /** Notes what a statement has failed with, and returns what is to be thrown. */
   note(error: unknown): unknown {
-    if (isAborted(error)) return this.abortion()
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
+    if (problem === 'aborted') return this.abortion()
     // TypeORM gives a connection of PostgreSQL back when it breaks, and then refuses to use it.
     const isGone = problem === 'lost' || (this.runner.isReleased && !(error instanceof QueryFailedError))
     const thrown = isGone && !problem ? lost(error) : error
     this.failure = thrown
     this.isLost ||= isGone
-    if (isGone || (problem === 'conflict' && isMysql(this.runner.dataSource.driver))) this.end ??= thrown
+    if (isGone || (problem === 'conflict' && this.engine.conflictRollsBack)) this.end ??= thrown
     return thrown
   }
 
@@ -60,8 +61,12 @@ export class TransactionHealth {
    */
   async check(): Promise<void> {
     if (this.end) throw this.end
-    if (this.failure === undefined || this.runner.dataSource.options.type !== 'postgres') return
+    if (this.failure === undefined || !this.engine.failureAborts) return
     await this.watch(() => this.runner.query('SELECT 1'))
+  }
+
+  private get engine(): Engine {
+    return engineOf(this.runner.dataSource)
   }
 
   /** What PostgreSQL's refusal to go on means, which came after the failure of another statement. */
@@ -75,9 +80,4 @@ export class TransactionHealth {
 
 function lost(cause: unknown): ServiceUnavailable {
   return new ServiceUnavailable('The connection to the database was lost.', 5, { cause })
-}
-
-/** PostgreSQL answers so to whatever comes after the statement that failed. */
-function isAborted(error: unknown): boolean {
-  return error instanceof QueryFailedError && Reflect.get(error.driverError, 'code') === '25P02'
 }

@@ -1,9 +1,9 @@
 /**
- * Reads a moment as it stands in SQLite: `2026-05-01 10:00:00.000`, in UTC.
+ * Parses a datetime as SQLite stores it: `2026-05-01 10:00:00.000`, in UTC.
  *
- * @returns undefined when it is written in another way
+ * @returns undefined for any other format
  */
-export function momentOf(value: unknown): Date | undefined {
+export function parseDatetime(value: unknown): Date | undefined {
   if (typeof value !== 'string' || value.length !== 23 || !isPunctuated(value)) return undefined
   const year = digits(value, 0, 4)
   const month = digits(value, 5, 7)
@@ -13,9 +13,9 @@ export function momentOf(value: unknown): Date | undefined {
   const second = digits(value, 17, 19)
   const millisecond = digits(value, 20, 23)
   // A number that is none compares as false, too.
-  const isMoment =
+  const isDatetime =
     year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour <= 23 && minute <= 59
-  if (!isMoment || !(second <= 59) || !(millisecond >= 0)) return undefined
+  if (!isDatetime || !(second <= 59) || !(millisecond >= 0)) return undefined
   return new Date(Date.UTC(year, month - 1, day, hour, minute, second, millisecond))
 }
 

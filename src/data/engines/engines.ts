@@ -1,0 +1,30 @@
+import { unknownUrl } from './database-url.js'
+import type { Engine } from './engine.js'
+import { mariadb } from './mariadb.js'
+import { postgres } from './postgres.js'
+import { sqlite } from './sqlite/engine.js'
+
+/** All engines. */
+export const ENGINES: readonly Engine[] = [sqlite, postgres, mariadb]
+
+const BY_SCHEME: Record<string, Engine> = { sqlite, postgres, postgresql: postgres, mysql: mariadb, mariadb }
+
+const BY_TYPE: Record<string, Engine> = { 'better-sqlite3': sqlite, postgres, mysql: mariadb, mariadb }
+
+/**
+ * The engine of a URL.
+ *
+ * @throws DeclarationError when no engine has its scheme
+ */
+export function engineForUrl(url: string): Engine {
+  const engine = BY_SCHEME[url.slice(0, url.indexOf(':'))]
+  if (!engine) throw unknownUrl(url)
+  return engine
+}
+
+/** The engine of a database. */
+export function engineOf({ options: { type } }: { options: { type: string } }): Engine {
+  const engine = BY_TYPE[type]
+  if (!engine) throw new Error(`TypeORM's type "${type}" has no engine.`)
+  return engine
+}

@@ -1,0 +1,159 @@
+import type { DataSource } from 'typeorm'
+import { connected, connectionSemaphore, pingConnections, silenceGrace } from './connections.js'
+import type { ConnectionLimits, Engine, EngineErrors } from './engine.js'
+import { pingBy, type Ping } from './ping.js'
+import type { Semaphore } from './semaphore.js'
+
+/** A connection of `pg`, as far as it is needed here. */
+interface Connection {
+  query(...args: unknown[]): unknown
+  /** `I` outside of a transaction; older releases of `pg` do not say. */
+  getTransactionStatus?(): string | null
+}
+
+/** How TypeORM's driver gets and returns connections, which its type does not tell. */
+interface Connecting {
+  obtainMasterConnection(): Promise<[Connection, (error?: unknown) => void]>
+}
+
+/** The codes are those of SQLSTATE. */
+const errors: EngineErrors = {
+  codes: {
+    unique: ['23505'],
+    // One code for both sides of a foreign key: the detail says which.
+    reference: ['23503'],
+    referenced: ['23001'],
+    null: ['23502'],
+    length: ['22001', '54000'],
+    range: ['22003'],
+    type: ['22P02', '22007', '22008', '22021', '22P05', '22P03'],
+    check: ['23514'],
+    conflict: ['40001', '40P01'],
+    busy: ['55P03'],
+    slow: ['57014'],
+    lost: ['08000', '08003', '08006', '57P01', '57P02', '57P05', '25P03'],
+    down: ['08001', '08004', '53100', '53200', '53300', '57P03', '25006'],
+    aborted: ['25P02'],
+    missing: ['42P01', '42703'],
+    exists: ['42P04'],
+    absent: ['3D000'],
+    denied: ['42501'],
+  },
+  messages: [[/^Connection terminated|not queryable|^Client was closed|^Query read timeout/, 'lost']],
+  unsent: /not queryable/,
+  columns: [/^Key \((?<columns>[^)]+)\)/],
+  opening: {
+    '28000': 'unknown_user',
+    '28P01': 'wrong_password',
+    '3D000': 'absent',
+    '42501': 'denied',
+    '53300': 'too_many_connections',
+    '57P03': 'starting',
+  },
+  openingTexts: [
+    ['client password must be a string', 'password_missing'],
+    ['does not support SSL connections', 'unencrypted'],
+  ],
+}
+
+/** PostgreSQL, by the driver `pg`. */
+export const postgres: Engine = {
+  driverPackage: 'pg',
+  defaultPool: 10,
+  errors,
+  failureAborts: true,
+  conflictRollsBack: false,
+  schemaChangesCommit: false,
+  hasFastWrites: false,
+
+  options: (url, limits) => ({
+    type: 'postgres',
+    url,
+    poolSize: limits.size + pingConnections,
+    connectTimeoutMS: limits.acquireTimeout,
+    extra: timeouts(limits),
+  }),
+
+  adapt({ driver }, limits) {
+    // A border: the members are those of TypeORM's PostgresDriver.
+    const ping = limitConnections(driver as unknown as Connecting, connectionSemaphore(limits))
+    keepDatetimesInUtc(driver)
+    return ping
+  },
+
+  server: {
+    databases: ['postgres', 'template1'],
+    create: (server, name) =>
+      server.query(`CREATE DATABASE ${quoted(name)} TEMPLATE template0 ENCODING 'UTF8'`),
+    drop: (server, name) => server.query(`DROP DATABASE ${quoted(name)} WITH (FORCE)`),
+  },
+
+  migrationLock: { take: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
+}
+
+function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): object {
+  // A host that disappears silently is detected by the probes of the system.
+  const common = { lock_timeout: acquireTimeout, keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
+  return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + silenceGrace }) }
+}
+
+function limitConnections(driver: Connecting, semaphore: Semaphore): Ping {
+  const obtain = driver.obtainMasterConnection.bind(driver)
+  const known = new WeakSet<Connection>()
+  driver.obtainMasterConnection = async () => {
+    const leavePool = await semaphore.acquire()
+    const [connection, release] = await connected(obtain(), leavePool)
+    if (!known.has(connection)) queueStatements(connection)
+    known.add(connection)
+    return [
+      connection,
+      (error) => {
+        release(error ?? unfinished(connection))
+        leavePool()
+      },
+    ]
+  }
+  return pingBy(async () => {
+    const [connection, release] = await obtain()
+    const destroy = () => release(new Error('it has not responded'))
+    return { query: (sql) => connection.query(sql), release: () => release(), destroy }
+  })
+}
+
+/** Runs statements that are requested at once (`Promise.all`) one after the other: pg 9 no longer does. */
+function queueStatements(connection: Connection): void {
+  const query = connection.query.bind(connection)
+  let last: Promise<unknown> = Promise.resolve()
+  connection.query = (...args) => {
+    // With a callback, and for a stream, pg does it in its own way.
+    if (typeof args[0] !== 'string' || args.some((arg) => typeof arg === 'function')) return query(...args)
+    const result = last.then(() => query(...args))
+    last = result.catch(() => undefined)
+    return result
+  }
+}
+
+/** A transaction that was not ended would be continued by the next request: the pool closes such a connection. */
+function unfinished(connection: Connection): Error | undefined {
+  const status = connection.getTransactionStatus?.() ?? 'I'
+  return status === 'I' ? undefined : new Error('The transaction of the connection was not ended.')
+}
+
+/** By default the time zone of a date is dropped, so that another server would read a different datetime. */
+function keepDatetimesInUtc(driver: DataSource['driver']): void {
+  const normalizeType = driver.normalizeType.bind(driver)
+  driver.normalizeType = (column) =>
+    column.type === Date ? 'timestamp with time zone' : normalizeType(column)
+  Object.assign(driver.mappedDataTypes, {
+    createDate: 'timestamptz',
+    updateDate: 'timestamptz',
+    deleteDate: 'timestamptz',
+    createDatePrecision: 3,
+    updateDatePrecision: 3,
+    deleteDatePrecision: 3,
+  })
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,90 @@
+import { sqlitePath } from '../database-url.js'
+import type { Engine, EngineErrors, Reference } from '../engine.js'
+import { parseDatetime } from './datetime.js'
+import { PooledSqliteDriver } from './pooled-driver.js'
+
+const errors: EngineErrors = {
+  codes: {
+    unique: ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'],
+    // One code for both sides of a foreign key: the statement says which.
+    reference: ['SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'],
+    null: ['SQLITE_CONSTRAINT_NOTNULL'],
+    length: ['SQLITE_TOOBIG'],
+    type: ['SQLITE_CONSTRAINT_DATATYPE', 'SQLITE_MISMATCH'],
+    check: ['SQLITE_CONSTRAINT_CHECK'],
+    conflict: ['SQLITE_BUSY_SNAPSHOT'],
+    busy: ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_LOCKED'],
+    slow: ['SQLITE_INTERRUPT'],
+    down: [
+      'SQLITE_FULL',
+      'SQLITE_CANTOPEN',
+      'SQLITE_READONLY',
+      'SQLITE_IOERR',
+      'SQLITE_NOTADB',
+      'SQLITE_CORRUPT',
+      'SQLITE_NOMEM',
+    ],
+  },
+  messages: [[/no such (table|column)|has no column named/i, 'missing']],
+  columns: [/^(?:UNIQUE|NOT NULL) constraint failed: (?<columns>.+)$/],
+  indexes: [/index '(?<index>[^']+)'/],
+  opening: {
+    SQLITE_CANTOPEN: 'unreadable',
+    SQLITE_READONLY: 'readonly',
+    SQLITE_NOTADB: 'not_a_database',
+    SQLITE_CORRUPT: 'corrupt',
+    SQLITE_BUSY: 'locked',
+    SQLITE_FULL: 'disk_full',
+    SQLITE_IOERR: 'disk_error',
+  },
+  // better-sqlite3 looks for the folder itself.
+  openingTexts: [['directory does not exist', 'unreadable']],
+}
+
+/** SQLite, by the driver `better-sqlite3` and a pool of connections of our own. */
+export const sqlite: Engine = {
+  driverPackage: 'better-sqlite3',
+  defaultPool: 8,
+  errors,
+  failureAborts: false,
+  conflictRollsBack: false,
+  schemaChangesCommit: false,
+  hasFastWrites: true,
+
+  options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
+
+  adapt(dataSource, limits) {
+    dataSource.driver = new PooledSqliteDriver(dataSource, limits)
+    return () => dataSource.query('SELECT 1')
+  },
+
+  async check({ driver }) {
+    if (driver instanceof PooledSqliteDriver) await driver.check()
+  },
+
+  file: ({ driver }) => (driver instanceof PooledSqliteDriver ? driver.options.database : undefined),
+
+  readerOf(column, hydrate) {
+    if (TEXTS.has(column.type)) return (value) => value
+    if (column.type !== Date && column.type !== 'datetime') return undefined
+    return (value) => parseDatetime(value) ?? hydrate(value)
+  },
+
+  async findBrokenReferences(runner) {
+    const keys: Reference[] = await runner.query(MISSING_TABLES)
+    const rows: Reference[] = await runner.query('PRAGMA foreign_key_check')
+    const isListed = ({ table, parent }: Reference): boolean =>
+      keys.some((key) => key.table === table && key.parent === parent)
+    return { rows: rows.filter((row) => !isListed(row)), keys }
+  },
+}
+
+/** The column types whose values TypeORM's driver leaves unchanged. */
+const TEXTS = new Set<unknown>([String, 'varchar', 'text', 'uuid', 'integer', 'int'])
+
+const MISSING_TABLES = `
+  SELECT child.name AS "table", key."table" AS parent
+  FROM sqlite_master child, pragma_foreign_key_list(child.name) key
+  WHERE child.type = 'table' AND NOT EXISTS (
+    SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = lower(key."table")
+  )`
