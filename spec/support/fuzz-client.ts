@@ -11,7 +11,7 @@ export interface FuzzAnswer {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
-/** Sends a request; one that is not answered within ten seconds fails. */
+/** Sends a request. It fails without a response within a minute. */
 export function send(url: string, { method, path, headers, body }: FuzzRequest): Promise<FuzzAnswer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
@@ -31,7 +31,7 @@ export function send(url: string, { method, path, headers, body }: FuzzRequest):
         )
       },
     )
-    sent.setTimeout(10_000, () => sent.destroy(new Error('there was no answer within ten seconds')))
+    sent.setTimeout(60_000, () => sent.destroy(new Error('no response within a minute')))
     sent.on('error', reject)
     sent.end(body)
   })
