@@ -62,6 +62,8 @@ export class Dispatcher {
     if (this.mayBeFile(ctx, path, matches) && (await this.servesFile(ctx, path, matches))) return
     // Nor for a path that leads nowhere.
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
+    // The log needs to know which parts of the path are parameters, also of a request that is refused from here on.
+    Object.assign(ctx, { params: matches[0]?.params })
     const { cors, withSession } = this.steps
     if (cors && isPreflight(ctx) && (await cors.answers(ctx, methodsOf(matches)))) return
     const run = () => this.runMatch(ctx, matches)
@@ -69,9 +71,6 @@ export class Dispatcher {
   }
 
   private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
-    // The log needs to know which parts of the path are parameters, also of a request that is refused from here on.
-    Object.assign(ctx, { params: matches[0]?.params })
-
     const isOverridable = this.steps.overridesMethod && ctx.method === 'POST' && mayBeSentByForm(matches)
     if (isOverridable && hasForm(ctx)) await this.override(ctx)
     const match = find(matches, ctx.method)

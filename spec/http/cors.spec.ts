@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App, DeclarationError, HttpError, type AppOptions, type CorsOptions } from '../../src/index.js'
+import { caughtLog } from '../../src/testing/index.js'
 import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
 
 const origin = 'https://admin.example.com'
@@ -23,6 +24,7 @@ describe('new App({ cors })', () => {
       ctx.set('Vary', 'Accept-Encoding')
       ctx.body = 'varies'
     })
+    app.patch('/invitations/{token}', (ctx) => void (ctx.body = 'accepted'))
     app.get('/failing', () => Promise.reject(new Error('broken')))
     app.get('/payment', () => {
       throw new HttpError(402, 'pay first', { 'Retry-After': '5' })
@@ -74,6 +76,14 @@ describe('new App({ cors })', () => {
       expect(corsOf(await preflight('/own'))['allow-origin']).to.equal(origin)
       const answer = await site.request('OPTIONS', '/own', { headers: { origin } })
       expect([answer.status, answer.text]).to.deep.equal([200, 'own'])
+    })
+
+    it('keeps the secrets of a path out of the log of a preflight', async () => {
+      const { logger, lines } = caughtLog()
+      await open(listed, { logger })
+      expect((await preflight('/invitations/s3cret')).status).to.equal(204)
+      expect(lines.map(({ path }) => path)).to.include('/invitations/[FILTERED]')
+      expect(JSON.stringify(lines)).not.to.include('s3cret')
     })
 
     it('answers a preflight of an unknown path with 404', async () => {
@@ -217,7 +227,7 @@ describe('new App({ cors })', () => {
       await open()
       expect(() => new App({ cors: { origins: [wrong] } })).to.throw(
         DeclarationError,
-        `The option cors takes origins, not "${wrong}". Write it like "https://example.com".`,
+        `The option cors expects origins like "https://example.com", not "${wrong}".`,
       )
     })
   }

@@ -117,7 +117,7 @@ describe('An API application and the forms of other sites', () => {
       headers: { origin: 'https://evil.example' },
     })
     expect(answer.json.detail).to.equal(
-      `the request was sent by another site (https://evil.example), and this one is ${site.url}`,
+      `Another site (https://evil.example) sent the request. This site is ${site.url}.`,
     )
   })
 

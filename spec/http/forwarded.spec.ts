@@ -108,7 +108,7 @@ describe('new App({ proxy })', () => {
       await open({})
       expect(() => new App({ proxy: wrong })).to.throw(
         DeclarationError,
-        'The option proxy is the number of trusted proxies, not',
+        `The option proxy is the number of trusted proxies, not ${wrong}. Write 1 for one proxy, or 0 for none.`,
       )
     })
   }

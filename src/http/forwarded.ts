@@ -11,7 +11,7 @@ export function trustedProxies(option: boolean | number | undefined, isProductio
   const proxies = Number(option ?? isProduction)
   if (Number.isInteger(proxies) && proxies >= 0) return proxies
   throw new DeclarationError(
-    `The option proxy is the number of trusted proxies, not ${JSON.stringify(option)}. Write 1 for one proxy, or 0 for none.`,
+    `The option proxy is the number of trusted proxies, not ${String(option)}. Write 1 for one proxy, or 0 for none.`,
   )
 }
 
@@ -52,7 +52,9 @@ export function readForwarded(request: Koa['request'], proxies: number): void {
 
 /** The values that trusted proxies wrote, that of the outermost one first. A header with fewer values is trusted as a whole. */
 export function trustedValues(header: string, proxies: number): string[] {
-  return header
+  const text = header.trim()
+  if (!text.includes(',')) return text === '' ? [] : [text]
+  return text
     .split(',')
     .map((value) => value.trim())
     .filter((value) => value !== '')
