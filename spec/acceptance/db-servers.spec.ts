@@ -116,7 +116,7 @@ if (engine !== 'sqlite') {
           const unknown = new URL(mine)
           unknown.username += suffix
           const { errors } = await dbAt(unknown.href, 'create')
-          expect(errors).to.match(/its server (knows no such user|refuses the user or the password)\./)
+          expect(errors).to.match(/its server (has no such user|rejects the user or the password)\./)
         }
         const name = engine === 'postgres' ? `"${user}"` : `'${user}'@'%'`
         const password = engine === 'postgres' ? "PASSWORD 'geheim'" : "IDENTIFIED BY 'geheim'"
