@@ -201,6 +201,14 @@ export class TransactionEnded extends Error {
   }
 }
 
+/** 499: the client has closed the connection before the request's transaction began. Nobody receives the response. */
+export class ClientClosedRequest extends HttpError {
+  override name = 'ClientClosedRequest'
+  constructor() {
+    super(499, 'The client has closed the connection.')
+  }
+}
+
 /** 503: the service is temporarily unavailable. */
 export class ServiceUnavailable extends HttpError {
   override name = 'ServiceUnavailable'

@@ -29,6 +29,8 @@ export interface TransactionOptions extends RepeatOptions {
  * A request that may be repeated is, when its transaction was in conflict with another one (a deadlock, a serialization
  * failure): what was declared beneath it, and the handler, begin anew, and nothing is left of the first time.
  *
+ * A request whose client has closed the connection before the transaction began is ended with its first query.
+ *
  * Work with the database that the handler has not waited for is an error, and nothing of the request is kept. What of
  * it fails later is logged.
  *
@@ -56,7 +58,8 @@ export function transaction(database: Database, options: TransactionOptions = {}
     const mode = READING.includes(ctx.method) && time === 0 ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'database work that the request did not await has failed')
-    const lazy = new LazyTransaction(database, mode, { isolation: options.isolation, onLost })
+    const isAbandoned = (): boolean => ctx.req.socket.destroyed
+    const lazy = new LazyTransaction(database, mode, { isolation: options.isolation, isAbandoned, onLost })
     const hooks: (() => unknown)[] = []
     beginTransaction(ctx, { manager: lazy.manager, hooks })
     try {

@@ -1,7 +1,14 @@
 import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { HttpError, NotAwaited, OutcomeUnknown, ServiceUnavailable, TransactionEnded } from '../../errors.js'
+import {
+  ClientClosedRequest,
+  HttpError,
+  NotAwaited,
+  OutcomeUnknown,
+  ServiceUnavailable,
+  TransactionEnded,
+} from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { problemOf, wasNotSent } from '../engines/problems.js'
 import { Savepoints } from './savepoints.js'
@@ -13,6 +20,8 @@ import { WorkUnderWay } from './pending-work.js'
 export interface LazyOptions {
   /** The isolation level, where it is not to be the engine's own. */
   isolation?: IsolationLevel | undefined
+  /** Whether nobody waits for the result any more. A transaction that has not begun then does not begin. */
+  isAbandoned?: () => boolean
   /** Hears of what failed while nobody waited for it. */
   onLost?: (error: unknown) => void
 }
@@ -32,6 +41,7 @@ export class LazyTransaction {
   readonly manager: EntityManager
   private readonly runner: QueryRunner
   private readonly isolation: IsolationLevel | undefined
+  private readonly isAbandoned: () => boolean
   private readonly work: WorkUnderWay
   private readonly order = new Savepoints()
   private readonly health: TransactionHealth
@@ -45,9 +55,10 @@ export class LazyTransaction {
   constructor(
     dataSource: DataSource,
     mode: ReplicationMode,
-    { isolation, onLost = () => {} }: LazyOptions = {},
+    { isolation, isAbandoned = () => false, onLost = () => {} }: LazyOptions = {},
   ) {
     this.isolation = isolation
+    this.isAbandoned = isAbandoned
     this.work = new WorkUnderWay(onLost)
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner)
@@ -130,13 +141,22 @@ export class LazyTransaction {
 
   private async begin(): Promise<void> {
     this.refuseWhenEnded()
-    this.beginning ??= this.runner.startTransaction(this.isolation).catch((error: unknown) => {
+    this.beginning ??= this.start().catch((error: unknown) => {
       throw isOfQuery(error)
         ? error
         : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
     })
     await this.beginning
     this.refuseWhenEnded()
+  }
+
+  private async start(): Promise<void> {
+    if (this.isAbandoned()) throw new ClientClosedRequest()
+    await this.runner.startTransaction(this.isolation)
+    // It may have waited for a connection, or for its turn to write.
+    if (!this.isAbandoned()) return
+    await this.runner.rollbackTransaction()
+    throw new ClientClosedRequest()
   }
 
   private refuseWhenEnded(): void {
