@@ -40,62 +40,62 @@ import { workerNumber } from './workers/worker.js'
 /** Milliseconds that middleware may take to stop, and then that the process may take to end by itself. */
 const exitDelay = 3000
 
-/** What an application may be told when it is made. Everything has a default. */
+/** The options of an application. Each one has a default. */
 export interface AppOptions extends Timeouts {
   /** `GO_ENV`, else `NODE_ENV`, else `development`. */
   env?: string
-  /** An API application answers in json unless asked otherwise, and has no sessions. */
+  /** Whether this is an API application: it responds in JSON by default and has no sessions (no). */
   api?: boolean
   /** The name of the session cookie (`_kit_session`). */
   sessionName?: string
   /**
-   * Signs the session cookie (`SESSION_SECRET`, with commas between several). Required in production. Of several the
-   * first one signs, and all of them verify.
+   * The secret that signs the session cookie (`SESSION_SECRET`, where commas separate several). Required in production.
+   * Of several secrets, the first one signs and all of them verify.
    */
   secret?: string | readonly string[]
-  /** Keeps the sessions, for example `databaseSessions(database)`; without it they are in the cookie itself. */
+  /** The session store, for example `databaseSessions(database)`. By default, sessions are in the cookie itself. */
   sessionStore?: SessionStore
-  /** Milliseconds that a session lasts (14 days). A request that uses it in the second half of them makes it last anew. */
+  /** The lifetime of a session in milliseconds (14 days). A request in its second half renews it (sliding expiration). */
   sessionMaxAge?: number
   /** The port to listen on: `PORT`, else 3000. */
   port?: number
-  /** The address to listen on: `HOST`, else 127.0.0.1, in production every address. */
+  /** The address to listen on: `HOST`, else 127.0.0.1. In production the default is every address. */
   host?: string
   /**
-   * The number of proxies in front of the application that you trust, and whose `X-Forwarded-For`, `-Proto` and `-Host`
-   * therefore tell the client's address, the scheme and the host (1 in production, else 0; `true` is 1).
+   * The number of trusted proxies in front of the application (1 in production, else 0; `true` is 1). Their headers
+   * `X-Forwarded-For`, `-Proto` and `-Host` determine the client's address, the scheme and the host.
    */
   proxy?: boolean | number
   /**
-   * The hosts that it answers for in development, beside localhost, addresses and `DEVELOPMENT_HOSTS`:
+   * The hosts that it serves in development, besides localhost, IP addresses and `DEVELOPMENT_HOSTS`:
    * `['blog.example', '*.tunnel.example']`. A request for another one returns 403, and so does one with `X-Forwarded-*` that is
    * for none of those named.
    */
   developmentHosts?: readonly string[]
-  /** Takes the lines of the log, by way of a child that shows errors without secrets. */
+  /** The logger. A child of it redacts secrets in errors. */
   logger?: Logger
   /**
-   * Which other sites may read responses in a browser, errors included, and send requests that need permission (none).
-   * In an API application, their forms pass, too.
+   * Other sites that may read responses in a browser, errors included, and send requests that need permission (none).
+   * An API application also accepts their forms.
    */
   cors?: CorsOptions
-  /** The headers by which browsers protect pages, on every answer: options of `securityHeaders`, or false for none. */
+  /** Options of `securityHeaders`, whose headers every response has; false for none. */
   securityHeaders?: SecurityHeadersOptions | false
-  /** The folder of the templates (`templates`), from the folder that the application is started in. */
+  /** The folder of the templates, relative to the working directory (`templates`). */
   templates?: string
-  /** The most bytes of a request's body, uploaded files apart (1 MiB). */
+  /** The maximum size of a request's body in bytes, without uploaded files (1 MiB). */
   bodyLimit?: number
-  /** The most bytes of all files of an upload together (10 MiB). */
+  /** The maximum total size of the files of a request in bytes (10 MiB). */
   filesLimit?: number
-  /** Milliseconds that `close` still accepts requests, while `GET /up` answers 503 so that a balancer looks elsewhere (0). */
+  /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (0). */
   drainDelay?: number
-  /** Milliseconds that `close` waits for requests that are under way (30,000). */
+  /** Milliseconds for which `close` waits for pending requests (30,000). */
   drainTimeout?: number
 }
 
 /**
- * A web application. Middleware, routes and resources are declared top to bottom: what is declared has the middleware
- * that was used before it, and of the routes that match a request the first one answers.
+ * A web application. Middleware, routes and resources are declared in order: a route runs the middleware registered
+ * above it, and the first route that matches a request handles it.
  *
  * @example
  * const app = new App({ sessionName: '_blog_session' })
@@ -130,16 +130,16 @@ export class App extends Scope {
     return this.declarations.table.routes
   }
 
-  /** The format that it answers in unless asked otherwise: json in an API application. */
+  /** The format of responses to clients that do not ask for one: html, or json in an API application. */
   get defaultFormat(): 'html' | 'json' {
     return this.settings.api ? 'json' : 'html'
   }
 
   /**
-   * The route that answers a request, and the parameters that it reads from the path; undefined when there is none.
-   * Files of `static` are not looked for.
+   * Finds the route of a request and the parameters in its path. Returns undefined if no route matches. Static files are
+   * not considered.
    *
-   * @throws BadRequest when the percent-encoding of the path is broken
+   * @throws BadRequest when the percent-encoding of the path is malformed
    */
   match(method: string, path: string, host = ''): Match | undefined {
     const matches = this.declarations.table.match(host, canonicalPath(path))
@@ -147,31 +147,31 @@ export class App extends Scope {
   }
 
   /**
-   * The path of a named route: `app.pathFor('postPath', { post_id })`.
+   * Returns the path of a named route: `app.pathFor('postPath', { post_id })`.
    *
-   * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given
+   * @throws UnknownRoute when there is no route with this name, MissingParameter when a parameter is missing
    */
   pathFor(name: string, ...args: PathArgument[]): string {
     return this.declarations.table.pathFor(name, ...args)
   }
 
   /**
-   * The function that answers requests, for a server of one's own, which calls `start` and `close` itself.
+   * Returns the function that handles requests, for a server of your own. Call `start` and `close` yourself.
    *
-   * @throws DeclarationError in production when sessions have no secret, in development when a host is none, and in an
-   * API application when a middleware needs sessions
+   * @throws DeclarationError in production if sessions have no secret, in development if a host is malformed, and in an
+   * API application if a middleware needs sessions
    */
   callback(): RequestListener {
     return (this.listener ??= this.compose())
   }
 
   /**
-   * Opens what the middleware needs (the database), and listens. SIGTERM and SIGINT close the application, and end the
-   * process; a second one ends it at once.
+   * Starts the middleware (which opens the database) and listens. SIGTERM and SIGINT close the application and end the
+   * process; a second signal ends it at once.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortTaken when another process listens there, AddressRefused when the system does not let us; what the
-   * middleware throws when the database does not open
+   * @throws PortTaken when another process listens on the port, AddressRefused when the system rejects the address, and
+   * errors of the middleware, for example when the database cannot be opened
    */
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
     if (this.server) throw new DeclarationError('The application is already listening.')
@@ -180,13 +180,13 @@ export class App extends Scope {
     const address = await opening
     if (workerNumber()) return address
     this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
-    // `kit dev` listens for visitors, and is told where we are.
+    // `kit dev` accepts the visitors' connections, and needs the address of this process.
     if (process.send && process.env['KIT_DEV']) process.send({ address })
     else this.logger.info(`listening on ${address}`)
     return address
   }
 
-  /** The primary process transfers connections, perhaps before `listen` has resolved. It also kills a worker that does not end. */
+  /** The primary process transfers connections, perhaps before `listen` has resolved. It also kills a worker that does not exit. */
   private connectToPrimary(opening: Promise<string>): void {
     reportToPrimary({ kit: 'shutdownTimeout', milliseconds: this.shutdownTimeout + exitDelay * 2 })
     this.removeSignalHandlers = onStopSignal(
@@ -199,7 +199,7 @@ export class App extends Scope {
     )
   }
 
-  /** Where the application is configured to listen: `http://127.0.0.1:3000`. */
+  /** The configured address: `http://127.0.0.1:3000`. */
   get address(): string {
     return httpAddress(this.configuredHost, this.configuredPort)
   }
@@ -216,10 +216,10 @@ export class App extends Scope {
     }
   }
 
-  /** Opens what the middleware needs, without listening, and warns of routes that no request reaches and of misspelled handlers. */
+  /** Starts the middleware without listening. Warns about unreachable routes and misspelled handlers. */
   async start(): Promise<void> {
     const { table, mounts, items } = this.declarations
-    // What the first worker has warned of is the same for the others.
+    // The first worker has logged the warnings, which are the same for the others.
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
     const warnings = [...shadowedRoutes(table, mounts), ...misspelledHandlers(items.keys())]
     for (const sentence of warnings) logger.warn(sentence)
@@ -227,8 +227,8 @@ export class App extends Scope {
   }
 
   /**
-   * Stops accepting connections, waits for the requests that are under way, and gives up what the middleware holds.
-   * Connections that are still open after `drainTimeout` are cut.
+   * Stops accepting connections, waits for pending requests, and stops the middleware. Connections that are still open
+   * after `drainTimeout` are closed.
    */
   close(): Promise<void> {
     return (this.closing ??= this.drain().finally(() => (this.closing = undefined)))
@@ -268,7 +268,7 @@ export class App extends Scope {
     return this.settings.drainTimeout ?? 30_000
   }
 
-  /** Puts together what answers requests. */
+  /** Composes the function that handles requests. */
   private compose(): RequestListener {
     const { api = false, templates = 'templates' } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
@@ -278,7 +278,7 @@ export class App extends Scope {
     extendContext(this.koa.context, { table, renderer, defaultFormat, hasSession: !api })
     tolerateBodyErrors(this.koa.response)
     const run = chain(this.steps(renderer))
-    // Koa's context has our members since `extendContext`, which its type does not know.
+    // `extendContext` has added our members to Koa's context; its type does not include them.
     this.koa.use((ctx) => run(ctx as unknown as Context))
     this.koa.on('error', (error: unknown) =>
       this.logger[isOfClient(error) ? 'debug' : 'error']({ err: error }, 'the response could not be written'),
@@ -290,7 +290,7 @@ export class App extends Scope {
     }
   }
 
-  /** The steps of every request, from the outermost to the route. */
+  /** The steps of every request, from the outermost one to the route. */
   private steps(renderer: Renderer): Middleware[] {
     const { table } = this.declarations
     const { securityHeaders: headers = {}, developmentHosts: hosts = [] } = this.settings
@@ -320,7 +320,7 @@ export class App extends Scope {
     const { table, mounts } = this.declarations
     const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
     const { cors } = this
-    // An API application has no tokens that tell its own forms from those of other sites, and no forms.
+    // An API application has no forms, and no tokens that distinguish its forms from those of other sites.
     const ofApplication = api
       ? { overridesMethod: false, guard: (ctx: Context) => rejectForeignForm(ctx, cors?.origins) }
       : { overridesMethod: true, withSession: this.sessions() }

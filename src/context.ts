@@ -15,8 +15,7 @@ import type { Route } from './routing/route.js'
 import type { Catalogue } from './translations/catalogue.js'
 
 /**
- * What a handler and a middleware are given: Koa's context, and what the framework adds to it. An application declares
- * members of its own.
+ * The context of a request: Koa's context with the framework's members. An application can declare members of its own.
  *
  * @example
  * declare module 'resource-kit' {
@@ -27,24 +26,24 @@ import type { Catalogue } from './translations/catalogue.js'
  */
 export interface Context extends ParameterizedContext<DefaultState, ContextMembers> {}
 
-/** What the framework adds to Koa's context. */
+/** The members that the framework adds to Koa's context. */
 export interface ContextMembers {
-  /** Koa's request, with the body that was parsed and the files that were uploaded. */
+  /** Koa's request, with the parsed body and the uploaded files. */
   request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
 
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
   params: Record<string, string>
 
-  /** The route that answers this request. */
+  /** The route of this request. */
   readonly route: Route
 
-  /** The method that the client sent, before a form's `_method` took its place. */
+  /** The method that the client sent. A form's `_method` overrides `ctx.method`. */
   readonly originalMethod: string
 
-  /** The format of answers to clients that name none: html, or json in an API application. */
+  /** The format of responses to clients that do not ask for one: html, or json in an API application. */
   readonly defaultFormat: Format
 
-  /** The id of this request, which is in the answer's `X-Request-Id`, in the log and in problem documents. */
+  /** The id of this request. It is in the header `X-Request-Id` of the response, in the log and in problem documents. */
   readonly requestId: string
 
   /** A logger whose lines carry the request's id. */
@@ -57,12 +56,12 @@ export interface ContextMembers {
    */
   readonly tx: EntityManager
 
-  /** Runs `work` once the request's transaction has been committed; never when it is rolled back. */
+  /** Runs `work` after the request's transaction is committed. It does not run if the transaction is rolled back. */
   afterCommit(work: () => unknown): void
 
   /**
-   * The values of the request's session, kept over requests: what JSON can hold. `ctx.session = null` ends it, and what
-   * is put into it afterwards begins another one.
+   * The session: values that are kept across the requests of a visitor. They must be representable as JSON.
+   * `ctx.session = null` ends the session. A value that is set afterwards begins a new one.
    *
    * @throws NoSession in an API application, which has no sessions
    */
@@ -77,61 +76,61 @@ export interface ContextMembers {
   readonly hasSession: boolean
 
   /**
-   * Gives the session another id, where a store keeps it, and another secret of `csrf()`; the rest of its content stays.
-   * Call it when somebody signs in, so that an id or a token which was known before is worth nothing.
+   * Replaces the id of the session, if it is in a store, and its `csrf()` secret. The other values are kept. Call it when
+   * a user signs in, to prevent session fixation: an id or token that was known before becomes worthless.
    */
   renewSession(): void
 
-  /** The token that forms carry, where the `csrf()` middleware is used. Each page has another one. */
+  /** The token of forms that the `csrf()` middleware verifies. Each page has a different one. */
   readonly csrfToken: string | undefined
 
   /**
-   * Copies parameters for the log and for error pages, with `[FILTERED]` in the place of secrets.
+   * Copies parameters for the log and for error pages, with `[FILTERED]` instead of secrets.
    *
    * @internal
    */
   filterParameters: ParameterFilter
 
   /**
-   * The locale of this request, `en-US` unless the `translations()` middleware chose another. What is assigned counts as
-   * the closest of the locales that there are, else as the fallback: it may come from a user.
+   * The locale of this request: `en-US`, or the one chosen by the `translations()` middleware. If you assign a locale, the
+   * closest existing one is used, else the fallback. So the value may come from a user.
    */
   locale: string
 
   /**
-   * The texts that `t` looks in.
+   * The texts of `t`.
    *
    * @internal
    */
   catalogue: Catalogue
 
-  /** The text of a translation id in this request's locale; an id without a translation shows as itself. */
+  /** Translates an id into this request's locale. Returns the id if it has no translation. */
   t(id: string, values?: Record<string, unknown>): string
 
   /**
-   * Keeps a message for the next page that is shown: `ctx.flash('success', 'Saved.')`. It is lost when the request fails
-   * with an error.
+   * Keeps a message for the next page: `ctx.flash('success', 'Saved.')`. The message is dropped if the request fails with
+   * an error.
    *
-   * @param type `success`, `info`, `warning`, `danger`, or a word of one's own
+   * @param type `success`, `info`, `warning`, `danger`, or a type of your own
    */
   flash(type: FlashType, message: string): void
 
-  /** Takes the messages that wait to be shown. Afterwards they are gone. */
+  /** Returns the pending messages and removes them. */
   takeFlash(): Flash
 
   /**
-   * Copies the request's body onto a record: its declared attributes only, read as their column's type. What cannot be
-   * read is remembered, and reported by `save` and `validate` as an error of its field.
+   * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
+   * column. `save` and `validate` report a value that cannot be converted as an error of its field.
    *
    * @returns the record
    */
   bind<T extends object>(record: T): T
 
   /**
-   * Finds the record of a model that has this id.
+   * Finds the record of a model by its id.
    *
    * @example await ctx.find(Post, ctx.params.post_id)
-   * @throws RecordNotFound (404) if there is none, also if the id is not text or not a UUID
+   * @throws RecordNotFound (404) if there is none, or if the id is not text or not a UUID
    */
   find<T extends Model>(model: EntityTarget<T>, id: string | null | undefined): Promise<T>
 
@@ -139,21 +138,21 @@ export interface ContextMembers {
    * Finds one record of a model by the values of its columns.
    *
    * @example await ctx.findOneBy(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
-   * @throws RecordNotFound (404) if there is none, also if there are no conditions
+   * @throws RecordNotFound (404) if there is none, or if there are no conditions
    */
   findOneBy<T extends Model>(model: EntityTarget<T>, conditions: Where<T>): Promise<T>
 
   /**
-   * Reads one page of records, newest first, as the query's `page` and `per_page` say, and sets the headers `Link` and
-   * `X-Total-Count`.
+   * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers
+   * `Link` and `X-Total-Count`.
    */
   paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
 
   /**
-   * Loads what a record or a list of records refers to, with one query for each relation: `posts: await ctx.load(posts,
-   * 'author')`. JSON and XML show what is loaded, so it belongs where a page is rendered.
+   * Loads relations of a record or a list of records, with one query for each relation: `posts: await ctx.load(posts,
+   * 'author')`. JSON and XML contain the loaded relations, so load them where a page is rendered.
    *
-   * Saving a record does not write what was loaded, unless it has been changed.
+   * Saving a record does not write a loaded relation, unless it has been changed.
    *
    * @returns the records
    * @throws UnknownRelation if the model has no such relation
@@ -164,23 +163,23 @@ export interface ContextMembers {
   validate(record: object): Promise<ValidationErrors | undefined>
 
   /**
-   * Validates a record and, when nothing is wrong, inserts or updates it. A constraint of the database that refuses
-   * it counts as an error of the field.
+   * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database is an error of
+   * its field, too.
    *
-   * @returns what is wrong, or undefined when the record has been saved
+   * @returns the errors, or undefined if the record was saved
    */
   save(record: Model): Promise<ValidationErrors | undefined>
 
   /**
-   * Deletes a record. It keeps its id, so that it can be shown once more.
+   * Deletes a record. The object keeps its id, so that the response can show it.
    *
-   * @throws ValidationErrors (409) when something else still refers to it
+   * @throws ValidationErrors (409) when another record refers to it
    */
   destroy(record: Model): Promise<void>
 
   /**
-   * Answers in the format that the client asks for, among those that are given. `html` is a function that renders or
-   * redirects; `json` and `xml` are the value to show, or a function that returns it.
+   * Responds in the format that the client prefers. `html` is a function that renders or redirects. `json` and `xml` are
+   * the value to serialize, or a function that returns it.
    *
    * @example await ctx.respond(201, { html: () => ctx.seeOther(path), json: post, xml: post })
    * @throws NotAcceptable (406) when the client accepts none of them
@@ -188,14 +187,14 @@ export interface ContextMembers {
   respond(responses: Responses): Promise<void>
   respond(status: number, responses: Responses): Promise<void>
 
-  /** Renders a template of the `templates` folder as the answer: `ctx.render('posts/show', { post })`. */
+  /** Responds with a template of the `templates` folder: `ctx.render('posts/show', { post })`. */
   render(view: string, locals?: Record<string, unknown>): void
 
   /**
-   * Redirects with 303 See Other: the browser goes there with GET (RFC 9110, section 15.4.4).
+   * Redirects with 303 See Other: the browser requests the URL with GET (RFC 9110, section 15.4.4).
    *
-   * @param url a path of this site, so that what a visitor sends cannot lead elsewhere; `ctx.redirect` goes anywhere
-   * @param flash messages for the page there, by type
+   * @param url a path of this site, which prevents open redirects; `ctx.redirect` accepts any URL
+   * @param flash messages for the next page, by type
    * @example ctx.seeOther(path, { success: ctx.t('post.created.success') })
    * @throws BadRequest (400) when the URL leads to another site
    */
@@ -211,46 +210,46 @@ export interface ContextMembers {
   back(fallback?: string): void
 
   /**
-   * The path of a named route: `ctx.pathFor('postPath', post)`, `ctx.pathFor('postsPath', { page: 2 })`.
+   * Returns the path of a named route: `ctx.pathFor('postPath', post)`, `ctx.pathFor('postsPath', { page: 2 })`.
    *
-   * @throws UnknownRoute when there is no route of this name, MissingParameter when a parameter is not given
+   * @throws UnknownRoute when there is no route with this name, MissingParameter when a parameter is missing
    */
   pathFor(name: string, ...args: PathArgument[]): string
 }
 
-/** A file of a multipart form. It is deleted when the request has been answered. */
+/** A file of a multipart form. It is deleted after the response. */
 export interface UploadedFile {
-  /** Where it is kept. */
+  /** The path of the temporary file. */
   filepath: string
-  /** What its sender calls it. */
+  /** The name that the client sent. */
   originalFilename: string | null
   mimetype: string | null
-  /** Bytes. */
+  /** The size in bytes. */
   size: number
 }
 
-/** A function between the request and the handler: does its part, calls `next`, and does the rest. Koa's fit, too. */
+/** A function that runs before and after the handler, which it calls by `next`. Koa's middleware can be used, too. */
 export interface Middleware {
   (ctx: Context, next: Next): unknown
-  /** Whether it also runs before the static files that are declared beneath it, which have no middleware otherwise. */
+  /** Whether it also runs before static files that are declared below it. Other middleware does not. */
   guardsFiles?: boolean
-  /** Whether it cannot do without sessions: an API application, which has none, then does not start. */
+  /** Whether it needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
-  /** Whether it may call what is beneath it again, once that has failed. Any other middleware calls `next` once. */
+  /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean
   /**
-   * Prepares what the middleware needs, when the application starts.
+   * Runs when the application starts.
    *
-   * @param logger for what should be known, and does not stop the start
+   * @param logger for warnings that do not stop the start
    */
   start?(logger: Logger): Promise<void>
-  /** Gives up what the middleware holds, when the application stops. */
+  /** Runs when the application stops, to release resources. */
   stop?(): Promise<void>
-  /** Rejects when the middleware could not do its work now: `GET /up` then answers 503. */
+  /** Rejects if the middleware is not able to work. `GET /up` then returns 503. */
   check?(): Promise<void>
-  /** Prepares the context of every request, also of one that no route answers and that ends with an error page. */
+  /** Prepares the context of every request, including requests that no route matches. */
   begin?(ctx: Context): void
 }
 
-/** Answers a request. A returned Error counts as thrown. */
+/** A function that responds to a request. A returned Error is treated as thrown. */
 export type Handler = (ctx: Context) => unknown

@@ -4,21 +4,21 @@ import type { Context, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { checkedOrigin } from './cross-site.js'
 
-/** Which other sites may read responses in a browser (cross-origin resource sharing). */
+/** The other sites that may read responses in a browser (cross-origin resource sharing). */
 export interface CorsOptions {
-  /** Their origins: `['https://admin.example.com']`; or `'*'` for every site, without credentials. */
+  /** The allowed origins: `['https://admin.example.com']`; or `'*'` for every site, without credentials. */
   origins: readonly string[] | '*'
-  /** Whether browsers send cookies along (no). */
+  /** Whether browsers send cookies (no). */
   credentials?: boolean
-  /** The request headers that scripts may send: all that they name, unless given. */
+  /** The request headers that scripts may send (all that they request). */
   allowHeaders?: readonly string[]
-  /** Response headers that scripts may read beside `Link`, `Location`, `Retry-After`, `X-Request-Id` and `X-Total-Count`. */
+  /** Response headers that scripts may read in addition to `Link`, `Location`, `Retry-After`, `X-Request-Id` and `X-Total-Count`. */
   exposeHeaders?: readonly string[]
-  /** Seconds for which a browser remembers what a path allows (600). */
+  /** Seconds for which a browser caches the result of a preflight (600). */
   maxAge?: number
 }
 
-/** What the framework's responses tell by headers that scripts cannot read by default. */
+/** The framework's response headers that scripts cannot read by default. */
 const ownHeaders = ['Link', 'Location', 'Retry-After', 'X-Request-Id', 'X-Total-Count']
 
 /** @koa/cors is loaded when an application has the option. */
@@ -26,13 +26,13 @@ const require = createRequire(import.meta.url)
 
 /** Sets the headers of cross-origin resource sharing, with @koa/cors. */
 export class Cors {
-  /** The origins that the application lists. `'*'` lists none: it shares what everybody may read, and trusts nobody. */
+  /** The listed origins. `'*'` lists none: it shares public data with everybody, and trusts nobody. */
   readonly origins: readonly string[]
   private readonly settings: object
   private readonly koaCors: (settings: object) => KoaMiddleware
   private readonly respond: KoaMiddleware
 
-  /** @throws DeclarationError when an origin is none, or when credentials are allowed to every site */
+  /** @throws DeclarationError when an origin is malformed, or when credentials are allowed for every site */
   constructor(options: CorsOptions) {
     const { origins, credentials = false, allowHeaders, exposeHeaders = [], maxAge = 600 } = options
     if (origins === '*' && credentials) {
@@ -47,7 +47,7 @@ export class Cors {
       allowHeaders,
       exposeHeaders: [...ownHeaders, ...exposeHeaders],
       maxAge: String(maxAge),
-      // Every error becomes a response further in, and keeps the headers.
+      // Every error becomes a response in an inner middleware, and keeps the headers.
       keepHeadersOnError: false,
     }
     this.koaCors = require('@koa/cors')
@@ -62,9 +62,9 @@ export class Cors {
   }
 
   /**
-   * Answers a preflight, if its origin is allowed.
+   * Responds to a preflight request, if its origin is allowed.
    *
-   * @param methods those of the path
+   * @param methods the methods of the path
    * @returns whether it has done so
    */
   async answers(ctx: Context, methods: readonly string[]): Promise<boolean> {
@@ -79,12 +79,12 @@ export class Cors {
   }
 }
 
-/** Whether a browser asks for permission to send another request. */
+/** Whether a request is a preflight, which asks for permission to send another request. */
 export function isPreflight(ctx: Context): boolean {
   return ctx.method === 'OPTIONS' && ctx.get('Access-Control-Request-Method') !== ''
 }
 
-/** Our context is Koa's, with more members than its type knows. */
+/** Our context is Koa's, with more members than its type has. */
 function call(middleware: KoaMiddleware, ctx: Context, next: () => Promise<unknown>): unknown {
   return middleware(ctx as unknown as Parameters<KoaMiddleware>[0], next)
 }

@@ -1,34 +1,34 @@
-/** The kinds of messages that the style sheet knows. An application may have others. */
+/** The types of messages in the generated style sheet. An application may add others. */
 export type FlashType = 'success' | 'info' | 'warning' | 'danger' | (string & {})
 
-/** A message that waits for the next page: its type and its text. */
+/** A message for the next page: its type and its text. */
 export interface FlashMessage {
   type: string
   message: string
 }
 
-/** The messages that wait, the oldest first. */
+/** The pending messages, the oldest first. */
 export type Flash = FlashMessage[]
 
-/** So many messages wait at most: the newest ones. */
+/** The maximum number of pending messages. The newest ones are kept. */
 const mostMessages = 5
 
-/** So long is a message at most. */
+/** The maximum length of a message. */
 const mostCharacters = 500
 
-/** The messages with another one: the newest five, each cut after 500 characters. */
+/** Adds a message. The newest five are kept, each truncated to 500 characters. */
 export function addMessage(flash: Flash, type: string, message: string): Flash {
   return [...flash, { type, message: shortened(message) }].slice(-mostMessages)
 }
 
-/** The messages of a value that JSON has kept; none of anything else. */
+/** The messages in a value that was kept as JSON. Any other value has none. */
 export function readFlash(kept: unknown): Flash {
   return Array.isArray(kept) ? kept.filter(isFlashMessage) : []
 }
 
 function shortened(message: string): string {
   if (message.length <= mostCharacters) return message
-  // Not between the two halves of a character.
+  // A character must not be split into its surrogates.
   return `${message.slice(0, mostCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 

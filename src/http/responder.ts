@@ -6,8 +6,8 @@ import { toPlain } from './serializer.js'
 import { rootName, toXml } from './xml.js'
 
 /**
- * The answers that a handler offers. `html` renders or redirects; `json` and `xml` are the value to show, or a function
- * that returns it.
+ * The responses that a handler offers. `html` is a function that renders or redirects. `json` and `xml` are the value to
+ * serialize, or a function that returns it.
  */
 export interface Responses {
   html?: () => unknown
@@ -16,7 +16,7 @@ export interface Responses {
 }
 
 /**
- * Answers with the one of the responses that the client prefers.
+ * Sends the response that the client prefers.
  *
  * @throws NotAcceptable (406) when it accepts none of them
  */
@@ -30,7 +30,7 @@ export async function respond(ctx: Context, status: number, responses: Responses
   if (format !== 'html') writeValue(ctx, format, value)
 }
 
-/** The format of the answer to a request, and `Vary: Accept`, because another client may get another. */
+/** Returns the format of the response. Sets `Vary: Accept`, because other clients may receive another format. */
 export function chooseFormat(ctx: Context, offered: readonly Format[] = formats): Format | undefined {
   ctx.vary('Accept')
   return negotiate(offered, {

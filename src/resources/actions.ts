@@ -1,19 +1,19 @@
 import type { PathNames } from '../names.js'
 
-/** One of the seven things that a resource can do, and the route that it makes (contract, section 4). */
+/** One of the seven actions of a resource, and its route (contract, section 4). */
 export interface Action {
   handler: 'list' | 'create' | 'new' | 'show' | 'update' | 'destroy' | 'edit'
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Whether the path leads to the collection or to one item. */
+  /** Whether its path is that of the collection or of one item. */
   on: 'collection' | 'item'
-  /** What follows that path. */
+  /** The end of the path. */
   suffix: '' | '/new' | '/edit'
   name: keyof PathNames
-  /** Mounted only when the resource implements it. */
+  /** Whether it is mounted only if the resource implements it. */
   optional: boolean
 }
 
-/** The seven actions in the order in which they are mounted: `new` before `show`, so that it is not taken for an id. */
+/** The seven actions in mount order: `new` precedes `show`, so that it is not mistaken for an id. */
 export const actions: readonly Action[] = [
   { handler: 'list', method: 'GET', on: 'collection', suffix: '', name: 'collection', optional: false },
   { handler: 'create', method: 'POST', on: 'collection', suffix: '', name: 'collection', optional: false },

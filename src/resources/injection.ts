@@ -3,14 +3,14 @@ import { DeclarationError } from '../errors.js'
 import { constructorParameters, injectedTokens } from './metadata.js'
 import type { Resource, ResourceClass } from './resource.js'
 
-/** Calls `work` with the resource's instance of one request, and disposes of what was made for it. */
+/** Calls `work` with an instance of the resource, and then disposes of the instances created for this request. */
 export type WithResource = (work: (resource: Resource) => unknown) => Promise<unknown>
 
 /**
- * How a resource class is instantiated: one instance per request, through tsyringe, from a child container where it
- * has dependencies and with a plain `new` where it has none.
+ * Returns the factory of a resource class: one instance per request, created by tsyringe from a child container if the
+ * class has dependencies, or with `new` if it has none.
  *
- * @throws DeclarationError when dependencies are unknown, or a singleton would keep something of one request
+ * @throws DeclarationError when dependencies are unknown, or a singleton would keep an object of one request
  */
 export function resourceFactory(resource: ResourceClass): WithResource {
   checkDependencies(resource)
@@ -35,7 +35,7 @@ function checkDependencies(resource: ResourceClass): void {
   refuseCaptured(resource, undefined, [])
 }
 
-/** What a type says at run time of a dependency that is no class: an interface, a number, a text. */
+/** The run-time types of dependencies that are not classes: an interface, a number, a string. */
 const nameless: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
 
 function refuseUnknown(token: unknown, path: unknown[]): void {
@@ -52,7 +52,7 @@ function refuseUnknown(token: unknown, path: unknown[]): void {
   }
 }
 
-/** A singleton lives longer than a request: what is made anew for each request must not be reachable from it. */
+/** A singleton outlives a request, so it must not reach an object that is created for each request. */
 function refuseCaptured(token: unknown, singleton: string | undefined, path: unknown[]): void {
   if (path.includes(token)) return
   const chain = [...path, token]
@@ -75,7 +75,7 @@ function dependenciesOf(token: unknown, registration: Registration | undefined):
   return constructorParameters(target).map((type, position) => tokenOf(tokens[position] ?? type))
 }
 
-/** `@inject('token')` is kept as a description of the token; a plain type stands for itself. */
+/** `@inject('token')` is stored as a description of the token. A plain type is its own token. */
 function tokenOf(parameter: unknown): unknown {
   return typeof parameter === 'object' && parameter !== null && 'token' in parameter
     ? parameter.token
@@ -87,7 +87,7 @@ interface Registration {
   options: { lifecycle: Lifecycle }
 }
 
-/** tsyringe has no public way to ask how a token is registered, so its registry is read. */
+/** tsyringe has no public API for the registration of a token, so its registry is read. */
 function registrationOf(token: unknown): Registration | undefined {
   const internals = container as DependencyContainer & {
     _registry?: { _registryMap?: Map<unknown, Registration[]> }

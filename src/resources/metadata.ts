@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import type { ResourceClass, ResourceOptions } from './resource.js'
 
-/** What the decorators say of a resource class. */
+/** The metadata that decorators record for a resource class. */
 export interface ResourceMetadata {
   path?: string
   options?: ResourceOptions
@@ -10,12 +10,12 @@ export interface ResourceMetadata {
 
 const key = Symbol('resource-kit:resource')
 
-/** Records what a decorator says of a class. */
+/** Records metadata of a class. */
 export function describeResource(target: object, metadata: ResourceMetadata): void {
   Reflect.defineMetadata(key, { ...resourceMetadata(target), ...metadata }, target)
 }
 
-/** What the decorators of a class, and of the classes that it extends, say. */
+/** The metadata of a class, including that of the classes it extends. */
 export function resourceMetadata(target: object): ResourceMetadata {
   const metadata: ResourceMetadata | undefined = Reflect.getMetadata(key, target)
   return metadata ?? {}
@@ -27,7 +27,7 @@ export function constructorParameters(target: object): unknown[] {
   return types ?? []
 }
 
-/** The tokens that tsyringe's `@inject` gives to constructor parameters, by their position. */
+/** The tokens of constructor parameters with tsyringe's `@inject`, by position. */
 export function injectedTokens(target: object): Record<number, unknown> {
   const tokens: Record<number, unknown> | undefined = Reflect.getMetadata('injectionTokens', target)
   return tokens ?? {}

@@ -3,7 +3,7 @@ import { describeResource } from './metadata.js'
 import type { ResourceClass } from './resource.js'
 
 /**
- * Nests a resource beneath an item of another: its routes begin with `/posts/{post_id}`.
+ * Nests a resource in the items of another one: its routes begin with `/posts/{post_id}`.
  *
  * @example
  * \@Resource('/comments')

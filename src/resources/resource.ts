@@ -4,8 +4,8 @@ import { ResourceNotImplemented } from '../errors.js'
 import { describeResource } from './metadata.js'
 
 /**
- * The handlers of a resource (contract, section 2). Each answers the request, or throws; a returned Error counts as
- * thrown.
+ * The handlers of a resource (contract, section 2). Each one responds to the request or throws. A returned Error is
+ * treated as thrown.
  */
 export interface Resource {
   /** GET /posts: the collection. */
@@ -14,31 +14,31 @@ export interface Resource {
   create(ctx: Context): unknown
   /** GET /posts/{post_id}: one item. */
   show(ctx: Context): unknown
-  /** PUT /posts/{post_id}: changes an item. */
+  /** PUT /posts/{post_id}: updates an item. */
   update(ctx: Context): unknown
   /** DELETE /posts/{post_id}: deletes an item. */
   destroy(ctx: Context): unknown
   /** GET /posts/new: the form for a new item. */
   'new'?(ctx: Context): unknown
-  /** GET /posts/{post_id}/edit: the form for changing an item. */
+  /** GET /posts/{post_id}/edit: the form to edit an item. */
   edit?(ctx: Context): unknown
 }
 
 /** A class whose instances are resources: one for each request. */
-// tsyringe calls the constructor with what it resolves, whatever that is.
+// tsyringe calls the constructor with the dependencies it resolves, of any type.
 // oxlint-disable-next-line no-explicit-any
 export type ResourceClass = new (...dependencies: any[]) => Resource
 
-/** What `@Resource` takes beside the path. */
+/** The options of `@Resource`. */
 export interface ResourceOptions {
-  /** The name of the item's parameter; by default the singular and `_id`: `post_id`. */
+  /** The name of the item's parameter. The default is the singular and `_id`: `post_id`. */
   param?: string
-  /** Middleware of this resource, and of what is nested in it, run after that which was declared before it. */
+  /** Middleware of this resource and its nested resources. It runs after the middleware registered above it. */
   middleware?: Middleware[]
 }
 
 /**
- * Marks a class as a resource that is mounted at a path.
+ * Declares a class as a resource with a path.
  *
  * @example
  * \@Resource('/posts')
@@ -55,7 +55,7 @@ export function Resource(path: string, options: ResourceOptions = {}) {
   }
 }
 
-/** Every handler answers 404 "resource not implemented"; a resource overrides those that it needs. */
+/** A resource whose handlers all return 404 "resource not implemented". Override the ones that you need. */
 export class BaseResource implements Resource {
   list(_ctx: Context): unknown {
     throw new ResourceNotImplemented()

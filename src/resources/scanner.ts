@@ -3,20 +3,20 @@ import { actions, type Action } from './actions.js'
 import { resourceMetadata } from './metadata.js'
 import { BaseResource, type Resource, type ResourceClass, type ResourceOptions } from './resource.js'
 
-/** What is known of a resource class before it is mounted. */
+/** A resource class as it is known before it is mounted. */
 export interface ResourceDefinition {
   resource: ResourceClass
-  /** The path that `@Resource` names. */
+  /** The path of `@Resource`. */
   path: string | undefined
   options: ResourceOptions
-  /** The class that `@Parent` names. */
+  /** The class of `@Parent`. */
   parent: ResourceClass | undefined
-  /** The actions that get a route, in mount order: the five required ones, new and edit only when implemented. */
+  /** The actions with a route, in mount order: the five required ones, and new and edit if they are implemented. */
   actions: Action[]
 }
 
 /**
- * Reads a resource class: its metadata, and which handlers are its own rather than those of `BaseResource`.
+ * Reads the metadata of a resource class, and finds the handlers that it does not inherit from `BaseResource`.
  *
  * @throws DeclarationError when a class that does not extend `BaseResource` lacks a required handler
  */
@@ -39,7 +39,7 @@ function hasRoute(resource: ResourceClass, action: Action): boolean {
   return !action.optional || isImplemented(resource, action)
 }
 
-/** Whether a handler is the class's own, or that of a class between it and `BaseResource`. */
+/** Whether a handler is defined by the class, or by a class between it and `BaseResource`. */
 export function isImplemented(resource: ResourceClass, action: Action): boolean {
   const handler = handlerOf(resource, action)
   return handler !== undefined && handler !== BaseResource.prototype[action.handler]

@@ -4,7 +4,7 @@ import { DeclarationError } from '../errors.js'
 export class HostPattern {
   private readonly labels: string[]
 
-  /** @throws DeclarationError when the pattern is no host name */
+  /** @throws DeclarationError when the pattern isn't a host name */
   constructor(readonly pattern: string) {
     this.labels = pattern.toLowerCase().split('.')
     const malformed = this.labels.find((label) => !/^([a-z0-9-]+|\{[a-z_]\w*\})$/.test(label))
@@ -18,7 +18,7 @@ export class HostPattern {
     return this.labels.filter((label) => label.startsWith('{')).map((label) => label.slice(1, -1))
   }
 
-  /** The parameters of a host that matches, without its port; undefined when it does not. */
+  /** Returns the parameters of a host (without its port), or undefined if it does not match. */
   match(host: string): Record<string, string> | undefined {
     const given = host.toLowerCase().replace(/:\d+$/, '').split('.')
     if (given.length !== this.labels.length) return undefined
@@ -31,7 +31,7 @@ export class HostPattern {
     return params
   }
 
-  /** A host that the pattern matches, for trying routes out. */
+  /** An example of a host that the pattern matches. */
   get sample(): string {
     return this.labels.map((label) => (label.startsWith('{') ? 'sample' : label)).join('.')
   }

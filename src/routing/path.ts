@@ -1,14 +1,14 @@
 import { BadRequest, DeclarationError, MissingParameter } from '../errors.js'
 
-/** A piece of a path: text, a parameter `{post_id}`, or a rest `{*file}` that spans several segments. */
+/** A part of a path: text, a parameter `{post_id}`, or a wildcard `{*file}` that spans several segments. */
 type Token = { kind: 'text'; text: string } | { kind: 'param' | 'rest'; name: string }
 
-/** A value for a path's parameter, a record that is taken for its id, or an object of parameters and query keys. */
+/** An argument of a path helper: a parameter's value, a record (for its id), or an object of parameters and query keys. */
 export type PathArgument = string | number | bigint | boolean | null | undefined | object
 
 const parameter = /\{(\*?)([A-Za-z_]\w*)\}/g
 
-/** A route's path, as it is declared: `/posts/{post_id}`. */
+/** The path of a route, as it is declared: `/posts/{post_id}`. */
 export class PathPattern {
   /** Without a trailing slash; `/` for the root. */
   readonly path: string
@@ -29,16 +29,16 @@ export class PathPattern {
     if (repeated) throw new DeclarationError(`The path "${path}" has the parameter "${repeated}" twice.`)
   }
 
-  /** The same path as path-to-regexp, and so @koa/router, writes it: `/posts/:post_id`. */
+  /** The path in the syntax of path-to-regexp and @koa/router: `/posts/:post_id`. */
   toRouterPath(): string {
     const segments = this.segments.map((tokens) => tokens.map(toRouterToken).join(''))
     return `/${segments.join('/')}`
   }
 
   /**
-   * The path with its parameters filled in. Arguments are either an object of parameters, whose other keys become the
-   * query, or values and records in the order of the parameters. Records also give what their columns name: a comment
-   * with `post_id` suffices for `/posts/{post_id}/comments/{comment_id}`.
+   * Returns the path with its parameters filled in. The arguments are either an object of parameters, whose other keys
+   * become the query, or values and records in the order of the parameters. A record's columns fill parameters, too: a
+   * comment with `post_id` is sufficient for `/posts/{post_id}/comments/{comment_id}`.
    *
    * @throws MissingParameter when a parameter has no value
    */
@@ -54,7 +54,7 @@ export class PathPattern {
     return `/${filled.join('/').replace(/^\/+/, '')}${search ? `?${search}` : ''}`
   }
 
-  /** The path of one record, or of nothing: what pages with many links ask for. Undefined when it is anything else. */
+  /** The path for a single record or without arguments, which is fast for pages with many links; else undefined. */
   private fillOne(args: readonly PathArgument[]): string | undefined {
     const [before, after] = (this.around ??= this.textAround())
     if (before === undefined || args.length !== this.params.length) return undefined
@@ -65,7 +65,7 @@ export class PathPattern {
     return typeof value === 'string' && value !== '' ? before + encodeSegment(value) + after : undefined
   }
 
-  /** What stands before and after the one parameter; only the former where there is none, and neither where there are more. */
+  /** The text before and after the only parameter. Without parameters there is only the first; with several, neither. */
   private textAround(): readonly [before?: string, after?: string] {
     if (this.params.length > 1 || this.segments.flat().some(({ kind }) => kind === 'rest')) return []
     const marked = `/${this.segments.map((tokens) => tokens.map(toText).join('')).join('/')}`
@@ -94,7 +94,7 @@ export class PathPattern {
       }
     }
     const open = this.params.filter((name) => !values.has(name))
-    // Records stand for the end of the path, where they are fewer than its parameters; their columns name the parents.
+    // If there are fewer records than parameters, they fill the last ones. Their columns contain the parents' ids.
     const targets = open.slice(-Math.max(positional.length, 1))
     for (const [index, value] of positional.entries()) {
       const name = targets[index]
@@ -109,10 +109,10 @@ export class PathPattern {
 }
 
 /**
- * A request's path in the one form in which routes are compared: each segment decoded and encoded again, without a
- * trailing slash.
+ * Returns a request's path in canonical form, in which routes are compared: each segment is decoded and encoded again,
+ * and there is no trailing slash.
  *
- * @throws BadRequest (400) when the percent-encoding is broken
+ * @throws BadRequest (400) when the percent-encoding is malformed
  */
 export function canonicalPath(path: string): string {
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
@@ -134,7 +134,7 @@ function encodeSegment(segment: string): string {
 }
 
 function tokenize(segment: string): Token[] {
-  // Koa's own `:post_id` is understood, too.
+  // Koa's syntax `:post_id` is accepted, too.
   const source = segment.replace(/^:([A-Za-z_]\w*)$/, '{$1}')
   const tokens: Token[] = []
   let end = 0
@@ -152,7 +152,7 @@ function tokenize(segment: string): Token[] {
   return tokens
 }
 
-/** Text as it stands in a URL, and a sign that no URL has in the place of a parameter. */
+/** Text as it is written in a URL, and a character that no URL contains instead of a parameter. */
 function toText(token: Token): string {
   return token.kind === 'text' ? encodeSegment(token.text) : '\0'
 }

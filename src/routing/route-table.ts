@@ -5,13 +5,13 @@ import { PathPattern, type PathArgument } from './path.js'
 import { RouteIndex } from './route-index.js'
 import { Route, type RouteOptions } from './route.js'
 
-/** A route that matches the path of a request, and the parameters that it reads from there. */
+/** A route that matches a request, and the parameters in its path. */
 export interface Match {
   route: Route
   params: Record<string, string>
 }
 
-/** The routes of one path: what is read from a request's path is the same for all of them. */
+/** The routes of one path. They read the same parameters from it. */
 interface PathEntry {
   /** The first of them. */
   route: Route
@@ -19,12 +19,12 @@ interface PathEntry {
   layer: Layer
 }
 
-/** The routes of an application in the order of declaration. The one source for serving, listing and naming them. */
+/** The routes of an application in the order of declaration, for serving, listing and naming them. */
 export class RouteTable {
   readonly routes: Route[] = []
-  /** Whether the host of a request matters to some route. */
+  /** Whether any route depends on the host of a request. */
   hasHosts = false
-  /** A path function for each name, as templates call it: `postPath(post)`. */
+  /** A path helper for each route name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
   private readonly lists = new Map<string, Route[]>()
   private readonly router = new Router({ sensitive: true })
@@ -47,7 +47,7 @@ export class RouteTable {
     return route
   }
 
-  /** The routes, of whatever method, whose path and host match, in the order of declaration. */
+  /** Finds the routes of any method whose path and host match, in the order of declaration. */
   match(host: string, path: string): Match[] {
     const matches: Match[] = []
     const entries = this.index.candidates(path)
@@ -64,15 +64,15 @@ export class RouteTable {
     return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
   }
 
-  /** The lists of the resources that are nested in an item's path; without one, of those that are nested in none. */
+  /** The list routes of the resources nested in an item's path; without a path, of the resources that are not nested. */
   collections(itemPath = ''): readonly Route[] {
     return this.lists.get(itemPath) ?? []
   }
 
   /**
-   * The path of a named route.
+   * Returns the path of a named route.
    *
-   * @throws UnknownRoute when there is no such name, MissingParameter when a parameter is not given
+   * @throws UnknownRoute when there is no such name, MissingParameter when a parameter is missing
    */
   pathFor(name: string, ...args: PathArgument[]): string {
     const route = this.named.get(name)
@@ -93,14 +93,14 @@ export class RouteTable {
       return
     }
     const layer = this.router.register(path, [route.method], [])
-    // `register` answers the router itself only for a list of paths.
+    // `register` returns the router itself only for a list of paths.
     if (layer instanceof Router) return
     const entry = { route, routes: [route], layer }
     this.entries.set(path, entry)
     this.index.add(pattern, entry)
   }
 
-  /** A name that was only derived from the path yields to one that is taken. */
+  /** A name that was only derived from the path gives way to an existing one. */
   private withFreeName(options: RouteOptions): RouteOptions {
     if (!options.hasDefaultName || options.name === undefined) return options
     const taken = this.named.get(options.name)
@@ -121,7 +121,7 @@ export class RouteTable {
   }
 }
 
-/** The parameters of a path, decoded: the first capture is the whole path. It has been encoded by us. */
+/** The decoded parameters of a path. The first capture is the whole path, which was encoded by us. */
 function paramsOf({ paramNames }: Layer, captures: RegExpExecArray): Record<string, string> {
   const params: Record<string, string> = {}
   for (let index = 0; index < paramNames.length; index++) {

@@ -5,16 +5,16 @@ import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
 
-/** What a declaration says of a route. */
+/** The declaration of a route. */
 export interface RouteOptions {
   method: string
   path: string
   /** The virtual host that the route belongs to: `{tenant}.example.com`. */
   host?: string | undefined
-  /** Other paths that lead to the same handler. */
+  /** Other paths with the same handler. */
   aliases?: string[]
   name?: string | undefined
-  /** Whether the name was derived from the path, so that it yields to another of that name. */
+  /** Whether the name was derived from the path. A route that has the name by declaration then takes precedence. */
   hasDefaultName?: boolean
   /** `PostsResource.list` */
   handlerName: string
@@ -23,17 +23,17 @@ export interface RouteOptions {
   /** The middleware that was declared before the route, in order. */
   middleware: readonly Middleware[]
   handler: Middleware
-  /** The function that the application declared, as it stands in its file. */
+  /** The function as the application declared it, which leads to its file. */
   declared?: unknown
 }
 
-/** What a route knows of its resource. */
+/** The resource of a route. */
 export interface RouteResource {
   plural: string
   singular: string
-  /** The parameter of the item; the others are those of its parents. */
+  /** The parameter of the item. The other parameters are those of its parents. */
   param: string
-  /** The keys by which its records name those of its parents. */
+  /** The foreign keys from its records to those of its parents. */
   parentKeys: readonly string[]
   /** `/posts/{post_id}` */
   itemPath: string
@@ -43,7 +43,7 @@ export interface RouteResource {
 
 /** One row of the routing table. */
 export class Route {
-  /** How many routes were declared before it. */
+  /** The number of routes that were declared before it. */
   readonly order: number
   readonly method: string
   readonly pattern: PathPattern
@@ -55,7 +55,7 @@ export class Route {
   readonly resource: RouteResource | undefined
   readonly middleware: readonly Middleware[]
   readonly handler: Middleware
-  /** The function that the application declared, as it stands in its file. */
+  /** The function as the application declared it, which leads to its file. */
   readonly declared: unknown
   /** Runs the middleware and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
@@ -88,17 +88,17 @@ export class Route {
     return this.pattern.path
   }
 
-  /** The path with its parameters filled in. */
+  /** Returns the path with its parameters filled in. */
   url(...args: PathArgument[]): string {
     return this.pattern.fill(args, this.name)
   }
 
-  /** Whether the route answers requests of a method: GET answers HEAD, and PUT answers PATCH. */
+  /** Whether the route handles a method: GET includes HEAD, and PUT of a resource includes PATCH. */
   answers(method: string): boolean {
     return this.method === method || this.alsoAnswers === method
   }
 
-  /** The method that the route answers beside its own. */
+  /** The method that the route handles in addition to its own. */
   get alsoAnswers(): string | undefined {
     if (this.method === 'GET') return 'HEAD'
     return this.method === 'PUT' && this.resource ? 'PATCH' : undefined

@@ -11,38 +11,38 @@ import { HostPattern } from './host.js'
 import { PathPattern } from './path.js'
 import type { StaticMount } from './static-mount.js'
 
-/** What a route may be given beside its path and handler. */
+/** The options of a route. */
 export interface DeclareOptions {
-  /** `loginPath`; by default derived from the path. */
+  /** The name of the route, like `loginPath`. By default it is derived from the path. */
   name?: string
-  /** Other paths that lead to the same handler. */
+  /** Other paths with the same handler. */
   aliases?: string[]
 }
 
-/** What all scopes of an application declare into. */
+/** The declarations that all scopes of an application share. */
 export class Declarations {
   readonly table = new RouteTable()
   readonly mounts: StaticMount[] = []
-  /** Every middleware that was used, once. */
+  /** Every registered middleware, once. */
   readonly middleware = new Set<Middleware>()
-  /** The item scopes of each resource class, one for every time that it was declared. */
+  /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
 }
 
-/** Where the paths of a scope begin. */
+/** The host and path prefix of a scope. */
 interface ScopePlace {
   prefix: string
   host?: string | undefined
-  /** The keys of the records that the prefix names, the outermost first: `['post_id']`. Empty outside of resources. */
+  /** The foreign keys for the records in the prefix, the outermost first: `['post_id']`. Empty outside of resources. */
   parentKeys: readonly string[]
 }
 
-/** The place of the application itself. */
+/** The scope of the application itself. */
 export const rootPlace: ScopePlace = { prefix: '', parentKeys: [] }
 
 /**
- * A place where routes are declared, top to bottom: the application, a group, a virtual host, or the item of a
- * resource. What is declared has the middleware that was used before it.
+ * A scope in which routes are declared: the application, a group, a virtual host, or the item of a resource. A route
+ * runs the middleware registered above it.
  */
 export class Scope {
   private readonly middleware: Middleware[]
@@ -56,7 +56,7 @@ export class Scope {
     this.middleware = [...middleware]
   }
 
-  /** Adds middleware for everything that is declared afterwards. */
+  /** Registers middleware for everything that is declared below. */
   use(...middleware: Middleware[]): this {
     for (const one of middleware) {
       if (typeof one !== 'function')
@@ -67,45 +67,45 @@ export class Scope {
     return this
   }
 
-  /** Answers GET, and HEAD, at a path: `app.get('/', home)`. */
+  /** Declares a route for GET and HEAD: `app.get('/', home)`. */
   get(path: string, handler: Handler, options?: DeclareOptions): Route {
     return this.route('GET', path, handler, options)
   }
 
-  /** Answers POST at a path. */
+  /** Declares a route for POST. */
   post(path: string, handler: Handler, options?: DeclareOptions): Route {
     return this.route('POST', path, handler, options)
   }
 
-  /** Answers PUT at a path. */
+  /** Declares a route for PUT. */
   put(path: string, handler: Handler, options?: DeclareOptions): Route {
     return this.route('PUT', path, handler, options)
   }
 
-  /** Answers PATCH at a path. */
+  /** Declares a route for PATCH. */
   patch(path: string, handler: Handler, options?: DeclareOptions): Route {
     return this.route('PATCH', path, handler, options)
   }
 
-  /** Answers DELETE at a path. */
+  /** Declares a route for DELETE. */
   delete(path: string, handler: Handler, options?: DeclareOptions): Route {
     return this.route('DELETE', path, handler, options)
   }
 
-  /** Answers HEAD at a path. Where there is a GET, it is answered without this. */
+  /** Declares a route for HEAD. A route for GET handles HEAD as well. */
   head(path: string, handler: Handler, options?: DeclareOptions): Route {
     return this.route('HEAD', path, handler, options)
   }
 
-  /** Answers OPTIONS at a path. Without this, a known path answers 204 with `Allow`. */
+  /** Declares a route for OPTIONS. Without one, an existing path returns 204 with the header `Allow`. */
   options(path: string, handler: Handler, options?: DeclareOptions): Route {
     return this.route('OPTIONS', path, handler, options)
   }
 
   /**
-   * Redirects GET requests of a path to another one, which may have the same parameters. The query goes along.
+   * Redirects GET requests to another path, which may have the same parameters. The query is kept.
    *
-   * @param to a path from the root, whatever group this is, or the URL of another site
+   * @param to a path from the root, also within a group, or the URL of another site
    * @param status 301, 302, 303, 307 or 308
    * @throws DeclarationError when `to` has a parameter that `path` lacks
    */
@@ -127,7 +127,7 @@ export class Scope {
     return route
   }
 
-  /** A scope whose paths begin with a prefix, and that has middleware of its own. */
+  /** Creates a scope whose paths begin with a prefix, with middleware of its own. */
   group(prefix: string, declare?: (group: Scope) => void): Scope {
     const place = { ...this.place, prefix: joinPaths(this.place.prefix, prefix) }
     const group = new Scope(this.declarations, place, this.middleware)
@@ -135,7 +135,7 @@ export class Scope {
     return group
   }
 
-  /** A scope for one virtual host: `app.host('{tenant}.example.com')`. */
+  /** Creates a scope for a virtual host: `app.host('{tenant}.example.com')`. */
   host(pattern: string, declare?: (host: Scope) => void): Scope {
     const scope = new Scope(this.declarations, { ...this.place, host: pattern }, this.middleware)
     declare?.(scope)
@@ -143,8 +143,8 @@ export class Scope {
   }
 
   /**
-   * Declares the five to seven routes of a resource, at the path of its `@Resource` or at the one that is given. A
-   * class with `@Parent` is mounted beneath its parent's item.
+   * Declares the five to seven routes of a resource, at the path of its `@Resource` or at the given one. A class with
+   * `@Parent` is mounted below its parent's item.
    *
    * @returns the scope of the item, for nested resources and further routes: `posts.get('/publish', publish)`
    * @throws DeclarationError when the resource has no path, lacks a handler, or its parent is not declared yet, or
@@ -165,9 +165,9 @@ export class Scope {
   }
 
   /**
-   * Serves the files of a folder to GET and HEAD. It takes every path beneath its own, so declare it last.
+   * Serves the files of a folder to GET and HEAD. It matches every path below its own, so declare it last.
    *
-   * @param folder relative to the folder that the application was started in
+   * @param folder relative to the working directory
    */
   static(path: string, folder: string): this {
     this.declarations.mounts.push({
@@ -218,8 +218,8 @@ export class Scope {
   }
 
   /**
-   * Where a resource is mounted: right here, when it has no parent or this is the scope of an item already; else
-   * beneath its parent's item, with the middleware of both.
+   * The scope in which a resource is mounted: this one, if the resource has no parent or this is the scope of an item;
+   * else the scope of its parent's item, with the middleware of both.
    */
   private scopeFor({ resource, parent }: ResourceDefinition): Scope {
     if (!parent || this.place.parentKeys.length > 0) return this
@@ -240,7 +240,7 @@ export class Scope {
     return new Scope(this.declarations, item.place, [...item.middleware, ...added])
   }
 
-  /** Whether another scope lies within this one's prefix and host, so that nesting there loses neither. */
+  /** Whether another scope is within this one's prefix and host, so that nesting there loses neither. */
   private contains({ place }: Scope): boolean {
     const { prefix, host } = this.place
     return host === place.host && (prefix === '' || prefix === '/' || place.prefix.startsWith(`${prefix}/`))
