@@ -13,6 +13,7 @@ import { isOfClient } from './http/client-errors.js'
 import { Cors, type CorsOptions } from './http/cors.js'
 import { rejectForeignForm } from './http/cross-site.js'
 import { readForwarded, trustedProxies } from './http/forwarded.js'
+import { removeStaleUploads } from './http/upload-folders.js'
 import { createLogger, discreet } from './logger.js'
 import { developmentHosts } from './middleware/development-hosts.js'
 import { tolerateBodyErrors, errorHandler } from './middleware/error-handler.js'
@@ -223,6 +224,8 @@ export class App extends Scope {
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
     const warnings = [...shadowedRoutes(table, mounts), ...misspelledHandlers(items.keys())]
     for (const sentence of warnings) logger.warn(sentence)
+    // Nobody waits for it: it may have much to delete, and it never fails.
+    void removeStaleUploads()
     for (const middleware of this.lifecycles) await middleware.start?.(logger)
   }
 

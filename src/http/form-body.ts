@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { koaBody } from 'koa-body'
 import type { Context } from '../context.js'
 import { bodyKindOf } from './body-kind.js'
 import type { BodyLimits, BodyReader } from './body.js'
 import { decompressed, limited, type BodyStream } from './body-stream.js'
+import { makeUploadFolder, removeUploadFolder } from './upload-folders.js'
 
 /** koa-body is loaded with the first form: an application without forms starts without it. */
 const require = createRequire(import.meta.url)
@@ -17,7 +16,7 @@ export function formReader(limits: BodyLimits): BodyReader {
 
   return async function readForm(ctx) {
     if (!isMultipart(ctx)) return (parseForm ??= parser(limits))(beside(ctx, decompressed(ctx)), ignore)
-    const folder = await mkdtemp(join(tmpdir(), 'upload-'))
+    const folder = await makeUploadFolder()
     folders.set(ctx, folder)
     // The headers of the parts count, too: as much as the fields.
     await parser(limits, folder)(beside(ctx, limited(ctx, 2 * limits.body + limits.files)), ignore)
@@ -35,7 +34,7 @@ const folders = new WeakMap<Context, string>()
 /** Deletes the uploaded files of a request that nobody moved elsewhere. */
 export async function removeUploads(ctx: Context): Promise<void> {
   const folder = folders.get(ctx)
-  if (folder) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  if (folder) await removeUploadFolder(folder)
 }
 
 type Parser = ReturnType<typeof koaBody>

@@ -5,6 +5,9 @@ import { TransactionConflict } from '../errors.js'
 import { rememberAnswer } from '../http/answer-memory.js'
 import { IDEMPOTENT } from '../http/methods.js'
 
+/** Milliseconds after which a request is not repeated any more: each time may have waited long for the locks of others. */
+const longest = 10_000
+
 /** Which requests are repeated, and how often. */
 export interface RepeatOptions {
   /** How often a request is repeated whose transaction was in conflict with another one (2). */
@@ -18,21 +21,23 @@ export interface RepeatOptions {
  * time: answer, session and `ctx.state` are what they were.
  *
  * @param once is told how often it was done before
- * @throws TransactionConflict when the request may not be repeated (again)
+ * @throws TransactionConflict when the request may not be repeated (again), or when 10 seconds have passed
  */
 export async function repeating(
   ctx: Context,
   { repeats = 2, isRepeatable = isIdempotent }: RepeatOptions,
   once: (time: number) => Promise<void>,
+  now: () => number = () => performance.now(),
 ): Promise<void> {
   // Where the method forbids it, nothing has to be remembered.
   if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return once(0)
+  const began = now()
   const restores = [rememberAnswer(ctx), rememberAll(ctx)]
   for (let time = 0; ; time += 1) {
     try {
       return await once(time)
     } catch (error) {
-      const isOver = time >= repeats || ctx.res.headersSent
+      const isOver = time >= repeats || now() - began >= longest || ctx.res.headersSent
       if (!(error instanceof TransactionConflict) || isOver || !isRepeatable(ctx)) throw error
       ctx.log.warn(
         { err: error },

@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { expect } from 'chai'
+import { makeUploadFolder, removeStaleUploads, removeUploadFolder } from '../../src/http/upload-folders.js'
+
+const hour = 60 * 60 * 1000
+
+describe('removeStaleUploads()', () => {
+  let parent: string
+  let outside: string
+
+  beforeEach(async () => {
+    ;[parent, outside] = [mkdtempSync(join(tmpdir(), 'kit-spec-')), mkdtempSync(join(tmpdir(), 'kit-spec-'))]
+    writeFileSync(join(outside, 'file'), 'kept')
+    for (const name of ['resource-kit-upload-a', 'resource-kit-upload-b', 'upload-c', 'other'])
+      mkdirSync(join(parent, name))
+    writeFileSync(join(parent, 'resource-kit-upload-a', 'file'), 'uploaded')
+    writeFileSync(join(parent, 'resource-kit-upload-file'), 'no folder')
+    symlinkSync(outside, join(parent, 'resource-kit-upload-link'))
+  })
+
+  afterEach(() => [parent, outside].forEach((folder) => rmSync(folder, { recursive: true })))
+
+  it('deletes the folders of uploads that are older than a day, and nothing else', async () => {
+    const before = readdirSync(parent)
+    await removeStaleUploads(Date.now() + 23 * hour, parent)
+    expect(readdirSync(parent)).to.deep.equal(before)
+    await removeStaleUploads(Date.now() + 25 * hour, parent)
+    expect(readdirSync(parent)).to.have.members([
+      'other',
+      'resource-kit-upload-file',
+      'resource-kit-upload-link',
+      'upload-c',
+    ])
+    expect(existsSync(join(outside, 'file'))).to.equal(true)
+  })
+
+  it('knows the folders that uploads are kept in', async () => {
+    const folder = await makeUploadFolder()
+    expect(basename(folder)).to.match(/^resource-kit-upload-/)
+    await removeUploadFolder(folder)
+    await removeUploadFolder(folder)
+    expect(existsSync(folder)).to.equal(false)
+  })
+
+  it('does not mind that there is no such temporary folder', async () => {
+    await removeStaleUploads(Date.now(), join(parent, 'none'))
+  })
+})

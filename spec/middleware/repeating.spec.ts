@@ -1,0 +1,33 @@
+import { expect } from 'chai'
+import { App } from '../../src/index.js'
+import { TransactionConflict } from '../../src/errors.js'
+import { repeating } from '../../src/middleware/repeating.js'
+import { caughtLog } from '../../src/testing/index.js'
+import { Site } from '../support/site.js'
+
+describe('A request that is in conflict', () => {
+  /** How often a request is tried, when each try takes so long. */
+  async function tries(milliseconds: number): Promise<{ count: number; status: number }> {
+    let [count, now] = [0, 0]
+    const app = new App({ api: true, logger: caughtLog().logger })
+    const conflict = async () => {
+      count += 1
+      now += milliseconds
+      throw new TransactionConflict()
+    }
+    app.put('/', (ctx) => repeating(ctx, { repeats: 5 }, conflict, () => now))
+    const site = await Site.open(app)
+    const { status } = await site.put('/')
+    await site.close()
+    return { count, status }
+  }
+
+  it('is repeated as often as `repeats` says, where that is quick', async () => {
+    expect(await tries(0)).to.deep.equal({ count: 6, status: 503 })
+  })
+
+  it('is not repeated any more after 10 seconds', async () => {
+    expect(await tries(3000)).to.deep.equal({ count: 4, status: 503 })
+    expect(await tries(10_000)).to.deep.equal({ count: 1, status: 503 })
+  })
+})

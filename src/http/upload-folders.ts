@@ -1,0 +1,33 @@
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The beginning of the names of our folders: other programs use the same temporary folder. */
+const prefix = 'resource-kit-upload-'
+
+/** Milliseconds after which no request can still need its folder: a day. */
+const lifetime = 24 * 60 * 60 * 1000
+
+/** Makes a folder for the files that one request uploads. Returns its path. */
+export function makeUploadFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), prefix))
+}
+
+/** Deletes a folder and the files in it, if it is still there. */
+export function removeUploadFolder(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true, maxRetries: 3 })
+}
+
+/**
+ * Deletes the folders that processes have left behind which were killed during an upload, when they are older than a day.
+ * A folder that cannot be deleted stays: it may be that of another user.
+ */
+export async function removeStaleUploads(now = Date.now(), parent = tmpdir()): Promise<void> {
+  const names = await readdir(parent).catch(() => [])
+  for (const name of names.filter((one) => one.startsWith(prefix))) {
+    const folder = join(parent, name)
+    const found = await lstat(folder).catch(() => undefined)
+    if (found?.isDirectory() && now - found.mtimeMs > lifetime)
+      await removeUploadFolder(folder).catch(() => undefined)
+  }
+}
