@@ -2,15 +2,17 @@ import type Koa from 'koa'
 import type { Context, ContextMembers } from './context.js'
 import { attributesOf, isEntity } from './data/attributes.js'
 import { loadRelations } from './data/loading.js'
+import type { FindRecordOptions } from './data/locking.js'
 import type { Model } from './data/model.js'
 import { linkHeader, paginate } from './data/pagination.js'
 import { destroyRecord, findRecord, findRecordBy, saveRecord } from './data/records.js'
 import { transactionOf } from './data/transactions/request-transaction.js'
 import { track } from './data/transactions/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
-import { NoSession, NotAnEntity, NoTransaction, ValidationErrors } from './errors.js'
+import { LockWhileReading, NoSession, NotAnEntity, NoTransaction, ValidationErrors } from './errors.js'
 import { bind, unreadableOf } from './http/binder.js'
 import { parameterFilter } from './http/filter.js'
+import { READING } from './http/methods.js'
 import type { Format } from './http/negotiation.js'
 import { pageBefore, urlOfThisSite } from './http/own-site.js'
 import { tokenOfPage } from './http/request-token.js'
@@ -159,14 +161,16 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
       })
     },
 
-    find(model, id) {
+    find(model, id, options) {
       const { tx } = this
-      return track(tx, () => findRecord(tx, model, id))
+      refuseLockWhileReading(this, options)
+      return track(tx, () => findRecord(tx, model, id, options))
     },
 
-    findOneBy(model, conditions) {
+    findOneBy(model, conditions, options) {
       const { tx } = this
-      return track(tx, () => findRecordBy(tx, model, conditions))
+      refuseLockWhileReading(this, options)
+      return track(tx, () => findRecordBy(tx, model, conditions, options))
     },
 
     async paginate(model, options) {
@@ -254,6 +258,11 @@ function unreadErrors(ctx: Context, record: object): ValidationErrors | undefine
     )
   }
   return errors
+}
+
+/** A request that only reads does not wait on SQLite for those that write, so it cannot lock anything. */
+function refuseLockWhileReading({ method }: Context, options?: FindRecordOptions): void {
+  if (options?.lock && READING.includes(method)) throw new LockWhileReading(method)
 }
 
 function translator(ctx: Context): Translate {

@@ -2,6 +2,7 @@ import type { DefaultState, Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget } from 'typeorm'
 import type { Where } from './data/conditions.js'
+import type { FindRecordOptions } from './data/locking.js'
 import type { RelationOf } from './data/loading.js'
 import type { Page, PageOptions } from './data/pagination.js'
 import type { Model } from './data/model.js'
@@ -131,16 +132,26 @@ export interface ContextMembers {
    *
    * @example await ctx.find(Post, ctx.params.post_id)
    * @throws RecordNotFound (404) if there is none, or if the id is not text or not a UUID
+   * @throws LockWhileReading if `lock` is true in a request that only reads
    */
-  find<T extends Model>(model: EntityTarget<T>, id: string | null | undefined): Promise<T>
+  find<T extends Model>(
+    model: EntityTarget<T>,
+    id: string | null | undefined,
+    options?: FindRecordOptions,
+  ): Promise<T>
 
   /**
    * Finds one record of a model by the values of its columns.
    *
    * @example await ctx.findOneBy(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
    * @throws RecordNotFound (404) if there is none, or if there are no conditions
+   * @throws LockWhileReading if `lock` is true in a request that only reads
    */
-  findOneBy<T extends Model>(model: EntityTarget<T>, conditions: Where<T>): Promise<T>
+  findOneBy<T extends Model>(
+    model: EntityTarget<T>,
+    conditions: Where<T>,
+    options?: FindRecordOptions,
+  ): Promise<T>
 
   /**
    * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers

@@ -334,6 +334,16 @@ export class ValidationErrors extends HttpError {
   }
 }
 
+/** A handler tries to lock a record in a request that only reads. */
+export class LockWhileReading extends Error {
+  override name = 'LockWhileReading'
+  constructor(method: string) {
+    super(
+      `A ${method} request cannot lock a record. Lock it in the handler of a request that writes: POST, PUT, PATCH or DELETE.`,
+    )
+  }
+}
+
 /** A test's factory cannot create a record, because its model or the database rejects it. */
 export class FactoryError extends Error {
   override name = 'FactoryError'

@@ -269,6 +269,9 @@ declare class User extends Model {
   email: string
 }
 declare const PlanesResource: typeof PostsResource
+declare class Account extends Model {
+  balance: number
+}
 declare class Member extends Model {
   email: string
   password_hash: string

@@ -1,4 +1,5 @@
 import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import { lockClause } from './locking.js'
 import type { PlainModel, Row } from './plain-model.js'
 import { COUNTED } from './engines/sqlite/cached-counts.js'
 
@@ -10,6 +11,8 @@ export interface Asked {
   /** How many records, and how many are left out before them. */
   limit?: number
   offset?: number
+  /** Whether the rows are locked until the transaction ends. */
+  lock?: boolean
 }
 
 /** A query that TypeORM has built once, for all that have these columns in their condition. */
@@ -36,7 +39,7 @@ function isSimple(where: unknown): where is Record<string, string | number> {
 export async function selectRecords(
   tx: EntityManager,
   model: PlainModel,
-  { where = {}, order, limit, offset }: Asked,
+  { where = {}, order, limit, offset, lock }: Asked,
 ): Promise<object[] | undefined> {
   if (!isSimple(where)) return undefined
   const query = queryFor(tx, model, where, order, 'records')
@@ -46,6 +49,7 @@ export async function selectRecords(
   // SQLite plans a statement anew for each limit that is a parameter.
   if (limit !== undefined) sql += ` LIMIT ${Number(limit)}`
   if (offset) sql += ` OFFSET ${place(tx, values.push(offset))}`
+  if (lock) sql += lockClause(tx)
   const rows = await ask(tx, sql, values)
   return rows.map((row) => model.toRecord(row))
 }

@@ -7,6 +7,7 @@ import { explainDatabaseError, RECORD } from './database-errors.js'
 import { selectRecords } from './kept-query.js'
 import { dropStale, withoutLoaded } from './loaded-relations.js'
 import { engineOf } from './engines/engines.js'
+import { lockOption, markLocked, seeLocked, type FindRecordOptions } from './locking.js'
 import type { Model } from './model.js'
 import { plainModel } from './plain-model.js'
 import { plainSaving } from './plain-saving.js'
@@ -24,8 +25,9 @@ export async function findRecord<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
   id: unknown,
+  options?: FindRecordOptions,
 ): Promise<T> {
-  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {})
+  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {}, options)
 }
 
 /**
@@ -38,11 +40,13 @@ export async function findRecordBy<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
   conditions: object,
+  { lock = false }: FindRecordOptions = {},
 ): Promise<T> {
   const metadata = tx.dataSource.getMetadata(model)
   const where = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
-  const record = where && (await findOne<T>(tx, metadata, where))
+  const record = where && (await findOne<T>(tx, metadata, where, lock))
   if (!record) throw notFound(metadata)
+  if (lock) markLocked(record)
   return record
 }
 
@@ -67,12 +71,14 @@ async function findOne<T extends Model>(
   tx: EntityManager,
   metadata: EntityMetadata,
   where: object,
+  lock: boolean,
 ): Promise<T | undefined> {
   const plain = plainModel(tx, metadata)
-  const found = plain && (await selectRecords(tx, plain, { where, limit: 1 }))
+  const found = plain && (await selectRecords(tx, plain, { where, limit: 1, lock }))
   // A plain model's records are of its class. What is no plain model's is up to TypeORM.
   if (found) return found[0] as T | undefined
-  return (await tx.findOneBy<T>(metadata.target, where as FindOptionsWhere<T>)) ?? undefined
+  const options = { where: where as FindOptionsWhere<T>, ...(lock && lockOption(tx, metadata)) }
+  return (await tx.findOne<T>(metadata.target, options)) ?? undefined
 }
 
 /**
@@ -144,6 +150,7 @@ async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<
   if (saving && isNew && record.id === undefined) return saving.insert(tx, record)
   if (saving && !isNew && (await saving.update(tx, record))) return
   if (isNew) engineOf(tx.dataSource).prepareInsert?.(tx.dataSource.getMetadata(record.constructor), record)
+  else await seeLocked(tx, record)
   await tx.save(record, { reload: mustReload(tx, record) })
 }
 

@@ -1,4 +1,4 @@
-import type { DataSource, DataSourceOptions, EntityMetadata, QueryRunner } from 'typeorm'
+import type { DataSource, DataSourceOptions, EntityMetadata, FindOneOptions, QueryRunner } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../attributes.js'
 import type { ColumnDetails } from '../columns.js'
@@ -130,6 +130,9 @@ export interface Engine {
   /** Whether records of plain models can be written by cached statements. */
   readonly hasFastWrites: boolean
 
+  /** Whether a transaction reads rows as they were at its first read, also those that it has locked since. */
+  readonly readsSnapshots: boolean
+
   /** TypeORM's options for a URL. */
   options(url: string, limits: ConnectionLimits): DataSourceOptions
   /**
@@ -154,6 +157,8 @@ export interface Engine {
   updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
   /** Prepares a record that TypeORM is going to insert. */
   prepareInsert?(metadata: EntityMetadata, record: object): void
+  /** How TypeORM locks rows of a table; an engine without it locks the database with each transaction that writes. */
+  rowLock?(metadata: EntityMetadata): FindOneOptions['lock']
   /** Reads a column faster than TypeORM's `hydrate`; undefined where that is needed. */
   readerOf?(
     column: ColumnMetadata,

@@ -101,6 +101,7 @@ export const mariadb: Engine = {
   conflictRollsBack: true,
   schemaChangesCommit: true,
   hasFastWrites: false,
+  readsSnapshots: true,
 
   options(url, { size, acquireTimeout }) {
     // TypeORM reads less out of a URL than this.
@@ -160,6 +161,8 @@ export const mariadb: Engine = {
   updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
 
   /** Sets a missing word to NULL, which the database rejects: a required enum would otherwise get its first word. */
+  rowLock: () => ({ mode: 'pessimistic_write' }),
+
   prepareInsert({ columns }, record) {
     for (const column of columns) {
       const isFilled = !column.enum || column.isNullable || column.default !== undefined

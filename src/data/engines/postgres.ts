@@ -65,6 +65,7 @@ export const postgres: Engine = {
   conflictRollsBack: false,
   schemaChangesCommit: false,
   hasFastWrites: false,
+  readsSnapshots: false,
 
   options: (url, limits) => ({
     type: 'postgres',
@@ -87,6 +88,9 @@ export const postgres: Engine = {
       server.query(`CREATE DATABASE ${quoted(name)} TEMPLATE template0 ENCODING 'UTF8'`),
     drop: (server, name) => server.query(`DROP DATABASE ${quoted(name)} WITH (FORCE)`),
   },
+
+  // It cannot lock the optional side of a join.
+  rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
 
   migrationLock: { take: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
 }

@@ -50,6 +50,7 @@ export const sqlite: Engine = {
   conflictRollsBack: false,
   schemaChangesCommit: false,
   hasFastWrites: true,
+  readsSnapshots: false,
 
   options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
 
