@@ -45,7 +45,12 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
 
     before(() => {
       folder = application()
-      for (const [, block] of blocksIn('ts')) write(folder, moduleOf(block), fileOf(block))
+      for (const [, block] of blocksIn('ts')) {
+        write(folder, moduleOf(block), fileOf(block))
+        // Other blocks import it.
+        const file = namedFile(block)
+        if (file && !existsSync(join(folder, file))) write(folder, block.code, file)
+      }
       // What CONTRIBUTING.md shows is a file of the framework.
       write(folder, "export type { Context, Middleware } from 'resource-kit'\n", 'src/context.ts')
       complaints = compile(folder)

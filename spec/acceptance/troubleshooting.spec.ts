@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import { FilesExist, NoApplication, ParentNotRegistered } from '../../src/command-errors.js'
+import { explainOpening } from '../../src/data/engines/connection-errors.js'
+import {
+  CrossSiteRequest,
+  ForeignHost,
+  InvalidToken,
+  MethodNotAllowed,
+  NoTransaction,
+  NotAcceptable,
+  NotAwaited,
+  PendingMigrations,
+  PortTaken,
+  ResourceNotImplemented,
+  TemplateNotFound,
+  TransactionConflict,
+  UnknownRoute,
+  UnsupportedMediaType,
+} from '../../src/errors.js'
+import { parseAttributes } from '../../src/generator/attributes.js'
+import { sessionSecrets } from '../../src/sessions/secrets.js'
+import { codeBlocks } from '../support/code-blocks.js'
+
+const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+
+/** The errors that docs/troubleshooting.md explains, with the values of its examples. */
+const errors: unknown[] = [
+  new NoApplication('/home/ada'),
+  new PortTaken(3000, new Error('EADDRINUSE')),
+  explainOpening(refused, 'postgres://blog@127.0.0.1:5432/blog'),
+  new PendingMigrations(['CreatePosts1795132800000']),
+  thrownBy(() => sessionSecrets([], 'production')),
+  thrownBy(() => parseAttributes(['title:strng'])),
+  new FilesExist(['src/actions/posts.ts', 'src/models/post.ts']),
+  new ParentNotRegistered('PostsResource', 'post'),
+  new ResourceNotImplemented(),
+  new MethodNotAllowed('PUT', '/posts', ['GET', 'HEAD', 'POST', 'OPTIONS']),
+  new NotAcceptable(['html']),
+  new UnsupportedMediaType('the content type "text/plain"'),
+  new InvalidToken(),
+  new CrossSiteRequest('https://blog.example.com', 'http://blog.example.com'),
+  new ForeignHost('blog.example'),
+  new NoTransaction(),
+  new NotAwaited(),
+  new TransactionConflict(),
+  new TemplateNotFound('posts/archive', ['templates/posts/archive.pug']),
+  new UnknownRoute('postsPaths', 'postsPath'),
+]
+
+describe('docs/troubleshooting.md', () => {
+  const messages = codeBlocks()
+    .filter(({ page, language }) => page === 'docs/troubleshooting.md' && language === '')
+    .map(({ code }) => code.trimEnd())
+
+  for (const error of errors) {
+    const { name, message } = error as Error
+    it(`quotes ${name} as it is`, () => {
+      expect(messages).to.include(message)
+    })
+  }
+
+  it('quotes no other messages', () => {
+    expect(messages).to.have.length(errors.length)
+  })
+})
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  throw new Error('nothing was thrown')
+}
