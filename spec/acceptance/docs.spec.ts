@@ -126,6 +126,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
 const configured = [
   'AppOptions',
   'Timeouts',
+  'CorsOptions',
   'DatabaseSettings',
   'ForceSSLOptions',
   'ParameterFilterOptions',

@@ -36,7 +36,7 @@ const errors: unknown[] = [
   new ResourceNotImplemented(),
   new MethodNotAllowed('PUT', '/posts', ['GET', 'HEAD', 'POST', 'OPTIONS']),
   new NotAcceptable(['html']),
-  new UnsupportedMediaType('the content type "text/plain"'),
+  new UnsupportedMediaType('The content type "text/plain"'),
   new InvalidToken(),
   new CrossSiteRequest('https://blog.example.com', 'http://blog.example.com'),
   new ForeignHost('blog.example'),
