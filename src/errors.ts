@@ -70,8 +70,8 @@ export class ForwardedInDevelopment extends HttpError {
   constructor() {
     super(
       403,
-      'a proxy forwarded this request to an application in development, whose error pages show its source; set ' +
-        'GO_ENV=production, or name the host in DEVELOPMENT_HOSTS or in new App({ developmentHosts: [...] })',
+      'A proxy forwarded this request to an application in development, whose error pages show its source. Set ' +
+        'GO_ENV=production, or add the host to DEVELOPMENT_HOSTS or to new App({ developmentHosts: [...] }).',
     )
   }
 }

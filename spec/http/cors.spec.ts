@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { App, DeclarationError, HttpError, type AppOptions, type CorsOptions } from '../../src/index.js'
+import { App, csrf, DeclarationError, HttpError, type AppOptions, type CorsOptions } from '../../src/index.js'
 import { caughtLog } from '../../src/testing/index.js'
 import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
 
@@ -194,6 +194,28 @@ describe('new App({ cors })', () => {
       const answer = await site.get('/posts', { headers: { origin: from } })
       expect(corsOf(answer)).to.deep.equal({ 'allow-origin': '*', 'expose-headers': exposed })
       expect(corsOf(await preflight('/posts', { origin: from }))).to.include({ 'allow-origin': '*' })
+    }
+  })
+
+  it('lets a listed origin change something past csrf() only if csrf() trusts the origin, too', async () => {
+    await open()
+    for (const [trustedOrigins, status] of [
+      [[], 403],
+      [[origin], 200],
+    ] as const) {
+      const app = new App({ cors: { origins: [origin], credentials: true } })
+      app.use(csrf({ trustedOrigins }))
+      app.post('/posts', (ctx) => void (ctx.body = 'created'))
+      const other = await Site.open(app)
+      try {
+        const answer = await other.post('/posts', {
+          json: {},
+          headers: { origin, 'sec-fetch-site': 'same-site' },
+        })
+        expect([answer.status, corsOf(answer)['allow-origin']]).to.deep.equal([status, origin])
+      } finally {
+        await other.close()
+      }
     }
   })
 
