@@ -59,7 +59,7 @@ export {
   type RedisSessionsOptions,
 } from './sessions/redis-sessions.js'
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
-export type { Flash, FlashMessage, FlashType } from './http/flash.js'
+export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 
 // Errors
 export * from './errors.js'

@@ -1,6 +1,6 @@
 import type { Context } from './context.js'
 import { submittedValue } from './http/binder.js'
-import type { Flash } from './http/flash.js'
+import type { Flash } from './sessions/flash.js'
 import type { Route } from './routing/route.js'
 import type { RouteTable } from './routing/route-table.js'
 import type { Catalogue } from './translations/catalogue.js'

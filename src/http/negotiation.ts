@@ -1,4 +1,4 @@
-import { remembered } from '../remembered.js'
+import { remembered } from '../memoize.js'
 
 /** The formats of answers, in the order in which they are preferred where a client likes several equally. */
 export const formats = ['html', 'json', 'xml'] as const

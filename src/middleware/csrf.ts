@@ -3,10 +3,10 @@ import type { Context, Middleware } from '../context.js'
 import { CrossSiteRequest, InvalidToken } from '../errors.js'
 import { hasForm } from '../http/body.js'
 import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/cross-site.js'
-import { isTokenOf } from '../http/csrf-token.js'
+import { isTokenOf } from '../sessions/csrf-token.js'
 import { READING } from '../http/methods.js'
 import { ownOrigin } from '../http/own-site.js'
-import { allowToken, isTokenShown } from '../http/request-token.js'
+import { allowToken, isTokenShown } from '../sessions/request-token.js'
 
 /** Whom `csrf()` trusts. */
 export interface CsrfOptions {

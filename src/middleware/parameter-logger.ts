@@ -1,6 +1,6 @@
 import type { Context, Middleware } from '../context.js'
-import { parameterFilter, type ParameterFilterOptions } from '../http/filter.js'
-import { writeLine } from './request-logger.js'
+import { parameterFilter, type ParameterFilterOptions } from '../logging/filter.js'
+import { writeLine } from '../logging/request-logger.js'
 
 /** What `parameterLogger()` takes: more words to filter by, and how much is logged. */
 export interface ParameterLoggerOptions extends ParameterFilterOptions {}

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../context.js'
 import { rememberAll } from '../data/transactions/before-repeat.js'
 import { TransactionConflict } from '../errors.js'
-import { rememberAnswer } from '../http/answer-memory.js'
+import { rememberAnswer } from '../http/response-snapshot.js'
 import { IDEMPOTENT } from '../http/methods.js'
 
 /** Milliseconds after which a request is not repeated any more: each time may have waited long for the locks of others. */

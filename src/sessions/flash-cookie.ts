@@ -1,5 +1,5 @@
 import type Koa from 'koa'
-import { addMessage, readFlash, type Flash } from '../http/flash.js'
+import { addMessage, readFlash, type Flash } from './flash.js'
 import { markPersonal } from '../http/personal.js'
 import { PerRequest } from '../per-request.js'
 import type { KoaContext } from './session-content.js'

@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import type { Logger } from 'pino'
-import { dropSecret, lendSecret } from '../http/csrf-token.js'
+import { dropSecret, lendSecret } from './csrf-token.js'
 import { markPersonal } from '../http/personal.js'
 import { PerRequest } from '../per-request.js'
 import { secretOfUnknown } from './session-store.js'

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { QueryFailedError } from 'typeorm'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { PendingMigrations, ServiceUnavailable } from '../errors.js'
-import { isSecretAlone } from '../http/csrf-token.js'
+import { isSecretAlone } from './csrf-token.js'
 import { expiring } from './session-cookie.js'
 import type { Signer } from './signer.js'
 

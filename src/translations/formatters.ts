@@ -1,4 +1,4 @@
-import { remembered } from '../remembered.js'
+import { remembered } from '../memoize.js'
 
 /** The locale that is asked last. */
 export const defaultLocale = 'en-US'

@@ -1,4 +1,4 @@
-import { remembered } from '../remembered.js'
+import { remembered } from '../memoize.js'
 import { truncations } from './catalogue.js'
 
 /** What a client says of the languages that it likes. */

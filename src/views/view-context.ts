@@ -1,4 +1,4 @@
-import type { FlashMessage } from '../http/flash.js'
+import type { FlashMessage } from '../sessions/flash.js'
 
 /** What the helpers of a template need to know of the request that the page answers. */
 export interface ViewContext {

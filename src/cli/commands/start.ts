@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { once } from 'node:events'
 import { currentEnvironment } from '../../environment.js'
-import { createLogger } from '../../logger.js'
+import { createLogger } from '../../logging/logger.js'
 import { onStopSignal } from '../../server/stop-signals.js'
 import { workerCount } from '../../workers/worker-count.js'
 import { runWorker, workerNumber } from '../../workers/worker.js'

@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
-import { App, parameterLogger, type Handler } from '../src/index.js'
-import { loggedError } from '../src/logger.js'
-import { caughtLog } from '../src/testing/index.js'
-import { Site } from './support/site.js'
+import { App, parameterLogger, type Handler } from '../../src/index.js'
+import { loggedError } from '../../src/logging/logger.js'
+import { caughtLog } from '../../src/testing/index.js'
+import { Site } from '../support/site.js'
 
 function queryError(): QueryFailedError {
   const driverError = Object.assign(new Error('duplicate key'), { code: '23505', detail: '(hunter2)' })
@@ -17,7 +17,7 @@ const shown = (error: unknown) => JSON.stringify(loggedError(error))
 
 /** Logs many lines in each of many turns. */
 const talkative = `
-  const { createLogger } = await import('${new URL('../src/logger.js', import.meta.url).href}')
+  const { createLogger } = await import('${new URL('../../src/logging/logger.js', import.meta.url).href}')
   const log = createLogger('production')
   for (let turn = 0; turn < 50; turn++) {
     for (let line = 0; line < 200; line++) log.info('${'x'.repeat(150)}')

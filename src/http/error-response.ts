@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import * as errors from '../errors.js'
 import type { Route } from '../routing/route.js'
-import { discreetPath } from './discreet-path.js'
+import { discreetPath } from '../logging/redacted-path.js'
 import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'

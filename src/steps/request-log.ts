@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Middleware } from '../context.js'
-import { discreetPath } from '../http/discreet-path.js'
+import { discreetPath } from '../logging/redacted-path.js'
 import { isHealthCheck } from './health.js'
-import { giveLogger, writeLine } from './request-logger.js'
+import { giveLogger, writeLine } from '../logging/request-logger.js'
 
 const header = 'X-Request-Id'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parameterFilter } from '../../src/http/filter.js'
+import { parameterFilter } from '../../src/logging/filter.js'
 
 const filter = parameterFilter()
 

@@ -1,6 +1,6 @@
 import { DeclarationError } from '../errors.js'
-import { fieldsOf, headOf } from '../error-fields.js'
-import { bareName, nameMatcher, secretNames } from '../secret-names.js'
+import { fieldsOf, headOf } from './error-fields.js'
+import { bareName, nameMatcher, secretNames } from './secret-names.js'
 
 /** Copies values for the log and for error pages: without secrets, and no larger than is good for them. */
 export type ParameterFilter = (values: unknown) => unknown

@@ -3,7 +3,7 @@ import type Koa from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { HttpError } from '../errors.js'
-import { answerError, type ErrorPages } from '../http/error-answer.js'
+import { answerError, type ErrorPages } from '../http/error-response.js'
 import { statusOf } from '../http/problem.js'
 
 /** Makes an answer of every error, and of a status of 400 and above that came without a body. */

@@ -1,6 +1,6 @@
 import { destination, pino, type DestinationStream, type Logger } from 'pino'
 import { headOf } from './error-fields.js'
-import { parameterFilter, type ParameterFilter } from './http/filter.js'
+import { parameterFilter, type ParameterFilter } from './filter.js'
 
 /**
  * The application's log: lines of JSON, in development made readable by pino-pretty where that is installed. Silent in

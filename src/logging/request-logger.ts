@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Context } from '../context.js'
-import { discreet } from '../logger.js'
+import { discreet } from './logger.js'
 import { PerRequest } from '../per-request.js'
 
 /** The log of a request. */

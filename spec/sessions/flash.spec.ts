@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { addMessage, readFlash, type Flash } from '../../src/http/flash.js'
+import { addMessage, readFlash, type Flash } from '../../src/sessions/flash.js'
 
 function flashOf(...messages: string[]): Flash {
   return messages.reduce<Flash>((flash, message) => addMessage(flash, 'info', message), [])
