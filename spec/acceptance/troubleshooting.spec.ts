@@ -4,6 +4,7 @@ import { explainOpening } from '../../src/data/engines/connection-errors.js'
 import {
   CrossSiteRequest,
   ForeignHost,
+  ForwardedInDevelopment,
   InvalidToken,
   MethodNotAllowed,
   NoTransaction,
@@ -40,6 +41,7 @@ const errors: unknown[] = [
   new InvalidToken(),
   new CrossSiteRequest('https://blog.example.com', 'http://blog.example.com'),
   new ForeignHost('blog.example'),
+  new ForwardedInDevelopment(),
   new NoTransaction(),
   new NotAwaited(),
   new TransactionConflict(),
