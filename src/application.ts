@@ -8,7 +8,7 @@ import { extendContext, helpersOf } from './context-members.js'
 import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
-import { bodyReader } from './http/body.js'
+import { bodyReader, type BodyLimits } from './http/body.js'
 import { isOfClient } from './http/client-errors.js'
 import { Cors, type CorsOptions } from './http/cors.js'
 import { rejectForeignForm } from './http/cross-site.js'
@@ -88,6 +88,8 @@ export interface AppOptions extends Timeouts {
   bodyLimit?: number
   /** The maximum total size of the files of a request in bytes (10 MiB). */
   filesLimit?: number
+  /** The maximum number of multipart forms that are read at a time (50). Further ones are rejected with 503 and `Retry-After`. */
+  uploadsLimit?: number
   /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (0). */
   drainDelay?: number
   /** Milliseconds for which `close` waits for pending requests (30,000). */
@@ -318,10 +320,15 @@ export class App extends Scope {
     ]
   }
 
+  private get bodyLimits(): BodyLimits {
+    const { bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024, uploadsLimit = 50 } = this.settings
+    return { body: bodyLimit, files: filesLimit, uploads: uploadsLimit }
+  }
+
   private dispatcher(): Dispatcher {
-    const { api = false, bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024 } = this.settings
+    const { api = false } = this.settings
     const { table, mounts } = this.declarations
-    const readBody = bodyReader({ body: bodyLimit, files: filesLimit })
+    const readBody = bodyReader(this.bodyLimits)
     const { cors } = this
     // An API application has no forms, and no tokens that distinguish its forms from those of other sites.
     const ofApplication = api

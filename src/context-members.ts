@@ -11,6 +11,7 @@ import { track } from './data/transactions/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './data/validation.js'
 import { LockWhileReading, NoSession, NotAnEntity, NoTransaction, ValidationErrors } from './errors.js'
 import { bind, unreadableOf } from './http/binder.js'
+import { hasForm } from './http/body.js'
 import { parameterFilter } from './logging/filter.js'
 import { READING } from './http/methods.js'
 import type { Format } from './http/negotiation.js'
@@ -158,6 +159,7 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
       return bind(record, attributes, {
         body: this.request.body,
         isJson: /[/+]json$/.test(this.request.type),
+        isForm: hasForm(this),
       })
     },
 

@@ -3,9 +3,10 @@ import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
 import { isPreflight, type Cors } from './http/cors.js'
+import { lastValue } from './http/form-fields.js'
 import { discreetPath } from './logging/redacted-path.js'
-import { removeUploads } from './http/form-body.js'
 import { keepPersonal } from './http/personal.js'
+import { removeUploads } from './http/uploads.js'
 import { sendFile } from './http/static-files.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
@@ -87,7 +88,7 @@ export class Dispatcher {
 
   private async override(ctx: Context): Promise<void> {
     await this.steps.readBody(ctx)
-    const method: unknown = Reflect.get(Object(ctx.request.body), '_method')
+    const method = lastValue(Reflect.get(Object(ctx.request.body), '_method'))
     const wanted = typeof method === 'string' ? method.toUpperCase() : ''
     if (overrides.includes(wanted)) ctx.method = wanted
   }

@@ -20,7 +20,7 @@ class Post {
 }
 
 function bound<T extends object>(record: T, body: unknown, isJson = true): T {
-  return bind(record, attributes, { body, isJson })
+  return bind(record, attributes, { body, isJson, isForm: !isJson })
 }
 
 describe('bind(record, attributes, submission)', () => {
@@ -28,6 +28,18 @@ describe('bind(record, attributes, submission)', () => {
     const post = new Post()
     expect(bound(post, { title: 'A', votes: '3', description: '' }, false)).to.equal(post)
     expect({ ...post }).to.deep.equal({ id: 'own', title: 'A', votes: 3, description: null })
+  })
+
+  it('takes the last value of a field that a form repeats, where a column takes one value', () => {
+    const form = { title: ['A', 'B'], votes: ['0', '3'], data: ['1', '2'] }
+    expect({ ...bound(new Post(), form, false) }).to.deep.equal({
+      id: 'own',
+      title: 'B',
+      votes: 3,
+      data: ['1', '2'],
+    })
+    const post = bound(new Post(), { title: ['A', 'B'] })
+    expect(unreadableOf(post).map(({ attribute }) => attribute.name)).to.deep.equal(['title'])
   })
 
   it('keeps what the body does not name', () => {

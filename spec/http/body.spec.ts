@@ -90,10 +90,6 @@ describe('The body of a request', () => {
       expect((await send(undefined, '')).json).to.deep.equal({})
     })
 
-    it('has the last one of a repeated form field', async () => {
-      expect((await send('application/x-www-form-urlencoded', 'a=0&a=1')).json).to.deep.equal({ a: '1' })
-    })
-
     it('has nothing in it that objects inherit', async () => {
       const form = '__proto__=1&__proto__[x]=2&constructor=3&constructor[prototype][x]=4&toString=5&a=6'
       expect((await send('application/x-www-form-urlencoded', form)).json).to.deep.equal({ a: '6' })
@@ -114,8 +110,6 @@ describe('The body of a request', () => {
       ['broken XML', 'application/xml', '<a><b></a>'],
       ['no XML', 'application/xml', 'a=1'],
       ['a DOCTYPE', 'application/xml', '<!DOCTYPE a><a/>'],
-      ['a form with too many fields', 'application/x-www-form-urlencoded', 'a=1&'.repeat(1001)],
-      ['a form with too long a list', 'application/x-www-form-urlencoded', 'a[]=1&'.repeat(101)],
     ]
     for (const [what, type, body] of malformed) {
       it(`is refused with 400: ${what}`, async () => {

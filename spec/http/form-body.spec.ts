@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from '../../src/index.js'
@@ -34,6 +35,11 @@ describe('A multipart form', () => {
           ]),
       )
       ctx.body = JSON.stringify({ fields: ctx.request.body, files: uploads.toSorted() })
+    })
+    app.post('/read', (ctx) => {
+      const [upload] = Object.values(ctx.request.files ?? {}).flat()
+      const { size, originalFilename: name, mimetype: type } = upload!
+      ctx.body = JSON.stringify([{ size, name, type }, readFileSync(upload!.filepath, 'latin1')])
     })
     app.post('/keep', async (ctx) => {
       const [file] = Object.values(ctx.request.files ?? {}).flat()
@@ -77,6 +83,12 @@ describe('A multipart form', () => {
     return site.post(path, { body: content, accept: 'application/json', headers: { 'content-type': type } })
   }
 
+  /** What the handler finds in an uploaded file. */
+  async function kept(content: string, headers = '') {
+    const answer = await post([[`${file('a')}${headers}`, content]], { path: '/read' })
+    return answer.json
+  }
+
   const field = (name: string) => `Content-Disposition: form-data; name="${name}"`
   const file = (name: string) => `${field(name)}; filename="a.txt"\r\nContent-Type: text/plain`
 
@@ -95,12 +107,71 @@ describe('A multipart form', () => {
     })
   })
 
-  it('has the last one of a repeated field, as other forms', async () => {
+  describe('has the fields that the same urlencoded form has', () => {
+    for (const [fields, meaning] of [
+      ['a=1', { a: '1' }],
+      ['a=1&a=2', { a: ['1', '2'] }],
+      ['a=', { a: '' }],
+      ['a=&a=1', { a: ['', '1'] }],
+      ['ids[]=1&ids[]=2', { ids: ['1', '2'] }],
+      ['ids[]=1', { ids: ['1'] }],
+      ['ids[]=', { ids: [''] }],
+      ['ids[0]=1&ids[1]=2', { ids: ['1', '2'] }],
+      ['ids=&ids[]=1', { ids: ['', '1'] }],
+      ['a[b]=1&a[c]=2', { a: { b: '1', c: '2' } }],
+      ['a[b][]=1&a[b][]=2', { a: { b: ['1', '2'] } }],
+      ['a[b][c][d][e][f][g]=1', { a: { b: { c: { d: { e: { f: { '[g]': '1' } } } } } } }],
+      ['a.b=1', { 'a.b': '1' }],
+      ['=1&a=2', { a: '2' }],
+      ['a%26b=c%3Dd%25', { 'a&b': 'c=d%' }],
+      ['a[__proto__][x]=1&a[b]=2', { a: { b: '2' } }],
+      [
+        Array.from({ length: 500 }, (_, i) => `ids[]=${i}`).join('&'),
+        { ids: Array.from({ length: 500 }, (_, i) => String(i)) },
+      ],
+    ] as const) {
+      it(fields.slice(0, 60), async () => {
+        const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+        const urlencoded = await site.post('/echo', { body: fields, accept: 'application/json', headers })
+        const parts = fields
+          .split('&')
+          .map((pair) => pair.split('=').map(decodeURIComponent) as [string, string])
+          .map(([name, value]): [string, string] => [field(name), value])
+        const multipart = await post(parts)
+        expect(urlencoded.json.fields).to.deep.equal(meaning)
+        expect(multipart.json.fields).to.deep.equal(meaning)
+      })
+    }
+  })
+
+  it('has several files of one name', async () => {
     const answer = await post([
-      [field('published'), '0'],
-      [field('published'), '1'],
+      [file('photos'), 'one'],
+      [file('photos'), 'second'],
     ])
-    expect(answer.json.fields).to.deep.equal({ published: '1' })
+    expect(answer.json.files).to.deep.equal([
+      ['photos', 'a.txt', 3, 3],
+      ['photos', 'a.txt', 6, 6],
+    ])
+  })
+
+  it('has what is in a file, whatever it is', async () => {
+    for (const content of ['\r', '\n', '\r\n', '\r\n-', '\r\n--', '\r\n--Y', 'v--X', '-', '\0']) {
+      const [{ size }, text] = await kept(content.repeat(files / content.length - 1))
+      expect([size, text], JSON.stringify(content)).to.deep.equal([
+        content.length * Math.floor(files / content.length - 1),
+        content.repeat(files / content.length - 1),
+      ])
+    }
+  })
+
+  it('has a file that was sent in base64', async () => {
+    const text = 'The quick brown fox. '.repeat(4000)
+    const lines = Buffer.from(text).toString('base64').replaceAll(/.{76}/g, '$&\r\n')
+    expect(await kept(lines, '\r\nContent-Transfer-Encoding: base64')).to.deep.equal([
+      { size: text.length, name: 'a.txt', type: 'text/plain' },
+      text,
+    ])
   })
 
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__']) {
@@ -169,6 +240,11 @@ describe('A multipart form', () => {
       })
     }
 
+    it('is refused with 413 for parts that are neither fields nor files', async () => {
+      const parts = Array.from({ length: 1200 }, (): [string, string] => ['', ''])
+      expect((await post(parts)).status).to.equal(413)
+    })
+
     it('is refused with 400 when it is no multipart at all', async () => {
       expect((await post([], { end: '{"a":1}' })).status).to.equal(400)
     })
@@ -224,6 +300,35 @@ describe('A multipart form', () => {
     })
   })
 
+  describe('beside as many others as are read at a time', () => {
+    it('is refused with 503 and Retry-After, and read again once one has been read', async () => {
+      const app = new App({ api: true, uploadsLimit: 2 })
+      app.post('/', (ctx) => void (ctx.body = 'read'))
+      const one = await Site.open(app)
+      try {
+        const headers = { 'content-type': 'multipart/form-data; boundary=X' }
+        const part = `--X\r\n${field('a')}\r\n\r\n1`
+        const uploads = [1, 2].map(() => request(one.url, { method: 'POST', headers, agent: false }))
+        const begun = uploads.map(async (upload) => {
+          const [response] = await once(upload, 'response')
+          return (response as IncomingMessage).statusCode
+        })
+        const whole = () =>
+          one.post('/', { body: `${part}\r\n--X--\r\n`, headers, accept: 'application/json' })
+        for (const upload of uploads) upload.write(part)
+        let refused = await whole()
+        while (refused.status !== 503) refused = await whole()
+        expect(refused.headers.get('retry-after')).to.equal('1')
+        expect((await one.post('/', { json: {} })).status).to.equal(200)
+        for (const upload of uploads) upload.end('\r\n--X--\r\n')
+        expect(await Promise.all(begun)).to.deep.equal([200, 200])
+        expect((await whole()).status).to.equal(200)
+      } finally {
+        await one.close()
+      }
+    })
+  })
+
   describe('leaves no file behind', () => {
     it('when the handler fails', async () => {
       expect((await post([[file('a'), 'v']], { path: '/fail' })).status).to.equal(500)
@@ -244,7 +349,7 @@ describe('A multipart form', () => {
     })
 
     it('when the client goes away', async () => {
-      const headers = { 'content-type': 'multipart/form-data; boundary=X', 'content-length': '1000' }
+      const headers = { 'content-type': 'multipart/form-data; boundary=X', 'content-length': '200000' }
       const call = request(`${site.url}/echo`, { method: 'POST', headers, agent: false }).on(
         'error',
         () => {},
@@ -255,7 +360,7 @@ describe('A multipart form', () => {
           watcher.close()
           return gone()
         })
-        call.write(`--X\r\n${file('a')}\r\n\r\nv`)
+        call.write(`--X\r\n${file('a')}\r\n\r\n${'v'.repeat(100_000)}`)
       })
     })
 

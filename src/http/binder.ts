@@ -2,6 +2,7 @@ import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from '../coerce.js'
+import { lastValue } from './form-fields.js'
 import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
 
 /** What a request brings for a record. */
@@ -10,6 +11,8 @@ export interface Submission {
   body: unknown
   /** JSON text in a JSON column means the text itself; from a form or XML it is read as JSON. */
   isJson: boolean
+  /** A form repeats a field to say its last word on it; in JSON and XML a list is a list. */
+  isForm: boolean
 }
 
 /** A field whose value could not be read as its column's type. */
@@ -35,7 +38,8 @@ export function bind<T extends object>(
   attributes: readonly Attribute[],
   submission: Submission,
 ): T {
-  const fields = transform(record, fieldsOf(submission.body))
+  const submitted = fieldsOf(submission.body)
+  const fields = transform(record, submission.isForm ? withLastValues(submitted, attributes) : submitted)
   const unread: UnreadableField[] = []
   for (const attribute of attributes) {
     if (!Object.hasOwn(fields, attribute.name)) continue
@@ -67,6 +71,17 @@ function fieldsOf(body: unknown): Record<string, unknown> {
   if (body === undefined || body === null) return {}
   if (typeof body === 'object' && !Array.isArray(body)) return { ...body }
   throw new BadRequest('The body must be an object with the fields of one record.')
+}
+
+/** The fields of a form: of a repeated one the last value, but the whole list for a column that can hold it. */
+function withLastValues(
+  fields: Record<string, unknown>,
+  attributes: readonly Attribute[],
+): Record<string, unknown> {
+  const lists = attributes.filter(({ kind }) => kind === 'json').map(({ name }) => name)
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, lists.includes(name) ? value : lastValue(value)]),
+  )
 }
 
 /** Lets class-transformer rename, leave out and transform fields, where the record's class has rules for that. */

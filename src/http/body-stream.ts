@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { finished, Transform, type Duplex, type Readable } from 'node:stream'
+import { finished, Transform, type Duplex, type Readable, type TransformCallback } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { Context } from '../context.js'
 import { BadRequest, ContentTooLarge } from '../errors.js'
-import { partHeaderCheck } from './part-headers.js'
 
 /** A body that is read beside the connection: whatever breaks it, the connection stays whole and can be answered. */
 export type BodyStream = Readable & { headers: IncomingHttpHeaders }
@@ -26,24 +25,44 @@ export function decompressed(ctx: Context): BodyStream {
   return detached(ctx, decompressors[encoding](), headers)
 }
 
+/** Bytes that are collected before they are passed on: a client may send them one by one. */
+const worthPassingOn = 64 * 1024
+
 /**
- * The body of a multipart request.
+ * The body of a multipart request, in large pieces.
  *
- * It fails with ContentTooLarge (413) where it is longer than `most` bytes, and with BadRequest (400) where the headers
- * of a part are long.
+ * @param check looks at each piece, and throws what the stream fails with
+ * @returns a stream that fails with ContentTooLarge (413) when there are more than `most` bytes
  */
-export function limited(ctx: Context, most: number): BodyStream {
-  const areShort = partHeaderCheck(ctx.get('Content-Type'))
+export function limited(ctx: Context, most: number, check: (piece: Buffer) => void): BodyStream {
   let received = 0
-  const check = new Transform({
+  let pending: Buffer[] = []
+  let length = 0
+
+  function piece(done: TransformCallback): void {
+    const whole = Buffer.concat(pending)
+    pending = []
+    length = 0
+    try {
+      check(whole)
+    } catch (error) {
+      return done(error as Error)
+    }
+    done(null, whole)
+  }
+
+  const collector = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       received += chunk.length
-      if (received > most) done(new ContentTooLarge(most))
-      else if (!areShort(chunk)) done(new BadRequest('The headers of a part are too long.'))
-      else done(null, chunk)
+      if (received > most) return done(new ContentTooLarge(most))
+      pending.push(chunk)
+      length += chunk.length
+      if (length < worthPassingOn) done()
+      else piece(done)
     },
+    flush: piece,
   })
-  return detached(ctx, check, ctx.req.headers)
+  return detached(ctx, collector, ctx.req.headers)
 }
 
 function detached(ctx: Context, stream: Duplex, headers: IncomingHttpHeaders): BodyStream {

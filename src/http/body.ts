@@ -1,10 +1,18 @@
 import coBody from 'co-body'
 import type { Context } from '../context.js'
-import { BadRequest, ContentTooLarge, HttpError, UnsupportedMediaType, TooManyFields } from '../errors.js'
+import {
+  BadRequest,
+  ContentTooLarge,
+  HttpError,
+  ServiceUnavailable,
+  TooManyFields,
+  UnsupportedMediaType,
+} from '../errors.js'
 import { bodyKindOf, hasBody } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
 import { isTooDeep } from '../depth.js'
-import { formReader, isMultipart } from './form-body.js'
+import { formReader } from './form-body.js'
+import { readMultipart } from './multipart.js'
 import { parseXml } from './xml.js'
 
 /** How large a body may be. */
@@ -13,6 +21,8 @@ export interface BodyLimits {
   body: number
   /** Bytes of all uploaded files together (10 MiB). */
   files: number
+  /** Multipart forms that are read at a time (50). */
+  uploads: number
 }
 
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
@@ -27,17 +37,36 @@ const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
  * BadRequest (400) for what is malformed.
  */
 export function bodyReader(limits: BodyLimits): BodyReader {
-  const readForm = formReader(limits)
+  const readForm = formReader(limits.body)
+  const readUpload = uploadReader(limits)
 
   return async function readBody(ctx) {
     Object.assign(ctx.request, { body: {} })
     if (!hasBody(ctx)) return
     refuseUnknown(ctx)
     try {
-      if (hasForm(ctx)) await readForm(ctx)
+      const kind = bodyKindOf(ctx)
+      if (kind === 'form') await readForm(ctx)
+      else if (kind === 'multipart') await readUpload(ctx)
       else Object.assign(ctx.request, { body: await readDocument(ctx, String(limits.body)) })
     } catch (error) {
       throw explain(error, limits)
+    }
+  }
+}
+
+/** Reads multipart forms, a bounded number at a time: each holds buffers and a file. */
+function uploadReader(limits: BodyLimits): BodyReader {
+  let running = 0
+
+  return async function readUpload(ctx) {
+    if (running >= limits.uploads)
+      throw new ServiceUnavailable(`${running} uploads are in progress, which is the maximum (uploadsLimit).`)
+    running++
+    try {
+      await readMultipart(ctx, limits)
+    } finally {
+      running--
     }
   }
 }
@@ -55,7 +84,7 @@ function refuseUnknown(ctx: Context): void {
   if (type === '') throw new UnsupportedMediaType('A body without a content type')
   if (!bodyKindOf(ctx)) throw new UnsupportedMediaType(`The content type "${type}"`)
   if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`The charset "${charset}"`)
-  if (encoding !== 'identity' && isMultipart(ctx))
+  if (encoding !== 'identity' && bodyKindOf(ctx) === 'multipart')
     throw new UnsupportedMediaType('A compressed multipart body')
 }
 
@@ -80,19 +109,15 @@ function explainJson(error: unknown): never {
   )
 }
 
-/** formidable's codes for what is too much: fields, files, and bytes of files. */
-const tooManyParts = [1007, 1015]
-const tooLargeFiles = [1009, 1016]
-
 /** What the parsers throw, as the errors that the client is told. */
-function explain(error: unknown, { body, files }: BodyLimits): unknown {
+function explain(error: unknown, { body }: BodyLimits): unknown {
   if (error instanceof HttpError) return error
-  const status = memberOf(error, 'status') ?? memberOf(error, 'httpCode')
+  // qs has no other way to say that there are too many fields.
+  if (error instanceof RangeError) return new TooManyFields()
+  const status = memberOf(error, 'status')
   const code = memberOf(error, 'code')
-  if (tooManyParts.some((it) => it === code)) return new TooManyFields()
-  if (status === 413) return new ContentTooLarge(tooLargeFiles.some((it) => it === code) ? files : body)
-  // 501 is formidable's answer to a Content-Transfer-Encoding that it does not know.
-  if (status === 415 || status === 501) return new UnsupportedMediaType('The encoding of the body')
+  if (status === 413) return new ContentTooLarge(body)
+  if (status === 415) return new UnsupportedMediaType('The encoding of the body')
   const isClients = (typeof status === 'number' && status < 500) || isInflateError(code)
   return isClients ? new BadRequest('The body is malformed.', { cause: error }) : error
 }

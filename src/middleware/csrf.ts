@@ -3,6 +3,7 @@ import type { Context, Middleware } from '../context.js'
 import { CrossSiteRequest, InvalidToken } from '../errors.js'
 import { hasForm } from '../http/body.js'
 import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/cross-site.js'
+import { lastValue } from '../http/form-fields.js'
 import { isTokenOf } from '../sessions/csrf-token.js'
 import { READING } from '../http/methods.js'
 import { ownOrigin } from '../http/own-site.js'
@@ -65,8 +66,8 @@ function hasSessionCookie(ctx: Context): boolean {
 }
 
 function hasToken(ctx: Context): boolean {
-  const field: unknown = hasForm(ctx)
-    ? Reflect.get(Object(ctx.request.body), 'authenticity_token')
+  const field = hasForm(ctx)
+    ? lastValue(Reflect.get(Object(ctx.request.body), 'authenticity_token'))
     : undefined
   return [ctx.get('X-CSRF-Token'), field].some((token) => isTokenOf(ctx.session, token))
 }

@@ -1,0 +1,69 @@
+import { expect } from 'chai'
+import { BadRequest, TooManyFields } from '../../src/errors.js'
+import { boundaryOf, partCheck } from '../../src/http/parts.js'
+
+const head = '--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
+
+/** What the check throws for a body that comes in pieces of this size. */
+function refusal(body: string, size = body.length, most = 10): unknown {
+  const check = partCheck('X', most)
+  try {
+    for (let start = 0; start < body.length; start += size)
+      check(Buffer.from(body.slice(start, start + size)))
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+describe('partCheck(boundary, mostDelimiters)', () => {
+  for (const size of [1, 7, 100, 100_000]) {
+    describe(`of a body in pieces of ${size} bytes`, () => {
+      it('accepts long values', () => {
+        expect(refusal(`${head}${'v'.repeat(50_000)}\r\n${head}v\r\n--X--\r\n`, size)).to.equal(undefined)
+      })
+
+      it('rejects long headers, in whichever part', () => {
+        const long = `${head}v\r\n--X\r\nContent-Disposition: ${'filename="'.repeat(500)}`
+        expect(refusal(long, size)).to.be.instanceOf(BadRequest)
+        const first = `preamble\r\n--X\r\n${'a'.repeat(3000)}: b\r\n\r\nv\r\n--X--`
+        expect(refusal(first, size)).to.be.instanceOf(BadRequest)
+      })
+
+      it('rejects too many parts, whatever is in them', () => {
+        for (const part of [head + 'v\r\n', '--X\r\n\r\n\r\n', '--X\r\n']) {
+          expect(refusal(part.repeat(10), size)).to.equal(undefined)
+          expect(refusal(part.repeat(11), size), part).to.be.instanceOf(TooManyFields)
+        }
+      })
+
+      it('takes a boundary for one at the beginning of a line alone', () => {
+        expect(refusal(`${head}v${`--X${'v'.repeat(3000)}`.repeat(20)}`, size)).to.equal(undefined)
+      })
+    })
+  }
+})
+
+describe('boundaryOf(contentType)', () => {
+  for (const [contentType, boundary] of [
+    ['multipart/form-data; boundary=X', 'X'],
+    ['multipart/form-data;boundary=X; charset=utf-8', 'X'],
+    ['multipart/form-data; BOUNDARY="a b"', 'a b'],
+    ['multipart/form-data; xboundary=Y; boundary=X', 'X'],
+    [`multipart/form-data; boundary=${'x'.repeat(70)}`, 'x'.repeat(70)],
+  ] as const) {
+    it(`is ${boundary} of ${contentType}`, () => expect(boundaryOf(contentType)).to.equal(boundary))
+  }
+
+  for (const contentType of [
+    'multipart/form-data',
+    'multipart/form-data; boundary=',
+    'multipart/form-data; boundary=""',
+    'multipart/form-data; boundary="a\\"b"',
+    'multipart/form-data; boundary=ä',
+    'multipart/form-data; boundary="a "',
+    `multipart/form-data; boundary=${'x'.repeat(71)}`,
+  ]) {
+    it(`rejects ${contentType}`, () => expect(() => boundaryOf(contentType)).to.throw(BadRequest))
+  }
+})

@@ -1,0 +1,50 @@
+import { BadRequest, TooManyFields } from '../errors.js'
+
+/** The most characters of the headers of a part. */
+const longest = 2048
+
+/**
+ * The boundary between the parts of a multipart body (RFC 2046, section 5.1.1).
+ *
+ * @throws BadRequest (400) when the content type has none, or one that is not allowed
+ */
+export function boundaryOf(contentType: string): string {
+  const [, quoted, plain = ''] = /;\s*boundary=(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? []
+  const boundary = quoted ?? plain
+  if (!/^[\w'()+,\-./:=? ]{0,69}[\w'()+,\-./:=?]$/.test(boundary))
+    throw new BadRequest('The multipart body has no boundary, or one that is not allowed.')
+  return boundary
+}
+
+/**
+ * Makes a check that every chunk of a multipart body goes through before it is parsed. Parsing costs most for each part,
+ * and for its headers.
+ *
+ * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the headers of a part are too long
+ */
+export function partCheck(boundary: string, mostDelimiters: number): (chunk: Buffer) => void {
+  const delimiter = `\r\n--${boundary}`
+  // The first delimiter may have no line before it.
+  let text = '\r\n'
+  let isInHeaders = false
+  let delimiters = 0
+
+  return function check(chunk) {
+    text += chunk.toString('latin1')
+    for (;;) {
+      const next = text.indexOf(delimiter)
+      const part = next < 0 ? text : text.slice(0, next)
+      if (isInHeaders) {
+        const end = part.indexOf('\r\n\r\n')
+        if ((end < 0 ? part.length : end) > longest)
+          throw new BadRequest('The headers of a part are too long.')
+        isInHeaders = end < 0
+      }
+      if (next < 0) break
+      if (++delimiters > mostDelimiters) throw new TooManyFields()
+      text = text.slice(next + delimiter.length)
+      isInHeaders = true
+    }
+    if (!isInHeaders) text = text.slice(-delimiter.length)
+  }
+}
