@@ -53,7 +53,7 @@ describe('Transactions in conflict', () => {
         ])
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
         expect(await counts(library.database)).to.deep.equal([2, 2])
-        expect(library.log.text()).to.contain('the request is repeated')
+        expect(library.log.text()).to.contain('the request is retried')
       }))
 
     it('leave one POST undone, answered 503 with Retry-After', () =>

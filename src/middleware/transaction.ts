@@ -20,6 +20,8 @@ export interface TransactionOptions extends RepeatOptions {
   isolation?: IsolationLevel
   /** Whether requests are refused while migrations have not been run. By default in development. */
   checksMigrations?: boolean
+  /** Milliseconds after which a transaction that is open and runs no statement is logged. By default 100 in development. */
+  idleLimit?: number
 }
 
 /**
@@ -42,6 +44,7 @@ export interface TransactionOptions extends RepeatOptions {
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
   const checksMigrations = options.checksMigrations ?? currentEnvironment() === 'development'
+  const idleLimit = options.idleLimit ?? (currentEnvironment() === 'development' ? 100 : Infinity)
   let pending: string[] = []
 
   async function transaction(ctx: Context, next: Next): Promise<void> {
@@ -59,7 +62,9 @@ export function transaction(database: Database, options: TransactionOptions = {}
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'database work that the request did not await has failed')
     const isAbandoned = (): boolean => ctx.req.socket.destroyed
-    const lazy = new LazyTransaction(database, mode, { isolation: options.isolation, isAbandoned, onLost })
+    const { isolation } = options
+    const onIdle = idleLimit < Infinity ? (time: number) => warnOfIdle(ctx, time, idleLimit) : undefined
+    const lazy = new LazyTransaction(database, mode, { isolation, isAbandoned, onLost, onIdle })
     const hooks: (() => unknown)[] = []
     beginTransaction(ctx, { manager: lazy.manager, hooks })
     try {
@@ -96,6 +101,18 @@ export function transaction(database: Database, options: TransactionOptions = {}
     },
     check: () => database.check(),
   })
+}
+
+/** Logs a transaction that was open while its handler did something else: others wait for its locks meanwhile. */
+function warnOfIdle(ctx: Context, time: number, limit: number): void {
+  if (time <= limit) return
+  const handler = ctx.route?.handlerName ?? 'a handler'
+  const ms = Math.round(time)
+  ctx.log.warn(
+    { handler, ms },
+    `${handler} left its transaction idle for ${ms} ms. ` +
+      'Do slow work (hashes, mail, other services) before the first query or after the commit.',
+  )
 }
 
 /** What a commit that failed means. Whoever sends an idempotent request again need not know how the first one ended. */

@@ -11,6 +11,7 @@ import {
 } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { problemOf, wasNotSent } from '../engines/problems.js'
+import { IdleTime } from './idle-time.js'
 import { Savepoints } from './savepoints.js'
 import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
@@ -24,6 +25,10 @@ export interface LazyOptions {
   isAbandoned?: () => boolean
   /** Hears of what failed while nobody waited for it. */
   onLost?: (error: unknown) => void
+  /** Is called at the end with the longest time, in milliseconds, for which the transaction was open and ran no statement. */
+  onIdle?: ((milliseconds: number) => void) | undefined
+  /** The clock of `onIdle`. */
+  now?: () => number
 }
 
 /**
@@ -43,6 +48,8 @@ export class LazyTransaction {
   private readonly isolation: IsolationLevel | undefined
   private readonly isAbandoned: () => boolean
   private readonly work: WorkUnderWay
+  private readonly onIdle: LazyOptions['onIdle']
+  private readonly idle: IdleTime | undefined
   private readonly order = new Savepoints()
   private readonly health: TransactionHealth
   private beginning: Promise<void> | undefined
@@ -52,14 +59,14 @@ export class LazyTransaction {
   /**
    * @param mode `slave` for a transaction that reads; on SQLite it then waits for no writer
    */
-  constructor(
-    dataSource: DataSource,
-    mode: ReplicationMode,
-    { isolation, isAbandoned = () => false, onLost = () => {} }: LazyOptions = {},
-  ) {
+  constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
+    const { isolation, isAbandoned = () => false, onLost = () => {}, onIdle } = options
+    const { now = () => performance.now() } = options
     this.isolation = isolation
     this.isAbandoned = isAbandoned
     this.work = new WorkUnderWay(onLost)
+    this.onIdle = onIdle
+    this.idle = onIdle && new IdleTime(now)
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner)
     this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this.work, this.order)
@@ -77,7 +84,7 @@ export class LazyTransaction {
       await this.rollback()
       throw new NotAwaited()
     }
-    this.hasEnded = true
+    this.end()
     // A runner that was never asked holds nothing.
     if (!this.beginning) return
     try {
@@ -92,7 +99,7 @@ export class LazyTransaction {
 
   /** Rolls back, if there is anything to roll back, and gives the connection back. */
   async rollback(): Promise<void> {
-    this.hasEnded = true
+    this.end()
     if (!this.beginning) return
     try {
       await this.order.settled()
@@ -106,6 +113,13 @@ export class LazyTransaction {
     } finally {
       await this.release()
     }
+  }
+
+  private end(): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
+    this.idle?.stop()
+    if (this.idle) this.onIdle?.(this.idle.longest)
   }
 
   /** Closes the connection, whose state is unknown. */
@@ -173,11 +187,13 @@ export class LazyTransaction {
         this.work.run(() =>
           this.order.query(async () => {
             await this.begin()
-            return this.health.watch(() => runner.query(...args))
+            const query = () => this.health.watch(() => runner.query(...args))
+            return this.idle ? this.idle.during(query) : query()
           }),
         ),
       stream: async (...args: Parameters<QueryRunner['stream']>) => {
         await this.begin()
+        this.idle?.stop()
         return runner.stream(...args)
       },
       connect: async () => {

@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import type { Database } from '../../src/data/database.js'
+import { LazyTransaction } from '../../src/data/transactions/lazy-transaction.js'
+import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { newShelf, Shelf, withLibrary } from '../support/library.js'
+
+describe('new LazyTransaction(database, mode, { onIdle })', () => {
+  let database: Database
+
+  before(async () => (database = await openBlog()))
+  after(() => database.close())
+
+  /** What `onIdle` is called with for a transaction on a clock that the work sets. */
+  async function idleOf(
+    work: (lazy: LazyTransaction, pass: (milliseconds: number) => void) => Promise<void>,
+  ): Promise<number[]> {
+    const idle: number[] = []
+    let now = 0
+    const onIdle = (milliseconds: number) => idle.push(milliseconds)
+    const lazy = new LazyTransaction(database, 'master', { onIdle, now: () => now })
+    await work(lazy, (milliseconds) => (now += milliseconds))
+    return idle
+  }
+
+  it('calls back once, with the longest time between two statements', async () => {
+    const idle = await idleOf(async (lazy, pass) => {
+      await lazy.manager.save(newPost('one'))
+      for (const time of [50, 250, 100]) {
+        pass(time)
+        await lazy.manager.count(Post)
+      }
+      await lazy.commit()
+      await lazy.rollback()
+    })
+    expect(idle).to.deep.equal([250])
+  })
+
+  it('counts the time before the commit, and before a rollback', async () => {
+    for (const end of ['commit', 'rollback'] as const) {
+      const idle = await idleOf(async (lazy, pass) => {
+        await lazy.manager.count(Post)
+        pass(120)
+        await lazy[end]()
+      })
+      expect(idle, end).to.deep.equal([120])
+    }
+  })
+
+  it('does not count the time before the first statement, nor that of a statement', async () => {
+    const idle = await idleOf(async (lazy, pass) => {
+      pass(500)
+      const count = lazy.manager.count(Post)
+      pass(500)
+      await count
+      await lazy.commit()
+    })
+    expect(idle).to.deep.equal([0])
+  })
+
+  it('does not count while another statement still runs', async () => {
+    const idle = await idleOf(async (lazy, pass) => {
+      const counts = [lazy.manager.count(Post), lazy.manager.count(Post)]
+      await counts[0]
+      await counts[1]
+      pass(30)
+      await lazy.commit()
+    })
+    expect(idle).to.deep.equal([30])
+  })
+})
+
+describe('transaction(database, { idleLimit })', () => {
+  const warnings = (log: { lines: object[] }) =>
+    log.lines.filter((line) => /left its transaction idle/.test(String(Reflect.get(line, 'msg'))))
+
+  it('logs a transaction that is idle for longer, with its handler', () =>
+    withLibrary({ idleLimit: 0 }, async ({ site, database, log, handle }) => {
+      await newShelf(database)
+      handle(async (ctx) => {
+        await ctx.tx.count(Shelf)
+        await new Promise(setImmediate)
+        await ctx.tx.count(Shelf)
+        ctx.body = 'done'
+      })
+      expect((await site.get('/')).status).to.equal(200)
+      const [warning] = warnings(log)
+      expect(warning).to.include({ level: 40, handler: 'anonymous' })
+      expect(Reflect.get(Object(warning), 'ms')).to.be.a('number')
+    }))
+
+  it('logs nothing of a request that asks the database nothing, nor outside of development', async () => {
+    await withLibrary({ idleLimit: 0 }, async ({ site, log, handle }) => {
+      handle((ctx) => void (ctx.body = 'done'))
+      await site.get('/')
+      expect(warnings(log)).to.deep.equal([])
+    })
+    await withLibrary({}, async ({ site, log, handle }) => {
+      handle(async (ctx) => {
+        await ctx.tx.count(Shelf)
+        await new Promise(setImmediate)
+        ctx.body = 'done'
+      })
+      await site.get('/')
+      expect(warnings(log)).to.deep.equal([])
+    })
+  })
+})
