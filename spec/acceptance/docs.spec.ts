@@ -122,6 +122,15 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
   })
 })
 
+describe('README.md', () => {
+  it('shows the handler as the generator writes it', () => {
+    const [shown = ''] = codeBlocks().flatMap(({ page, code }) => (page === 'README.md' ? [code] : []))
+    const generated = readPage('examples/blog/src/actions/posts.ts').split('\n')
+    const lines = shown.split('\n').map((line) => line.replace(/ *\/\/ .*/, ''))
+    expect(lines.filter((line) => !generated.includes(line))).to.deep.equal([])
+  })
+})
+
 /** The interfaces whose properties docs/configuration.md lists. */
 const configured = [
   'AppOptions',
