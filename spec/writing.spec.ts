@@ -29,9 +29,7 @@ const PAGES_TO_REWRITE: readonly string[] = [
   'docs/sessions.md',
   'docs/testing.md',
   'docs/views.md',
-  'docs/why.md',
   'CONTRIBUTING.md',
-  'README.md',
 ]
 
 /** Folders and files of src whose comments are not rewritten yet. Take one out when it is, and never add one. */
