@@ -1,8 +1,17 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
-import type { AttributeKind } from '../../src/data/attributes.js'
+import {
+  Column,
+  Entity,
+  Table,
+  type FindOptionsWhere,
+  type MigrationInterface,
+  type QueryRunner,
+} from 'typeorm'
+import { coerce } from '../../src/coerce.js'
+import { attributesOf, type AttributeKind } from '../../src/data/attributes.js'
+import { RecordNotFound } from '../../src/errors.js'
 import { columnTypes, type ColumnDetails } from '../../src/data/columns.js'
 import {
   App,
@@ -139,6 +148,48 @@ class ThingsResource extends BaseResource {
   }
 }
 
+/** What a client sends in its query and its body. */
+function valuesOf(ctx: Context): Record<string, unknown> {
+  return { ...ctx.query, ...Object(ctx.request.body) }
+}
+
+/** Finds a thing by each value that a client sends, as its id. */
+async function find(ctx: Context): Promise<void> {
+  for (const value of Object.values(valuesOf(ctx))) {
+    // Applications pass on what they are sent: the compiler does not see all of it.
+    const found = await orNone(ctx.find(Thing, value as string))
+    if (found && found.id !== String(value).toLowerCase())
+      throw new Error(`${String(value)} isn't ${found.id}`)
+  }
+  ctx.status = 204
+}
+
+/** Finds things by each value that a client sends for a column: none but those that have this value. */
+async function search(ctx: Context): Promise<void> {
+  const values = valuesOf(ctx)
+  for (const attribute of attributesOf(Thing)) {
+    const { name, kind } = attribute
+    if (!Object.hasOwn(values, name)) continue
+    const where: FindOptionsWhere<Thing> = { [name]: values[name] }
+    const one = await orNone(ctx.findOneBy(Thing, where))
+    const { records } = await ctx.paginate(Thing, { where })
+    const read = JSON.stringify(coerce(values[name], { ...attribute, nullable: false }))
+    for (const record of [...records, one ?? []].flat()) {
+      // MariaDB reads floats with another last digit.
+      if (kind !== 'float' && JSON.stringify(Reflect.get(record, name)) !== read)
+        throw new Error(`${JSON.stringify(values[name])} as ${name} finds ${JSON.stringify(record)}`)
+    }
+  }
+  ctx.status = 204
+}
+
+async function orNone<T>(found: Promise<T>): Promise<T | undefined> {
+  return found.catch((error: unknown) => {
+    if (error instanceof RecordNotFound) return undefined
+    throw error
+  })
+}
+
 /** A form with an input for every attribute. */
 const form = `
 - const form = formFor(thing, { action: thingPath(thing), method: 'PUT' })
@@ -174,6 +225,9 @@ export async function openEverything(): Promise<{ site: Site; database: Database
   writeFileSync(join(templates, 'things/edit.pug'), form)
   const app = new App({ sessionName: '_things', templates })
   app.use(transaction(database))
+  app.post('/find', find)
+  app.post('/search', search)
+  app.get('/search', search)
   app.resource(ThingsResource)
   const site = await Site.open(app)
   await database.migrate()

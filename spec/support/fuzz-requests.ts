@@ -351,7 +351,21 @@ const query = fc.oneof(
     weight: 2,
     arbitrary: fc
       .array(
-        fc.tuple(fc.constantFrom('page', 'per_page', 'page[]', 'per_page[a]', 'q', '__proto__', ''), text),
+        fc.tuple(
+          fc.constantFrom(
+            'page',
+            'per_page',
+            'page[]',
+            'per_page[a]',
+            'q',
+            '__proto__',
+            '',
+            'id',
+            'int',
+            'string',
+          ),
+          text,
+        ),
         {
           maxLength: 3,
         },
@@ -370,6 +384,8 @@ const query = fc.oneof(
       '?page=%zz',
       '?page=%00',
       '?page=1&page=2',
+      '?id=a&id=b',
+      '?int=1&int=2&string=a&string=a',
       '?page=-1',
       '?&&&=',
       `?${'a=1&'.repeat(1000)}`,
