@@ -17,5 +17,27 @@ describe('docs/reference', () => {
       )
       expect(missing).to.deep.equal([])
     })
+
+    it(`leads from each name in ${page} to the heading of that name`, () => {
+      const text = readFileSync(join(root, 'docs/reference', `${page}.md`), 'utf8')
+      const headings = new Map(
+        [...text.matchAll(/<a id="([^"]+)"><\/a>\s+(?:#+ (.+)|`(.+?)`)/g)].map(
+          ([, id, heading, property]) => [id, heading ?? property ?? ''],
+        ),
+      )
+      const links = [...text.matchAll(/\[`(\w+)`\]\(#([^)]+)\)/g)]
+      const wrong = links.filter(
+        ([, name = '', id]) => !new RegExp(`\\b${name}\\b`, 'i').test(headings.get(id) ?? ''),
+      )
+      expect(links).to.not.have.length(0)
+      expect(wrong.map(([link]) => link)).to.deep.equal([])
+    })
   }
+
+  it('cites nothing that readers do not have', () => {
+    const pages = ['resource-kit.md', 'resource-kit/testing.md']
+    for (const page of pages) {
+      expect(readFileSync(join(root, 'docs/reference', page), 'utf8')).to.not.match(/\bcontract\b/)
+    }
+  })
 })

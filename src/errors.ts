@@ -113,7 +113,7 @@ export class RecordNotFound extends HttpError {
   }
 }
 
-/** 404: the resource does not override this handler (contract, section 2). */
+/** 404: the resource does not override this handler. */
 export class ResourceNotImplemented extends HttpError {
   override name = 'ResourceNotImplemented'
   constructor() {
@@ -161,7 +161,7 @@ export class UnsupportedMediaType extends HttpError {
   }
 }
 
-/** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it (contract, section 7). */
+/** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it. */
 export class NoTransaction extends HttpError {
   override name = 'NoTransaction'
   constructor() {

@@ -10,7 +10,7 @@ export interface ResourceNames {
   param: string
 }
 
-/** The names of a resource's four kinds of paths (contract, section 4). */
+/** The names of a resource's four kinds of paths. */
 export interface PathNames {
   /** `postsPath`, or `newsIndexPath` where plural and singular are one word. */
   collection: string

@@ -8,7 +8,7 @@ const blog = join(root, 'examples/blog')
 describe('kit routes', () => {
   const run = (...args: string[]): Promise<Run> => kit(blog, ['routes', ...args])
 
-  it('prints the rows of the contract, in the order of declaration', async () => {
+  it('prints a row for each route, in the order of declaration', async () => {
     const { output } = await run()
     const rows = output.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
     const host = 'http://127.0.0.1:3000'

@@ -7,7 +7,7 @@ function rows(routes: readonly Route[]): string[] {
   return routes.map((route) => `${route.method} ${route.path} ${route.name} ${route.handlerName}`)
 }
 
-describe('The routes of a resource (contract, section 4)', () => {
+describe('The routes of a resource', () => {
   let blog: Awaited<ReturnType<typeof openBlog>>
   let site: Site
 
@@ -18,7 +18,7 @@ describe('The routes of a resource (contract, section 4)', () => {
 
   after(() => site.close())
 
-  it('are the seven of the contract, in mount order, and the nested seven', () => {
+  it('are seven, in mount order, and the nested seven', () => {
     const { routes } = blog.app
     expect(rows(routes)).to.deep.equal([
       'GET / rootPath home',

@@ -1,6 +1,6 @@
 import type { PathNames } from '../names.js'
 
-/** One of the seven actions of a resource, and its route (contract, section 4). */
+/** One of the seven actions of a resource, and its route. */
 export interface Action {
   handler: 'list' | 'create' | 'new' | 'show' | 'update' | 'destroy' | 'edit'
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'

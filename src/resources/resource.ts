@@ -4,7 +4,7 @@ import { ResourceNotImplemented } from '../errors.js'
 import { describeResource } from './metadata.js'
 
 /**
- * The handlers of a resource (contract, section 2). Each one responds to the request or throws. A returned Error is
+ * The handlers of a resource. Each one responds to the request or throws. A returned Error is
  * treated as thrown.
  */
 export interface Resource {

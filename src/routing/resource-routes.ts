@@ -27,7 +27,7 @@ export interface ResourceRoutes {
 }
 
 /**
- * Makes the five to seven routes of a resource (contract, section 4).
+ * Makes the five to seven routes of a resource.
  *
  * @throws DeclarationError when the path does not end in a word that names the resource
  */

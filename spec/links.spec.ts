@@ -1,0 +1,56 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect } from 'chai'
+import { linksOf, anchorsOf } from './support/markdown.js'
+import { root } from './support/kit.js'
+
+const pages = [...readdirSync(root).filter((name) => name.endsWith('.md')), ...markdownIn('docs')]
+
+describe('The documentation', () => {
+  for (const page of pages) {
+    it(`leads from ${page} to files and headings that exist`, () => {
+      const broken = linksOf(read(page)).filter((link) => !isLeadingSomewhere(page, link))
+      expect(broken).to.deep.equal([])
+    })
+  }
+})
+
+describe('linksOf(markdown) and anchorsOf(markdown)', () => {
+  const page = [
+    '# The `kit` command, and more!',
+    '[one](one.md#first "One") `[no](code.md)` <img src="two.svg"> ![three](<three.png>)',
+    '```md',
+    '# [no](block.md)',
+    '```',
+    '<a id="api-four"></a>',
+    '## Twice',
+    '## Twice',
+    '[five]: five.md',
+  ].join('\n')
+
+  it('find all of a page apart from its code', () => {
+    expect(linksOf(page)).to.deep.equal(['one.md#first', 'three.png', 'two.svg', 'five.md'])
+    expect([...anchorsOf(page)]).to.deep.equal(['the-kit-command-and-more', 'twice', 'twice-1', 'api-four'])
+  })
+})
+
+/** Whether a link from a page leads to a file or a heading. Links to other sites are not followed. */
+function isLeadingSomewhere(page: string, link: string): boolean {
+  if (/^[a-z]+:/i.test(link)) return true
+  const [path = '', anchor] = decodeURIComponent(link).split('#')
+  const file = path === '' ? join(root, page) : join(root, dirname(page), path)
+  if (relative(root, file).startsWith('..') || !existsSync(file)) return false
+  if (anchor === undefined) return true
+  return statSync(file).isFile() && file.endsWith('.md') && anchorsOf(readFileSync(file, 'utf8')).has(anchor)
+}
+
+function markdownIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name))
+    .toSorted()
+}
+
+function read(page: string): string {
+  return readFileSync(join(root, page), 'utf8')
+}
