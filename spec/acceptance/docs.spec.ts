@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { XMLValidator } from 'fast-xml-parser'
 import pug from 'pug'
 import { parse as parseYaml } from 'yaml'
-import { codeBlocks, namedFile, pages, referenceExamples, type CodeBlock } from '../support/code-blocks.js'
+import { codeBlocks, namedFile, referenceExamples, type CodeBlock } from '../support/code-blocks.js'
 import { kit, linkPackages, temporaryFolder } from '../support/kit.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -22,15 +22,6 @@ function blocksIn(...languages: string[]): Array<[string, CodeBlock]> {
     languages.includes(block.language) ? [[`${block.page}:${block.line}`, block]] : [],
   )
 }
-
-describe('The links in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
-  for (const page of pages()) {
-    it(`of ${page} lead somewhere`, () => {
-      const links = [...readPage(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link)
-      expect(links.filter((link) => !leadsSomewhere(page, link))).to.deep.equal([])
-    })
-  }
-})
 
 describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
   it('is in a language that is checked here', () => {
@@ -187,24 +178,6 @@ function optionsOf(source: string, name: string): string[] {
 
 function readPage(page: string): string {
   return readFileSync(join(root, page), 'utf8')
-}
-
-/** Whether there is such a page, with a heading of that name. */
-function leadsSomewhere(from: string, link: string): boolean {
-  const [path = '', anchor] = link.split('#')
-  const page = path === '' ? from : join(dirname(from), path)
-  if (!existsSync(join(root, page))) return false
-  return anchor === undefined || anchorsOf(readPage(page)).includes(anchor)
-}
-
-/** The anchors of a page's headings, as the sites that show Markdown make them. */
-function anchorsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
 }
 
 /** An application with posts and comments, in which the examples are compiled. */
