@@ -44,16 +44,11 @@ const COMMENTS_TO_REWRITE: readonly string[] = [
   'src/hosts.ts',
   'src/http/',
   'src/logging/logger.ts',
-  'src/middleware/',
   'src/names.ts',
   'src/page-context.ts',
   'src/random.ts',
   'src/routing/',
   'src/server/',
-  'src/sessions/',
-  'src/testing/',
-  'src/translations/',
-  'src/views/',
 ]
 
 describe('Writing', () => {

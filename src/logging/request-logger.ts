@@ -5,23 +5,23 @@ import { PerRequest } from '../per-request.js'
 
 /** The log of a request. */
 interface RequestLogger {
-  /** That of the application. */
+  /** The application's logger. */
   base: Logger
-  /** A child that carries the request's id, once somebody has asked for it. */
+  /** A child logger with the request's id, created when it is first used. */
   own?: Logger
 }
 
 const loggers = new PerRequest<RequestLogger>('logger')
 
-/** Gives a request its part of the log. */
+/** Gives a request its log. */
 export function giveLogger(ctx: Context, base: Logger): void {
   loggers.set(ctx, { base })
 }
 
-/** The logger of a request, whose lines carry its id. Making it costs more than a line, so it is made when it is asked for. */
+/** The logger of a request, whose lines carry its id. Creating it costs more than a line, so it is created on first use. */
 export function loggerOf(ctx: Context): Logger | undefined {
   const state = loggers.get(ctx)
-  // The filter is read when it is needed: `parameterLogger` gives the context one of more words.
+  // The filter is read when it is needed, because `parameterLogger` replaces it with one that has more words.
   return (
     state &&
     (state.own ??= discreet(state.base, { request_id: ctx.requestId }, (values) =>

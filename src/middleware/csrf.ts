@@ -9,31 +9,31 @@ import { READING } from '../http/methods.js'
 import { ownOrigin } from '../http/own-site.js'
 import { allowToken, isTokenShown } from '../sessions/request-token.js'
 
-/** Whom `csrf()` trusts. */
+/** The options of `csrf()`. */
 export interface CsrfOptions {
-  /** Other origins whose pages may send requests as our own pages do: `['https://admin.example.com']`. */
+  /** Other origins whose pages may send requests like the application's own pages: `['https://admin.example.com']`. */
   trustedOrigins?: readonly string[]
 }
 
 /**
- * Refuses requests that another site makes a visitor's browser send (cross-site request forgery). The forms of
+ * Rejects requests that another site makes a visitor's browser send (cross-site request forgery). The forms of
  * `formFor` and `deleteButton` carry a token of the session, `ctx.csrfToken`; scripts may send it as `X-CSRF-Token`.
  *
  * Requests that change something are checked in this order:
  *
- * 1. with `Authorization: Bearer` and no session cookie: passed, because a browser sends neither by itself
- * 2. from another site, as `Sec-Fetch-Site` or `Origin` says: refused, token or not
- * 3. with a valid token: passed
- * 4. from another host of the same site, or a POST that a plain form can send (a form, text, or no body): refused
- * 5. the rest is passed: browsers ask for permission before they send JSON, XML, PUT or DELETE to another site
+ * 1. with `Authorization: Bearer` and no session cookie: accepted, because a browser does not send that header by itself
+ * 2. from another site, according to `Sec-Fetch-Site` or `Origin`: rejected, even with a token
+ * 3. with a valid token: accepted
+ * 4. from another host of the same site, or a POST that a plain form can send (a form, text, or no body): rejected
+ * 5. any other request: accepted, because browsers ask for permission before they send it to another site
  *
- * A page that shows a token is kept out of shared caches.
+ * A page that contains a token is not stored in shared caches.
  *
  * @example
- * app.post('/callbacks/payment', payment) // declared above it: sent by the payment provider, and checked in its own way
+ * app.post('/callbacks/payment', payment) // above csrf(), because the payment provider sends it
  * app.use(csrf())
  * app.use(csrf({ trustedOrigins: ['https://admin.example.com'] }))
- * @throws DeclarationError when a trusted origin is none; at the start, when the application has no sessions
+ * @throws DeclarationError when a trusted origin is malformed; at the start, when the application has no sessions
  * @throws CrossSiteRequest (403), InvalidToken (403)
  */
 export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
@@ -50,7 +50,7 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
 }
 
 function refuseForged(ctx: Context, trusted: readonly string[]): void {
-  // A page of another site cannot make a browser send such a request, nor would the session count.
+  // A page of another site cannot make a browser send such a request, and it has no session.
   if (hasBearerToken(ctx) && !hasSessionCookie(ctx)) return
   const origin = ctx.get('Origin')
   if (isFromAnotherSite(ctx, trusted)) throw new CrossSiteRequest(origin, ownOrigin(ctx))
@@ -60,7 +60,7 @@ function refuseForged(ctx: Context, trusted: readonly string[]): void {
 }
 
 function hasSessionCookie(ctx: Context): boolean {
-  // koa-session's own member: the application has sessions.
+  // This member of koa-session exists if the application has sessions.
   const { key } = Reflect.get(ctx, 'sessionOptions') as { key: string }
   return ctx.cookies.get(key, { signed: false }) !== undefined
 }
@@ -72,7 +72,7 @@ function hasToken(ctx: Context): boolean {
   return [ctx.get('X-CSRF-Token'), field].some((token) => isTokenOf(ctx.session, token))
 }
 
-/** A page with a token is one visitor's own. The browser may keep it for its back button, but asks before it shows it anew. */
+/** A page with a token belongs to one visitor. The browser may cache it, but revalidates it before it shows it again. */
 function keepPrivate(ctx: Context): void {
   if (ctx.headerSent || /private|no-store/i.test(String(ctx.response.get('Cache-Control')))) return
   ctx.set('Cache-Control', 'private, no-cache')

@@ -4,43 +4,43 @@ import { currentEnvironment } from '../environment.js'
 import { DeclarationError, UnknownHost } from '../errors.js'
 import { isHost, isHostPattern, matchesHost, nameOfHost } from '../hosts.js'
 
-/** How an application insists on https. */
+/** The options of `forceSSL()`. */
 export interface ForceSSLOptions {
-  /** It acts in `production` alone. `GO_ENV`, else `NODE_ENV`, unless given. */
+  /** The environment: `GO_ENV`, else `NODE_ENV`. The middleware only acts in `production`. */
   env?: string
   /**
-   * The hosts that the application answers for: `['example.com', '*.example.com']`. A request for another one, whose
-   * `Host` may be forged, is answered 400.
+   * The hosts that the application serves: `['example.com', '*.example.com']`. A request for another host, whose `Host`
+   * may be forged, is rejected with 400.
    */
   hosts?: readonly string[]
-  /** The host that is redirected to, with its port where that is not 443. That of the request unless given. */
+  /** The host of the redirect, with its port if that is not 443. By default the host of the request. */
   host?: string
-  /** What browsers are told to remember (HSTS), or false where that is said elsewhere. */
+  /** The header `Strict-Transport-Security` (HSTS), or false if it is set elsewhere. */
   hsts?: StrictTransportSecurity | false
 }
 
 /** The header `Strict-Transport-Security` (RFC 6797). */
 export interface StrictTransportSecurity {
-  /** Seconds for which browsers ask for https at once (a year). */
+  /** Seconds for which browsers use HTTPS without asking (a year). */
   maxAge?: number
-  /** Whether that holds for subdomains, too (yes). */
+  /** Whether it applies to subdomains, too (yes). */
   includeSubDomains?: boolean
-  /** Whether browsers may ship with this host in their list (no). */
+  /** Whether browsers may include this host in their preload list (no). */
   preload?: boolean
 }
 
 /**
- * Redirects requests that did not come over https, in production: GET and HEAD with 301, others with 308, which keeps
- * the method and the body. Answers over https tell browsers to come that way from now on. Static files that are declared
- * beneath it are redirected, too; `GET /up` is not.
+ * Redirects HTTP requests to HTTPS in production: GET and HEAD with 301, others with 308, which keeps the method and the
+ * body. Responses over HTTPS tell browsers to use HTTPS from now on. Static files that are declared below it are
+ * redirected, too; `GET /up` is not.
  *
- * A trusted proxy that speaks https to the browser states it by `X-Forwarded-Proto: https` (`AppOptions.proxy`).
+ * A trusted proxy that uses HTTPS to the browser states it by `X-Forwarded-Proto: https` (`AppOptions.proxy`).
  *
  * @example
  * app.use(forceSSL())
  * app.use(forceSSL({ hosts: ['example.com', 'www.example.com'], host: 'example.com' }))
- * @throws DeclarationError when a host is none
- * @throws UnknownHost (400) when a request is for a host that is not among `hosts`, or no host at all
+ * @throws DeclarationError when a host is malformed
+ * @throws UnknownHost (400) when a request is for a host that is not among `hosts`, or has no host
  */
 export function forceSSL(options: ForceSSLOptions = {}): Middleware {
   const isActive = (options.env ?? currentEnvironment()) === 'production'
@@ -62,8 +62,8 @@ export function forceSSL(options: ForceSSLOptions = {}): Middleware {
 
 function redirect(ctx: Context, host: string): void {
   ctx.status = ctx.method === 'GET' || ctx.method === 'HEAD' ? 301 : 308
-  // Path and query, not the URL as it was sent: that one may name another host (RFC 9112, section 3.2.2).
-  // The host may come from a header that caches do not tell requests apart by.
+  // Path and query, not the URL as it was sent, which may contain another host (RFC 9112, section 3.2.2).
+  // The host may come from a header that is not part of a cache's key (cache poisoning).
   ctx.set('Cache-Control', 'no-store')
   ctx.redirect(`https://${host}${ctx.path}${ctx.search}`)
 }

@@ -2,13 +2,13 @@ import type { Context, Middleware } from '../context.js'
 import { parameterFilter, type ParameterFilterOptions } from '../logging/filter.js'
 import { writeLine } from '../logging/request-logger.js'
 
-/** What `parameterLogger()` takes: more words to filter by, and how much is logged. */
+/** The options of `parameterLogger()`: more words to filter by, and limits of the log. */
 export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 
 /**
  * Logs the parameters of each request as structured fields: `params` of the path, `query`, `body` (of a form, JSON or
- * XML), and `files` by their name and size. Values whose name is that of a secret (a password, a token, a key, a card and
- * the like) are shown as `[FILTERED]`, there and on the error page of development.
+ * XML), and `files` with their names and sizes. Values whose name is that of a secret (like a password, a token, a key or
+ * a card number) are shown as `[FILTERED]`, also on the error page of development.
  *
  * @example
  * app.use(parameterLogger())
@@ -22,7 +22,7 @@ export function parameterLogger(options: ParameterLoggerOptions = {}): Middlewar
     ctx.filterParameters = filter
     const parameters = parametersOf(ctx)
     const filtered: Record<string, unknown> = {}
-    // Each group on its own: its name is ours, and no word of the application is looked for in it.
+    // Each group separately: its name is ours, so the words of the application do not apply to it.
     for (const name in parameters) if (!isEmpty(parameters[name])) filtered[name] = filter(parameters[name])
     if (!isEmpty(filtered)) writeLine(ctx, 'info', filtered, 'parameters')
     return next()

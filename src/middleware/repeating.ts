@@ -5,23 +5,23 @@ import { TransactionConflict } from '../errors.js'
 import { rememberAnswer } from '../http/response-snapshot.js'
 import { IDEMPOTENT } from '../http/methods.js'
 
-/** Milliseconds after which a request is not repeated any more: each time may have waited long for the locks of others. */
+/** Milliseconds after which a request is no longer retried, because each attempt may have waited long for locks. */
 const longest = 10_000
 
-/** Which requests are repeated, and how often. */
+/** Options for retrying requests. */
 export interface RepeatOptions {
-  /** How often a request is repeated whose transaction was in conflict with another one (2). */
+  /** The number of retries of a request whose transaction conflicted with another one (2). */
   repeats?: number
-  /** Whether a request may be repeated. By default those whose method is idempotent (RFC 9110), and that upload no files. */
+  /** Whether a request may be retried. By default a request with an idempotent method (RFC 9110) and without files. */
   isRepeatable?: (ctx: Context) => boolean
 }
 
 /**
- * Does what a request needs, and again where its transaction was in conflict with another one, as if for the first
- * time: answer, session and `ctx.state` are what they were.
+ * Runs a request, and retries it if its transaction conflicted with another one. For a retry, the response, the session
+ * and `ctx.state` are reset to their state before.
  *
- * @param once is told how often it was done before
- * @throws TransactionConflict when the request may not be repeated (again), or when 10 seconds have passed
+ * @param once runs the request; its argument is the number of earlier attempts
+ * @throws TransactionConflict when the request may not be retried (again), or after 10 seconds
  */
 export async function repeating(
   ctx: Context,
@@ -29,7 +29,7 @@ export async function repeating(
   once: (time: number) => Promise<void>,
   now: () => number = () => performance.now(),
 ): Promise<void> {
-  // Where the method forbids it, nothing has to be remembered.
+  // A method that forbids a retry needs no snapshot.
   if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return once(0)
   const began = now()
   const restores = [rememberAnswer(ctx), rememberAll(ctx)]
@@ -45,12 +45,12 @@ export async function repeating(
       )
     }
     for (const restore of restores) restore()
-    // Not in step with the other one.
+    // A random delay, so that the two transactions do not collide again.
     await delay(10 * (time + Math.random()))
   }
 }
 
-/** Whether nobody can tell a request that is repeated from one that is not. Uploaded files may have been moved away. */
+/** Whether a retry has the same effect as a single run. Uploaded files may have been moved. */
 function isIdempotent(ctx: Context): boolean {
   return IDEMPOTENT.includes(ctx.method) && Object.keys(ctx.request.files ?? {}).length === 0
 }

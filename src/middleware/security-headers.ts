@@ -7,7 +7,7 @@ import { currentEnvironment } from '../environment.js'
 /** The sources that a content security policy allows, by directive: `{ imgSrc: ["'self'", 'https://images.example.com'] }`. */
 export type ContentSecurityPolicy = Record<string, Iterable<string> | null>
 
-/** The headers of helmet that an application may want otherwise; each takes helmet's own options, or false. */
+/** The headers of helmet that an application can configure. Each takes helmet's own options, or false. */
 type HelmetHeaders =
   | 'crossOriginEmbedderPolicy'
   | 'crossOriginOpenerPolicy'
@@ -17,23 +17,24 @@ type HelmetHeaders =
   | 'xDnsPrefetchControl'
   | 'xFrameOptions'
 
-/** What browsers are told. */
+/** The options of `securityHeaders()`. */
 export interface SecurityHeadersOptions extends Pick<HelmetOptions, HelmetHeaders> {
-  /** Only in `production` are requests upgraded to https. `GO_ENV`, else `NODE_ENV`, unless given. */
+  /** The environment: `GO_ENV`, else `NODE_ENV`. Requests are only upgraded to HTTPS in `production`. */
   env?: string
-  /** Directives that differ from ours (null takes one out), or false for no policy at all. */
+  /** Directives that override the default ones (null removes one), or false for no policy. */
   contentSecurityPolicy?: ContentSecurityPolicy | false
 }
 
-/** Where we are stricter than helmet: our pages have no inline styles, and no fonts from elsewhere. */
+/** Directives that are stricter than helmet's: our pages have no inline styles and no fonts from other sites. */
 const stricter: ContentSecurityPolicy = { 'font-src': ["'self'"], 'style-src': ["'self'"] }
 
 /**
- * Sets the headers by which browsers protect a page, with koa-helmet: a content security policy under which scripts,
- * styles and forms are the application's own, no frames on other sites, no guessing of content types, and more.
+ * Sets the security headers of koa-helmet: a content security policy that only allows the application's own scripts,
+ * styles and forms, no frames on other sites, no guessing of content types, and more.
  *
- * The application does this for every answer, error pages and static files included: see `AppOptions.securityHeaders`.
- * Use it yourself where a part of the application needs others: they take the place of those of the same name.
+ * The application does this for every response, including error pages and static files: see
+ * `AppOptions.securityHeaders`. Use the middleware if a part of the application needs other headers, which override those
+ * of the same name.
  *
  * @example
  * new App({ securityHeaders: { contentSecurityPolicy: { imgSrc: ["'self'", 'https://images.example.com'] } } })
@@ -45,13 +46,13 @@ export function securityHeaders(options: SecurityHeadersOptions = {}): Middlewar
   const headers = headersOf({
     // Under helmet's own `no-referrer`, browsers send `Origin: null` with our forms, which csrf() has to refuse.
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
-    // forceSSL() speaks of https.
+    // forceSSL() sets this header.
     strictTransportSecurity: false,
     ...others,
     contentSecurityPolicy: contentSecurityPolicy && {
       directives: {
         ...stricter,
-        // In development there is no https to upgrade to.
+        // In development there is no HTTPS to upgrade to.
         'upgrade-insecure-requests': env === 'production' ? [] : null,
         ...dashed(contentSecurityPolicy),
       },
@@ -64,19 +65,19 @@ export function securityHeaders(options: SecurityHeadersOptions = {}): Middlewar
   }
 }
 
-/** What koa-helmet sets for these options. It is the same for every request, so it is asked once. */
+/** The headers that koa-helmet sets for these options. They are the same for every request, so they are computed once. */
 function headersOf(options: HelmetOptions): Array<[name: string, value: string]> {
   const headers: Array<[string, string]> = []
   const res = {
     setHeader: (name: string, value: string) => headers.push([name, value]),
     removeHeader: () => undefined,
   }
-  // It sets its headers before it returns, and asks nothing else of the context.
+  // It sets its headers before it returns, and uses nothing else of the context.
   void koaHelmet(options)({ req: {}, res } as unknown as Parameters<KoaMiddleware>[0], async () => {})
   return headers
 }
 
-/** `imgSrc` is `img-src`: helmet refuses a directive that is given in both ways. */
+/** Writes `imgSrc` as `img-src`, because helmet rejects a directive that is given in both ways. */
 function dashed(directives: ContentSecurityPolicy): ContentSecurityPolicy {
   return Object.fromEntries(
     Object.entries(directives).map(([name, sources]) => [

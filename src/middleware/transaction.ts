@@ -14,32 +14,32 @@ import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors
 import { IDEMPOTENT, READING } from '../http/methods.js'
 import { repeating, type RepeatOptions } from './repeating.js'
 
-/** How the transactions of requests are. */
+/** The options of `transaction()`. */
 export interface TransactionOptions extends RepeatOptions {
-  /** The isolation level, where it is not to be the engine's own. */
+  /** The isolation level. By default it is that of the engine. */
   isolation?: IsolationLevel
-  /** Whether requests are refused while migrations have not been run. By default in development. */
+  /** Whether requests are rejected while migrations are pending. By default in development. */
   checksMigrations?: boolean
   /** Milliseconds after which a transaction that is open and runs no statement is logged. By default 100 in development. */
   idleLimit?: number
 }
 
 /**
- * Gives every request a transaction, `ctx.tx`. It begins with the request's first query, is committed when the handler
- * ends with a status below 400, before the answer leaves, and is rolled back otherwise.
+ * Gives every request a transaction, `ctx.tx`. It begins with the request's first query. It is committed before the
+ * response is sent if the handler ends with a status below 400, and rolled back otherwise.
  *
- * A request that may be repeated is, when its transaction was in conflict with another one (a deadlock, a serialization
- * failure): what was declared beneath it, and the handler, begin anew, and nothing is left of the first time.
+ * If the transaction conflicts with another one (a deadlock, a serialization failure), the request is retried if that is
+ * safe: the middleware below and the handler run again, and nothing remains of the first attempt.
  *
- * A request whose client has closed the connection before the transaction began is ended with its first query.
+ * A request whose client has closed the connection before the transaction began ends with its first query.
  *
- * Work with the database that the handler has not waited for is an error, and nothing of the request is kept. What of
- * it fails later is logged.
+ * Queries that the handler did not await are an error, and the transaction is rolled back. If such a query fails later, the
+ * failure is logged.
  *
- * @throws PendingMigrations when migrations have not been run yet; where it is not checked before, when a table is missing
- * @throws what the commit says, explained: a request whose transaction cannot be committed has not succeeded
- * @throws NotAwaited when work is still under way
- * @throws TransactionConflict when another transaction was in the way, and the request may not be repeated (again)
+ * @throws PendingMigrations when migrations are pending; if that is not checked before, when a table is missing
+ * @throws the error of the commit, explained: a request whose transaction cannot be committed has failed
+ * @throws NotAwaited when queries are still running
+ * @throws TransactionConflict when the transaction conflicted with another one, and the request may not be retried (again)
  * @throws OutcomeUnknown when the connection is lost during the commit
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
@@ -55,9 +55,9 @@ export function transaction(database: Database, options: TransactionOptions = {}
     return repeating(ctx, options, (time) => once(ctx, next, time))
   }
 
-  /** Runs what is beneath in a transaction. */
+  /** Runs the middleware below and the handler in a transaction. */
   async function once(ctx: Context, next: Next, time: number): Promise<void> {
-    // On SQLite a transaction that reads cannot always write. The second time it takes its turn before it reads.
+    // On SQLite a transaction that reads cannot always write. The second attempt waits for the write lock before it reads.
     const mode = READING.includes(ctx.method) && time === 0 ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'database work that the request did not await has failed')
@@ -115,7 +115,7 @@ function warnOfIdle(ctx: Context, time: number, limit: number): void {
   )
 }
 
-/** What a commit that failed means. Whoever sends an idempotent request again need not know how the first one ended. */
+/** Explains a failed commit. An idempotent request can be sent again, whether or not the first one was committed. */
 function explainCommit(ctx: Context, error: unknown): unknown {
   if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT.includes(ctx.method))
     return explainDatabaseError(error)
@@ -123,22 +123,22 @@ function explainCommit(ctx: Context, error: unknown): unknown {
 }
 
 /**
- * Says that migrations are pending. That stops no start: those that take something away are run when the last process
- * of the release before has ended.
+ * Warns about pending migrations. They do not stop the start, because migrations that remove something are run after the
+ * last process of the previous release has ended.
  */
 async function warnOfPending(database: Database, logger: Logger): Promise<void> {
   const names = await pendingMigrations(database)
   if (names.length > 0) logger.warn(new PendingMigrations(names).message)
 }
 
-/** The answer is an error already: that the rollback fails, too, is a matter of the log. */
+/** The response is already an error, so a failed rollback is only logged. */
 async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
   await lazy
     .rollback()
     .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
 }
 
-/** What is committed stays committed, whatever happens to the work after it. */
+/** The commit stays valid, even if a callback after it fails. */
 async function run(ctx: Context, hook: () => unknown): Promise<void> {
   try {
     await hook()

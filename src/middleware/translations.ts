@@ -8,27 +8,27 @@ import { defaultLocale } from '../translations/formatters.js'
 import { chooseLocale } from '../translations/locale-choice.js'
 import { catalogueOf, letChooseLocale } from '../translations/request-locale.js'
 
-/** What `translations()` takes beside the folder. */
+/** The options of `translations()`. */
 export interface TranslationsOptions {
-  /** The locale of those who want none that there is (`en-US`). It lends its texts to the others, too. */
+  /** The fallback locale (`en-US`). Its texts are also used if another locale lacks one. */
   fallback?: string
-  /** The cookie, and the key of the session, that hold the locale which somebody has chosen (`lang`). */
+  /** The name of the cookie, and of the session's key, with the locale that a visitor chose (`lang`). */
   name?: string
-  /** Whether changed files are read anew. By default in development. */
+  /** Whether changed files are reloaded. By default in development. */
   reload?: boolean
 }
 
 /**
- * Reads the application's texts from a folder of files `<name>.<locale>.yaml`, and chooses each request's locale among
- * those that the folder has: the cookie `lang`, the session's `lang`, `Accept-Language`, else `en-US`. It is chosen
- * when it is first asked for; error pages of unknown paths have it, too.
+ * Loads the application's texts from files `<name>.<locale>.yaml` in a folder, and chooses the locale of each request
+ * among those of the folder: the cookie `lang`, the session's `lang`, `Accept-Language`, else `en-US`. The locale is chosen
+ * on first use, also for error pages of unknown paths.
  *
  * @example
  * app.use(translations('locales'))
  * @example
  * app.use(translations('locales', { fallback: 'de' }))
- * @throws BrokenTranslations when a file cannot be read, at the start and, in development, as long as it is broken
- * @throws DeclarationError when there is no such folder
+ * @throws BrokenTranslations when a file cannot be read: at the start and, in development, until it is corrected
+ * @throws DeclarationError when the folder does not exist
  */
 export function translations(folder = 'locales', options: TranslationsOptions = {}): Middleware {
   const { fallback = defaultLocale, name = 'lang', reload = currentEnvironment() === 'development' } = options
@@ -50,7 +50,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
 
   return Object.assign(translations, {
     begin: (ctx: Context) => {
-      // Of several the first one speaks where no route does.
+      // The first translations() of an application also applies where no route matches.
       if (!catalogueOf(ctx)) localize(ctx, source.latest)
     },
   })

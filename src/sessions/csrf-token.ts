@@ -6,21 +6,21 @@ type Session = Record<string, unknown>
 const key = 'csrf'
 const size = 32
 
-/** Secrets of sessions that are kept nowhere. */
+/** The secrets of sessions that are not saved. */
 const lent = new WeakMap<Session, Buffer>()
 
 /**
- * A token for a page: the session's secret, masked anew. Each is another text, so that how well a page can be compressed
- * tells nothing about the secret (the BREACH attack).
+ * Creates a token for a page: the session's secret with a new mask. Every token differs, so that the compressed size of a
+ * page reveals nothing about the secret (the BREACH attack).
  */
 export function maskedToken(session: Session): string {
   const secret = secretOf(session) ?? newSecret(session)
-  // A mask is no secret: the page shows it.
+  // The mask isn't secret, because the page contains it.
   const mask = pooledRandomBytes(size)
   return Buffer.concat([mask, xor(mask, secret)]).toString('base64url')
 }
 
-/** Whether a token was made for this session. The comparison takes the same time for each wrong one. */
+/** Whether a token belongs to this session. The comparison takes constant time. */
 export function isTokenOf(session: Session | null, token: unknown): boolean {
   const secret = session && secretOf(session)
   if (!secret || typeof token !== 'string') return false
@@ -29,23 +29,23 @@ export function isTokenOf(session: Session | null, token: unknown): boolean {
   return timingSafeEqual(xor(bytes.subarray(0, size), bytes.subarray(size)), secret)
 }
 
-/** What tells the secret of a session from its next one; undefined when it has none. */
+/** A value that changes with the secret of a session; undefined if it has no secret. */
 export function secretSign(session: Session): unknown {
   return session[key] ?? lent.get(session)
 }
 
-/** Gives a session that is kept nowhere a secret, which must be the same for each request of its browser. */
+/** Sets the secret of a session that is not saved. It must be the same for each request of its browser. */
 export function lendSecret(session: Session, secret: Buffer): void {
   lent.set(session, secret)
 }
 
-/** Makes the tokens of all pages before this invalid. The next page makes another secret. */
+/** Invalidates the tokens of all earlier pages. The next page creates a new secret. */
 export function dropSecret(session: Session): void {
   delete session[key]
   lent.delete(session)
 }
 
-/** Whether there is nothing in a session but its secret, or nothing at all. */
+/** Whether a session contains nothing except its secret. */
 export function isSecretAlone(session: Session): boolean {
   return Object.keys(session).every((name) => name === key)
 }

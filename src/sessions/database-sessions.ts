@@ -6,9 +6,9 @@ import { explainMissingTable } from '../data/migrations/pending.js'
 import { ServiceUnavailable } from '../errors.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
 
-/** What `databaseSessions()` takes beside the database. */
+/** The options of `databaseSessions()`. */
 export interface DatabaseSessionsOptions {
-  /** The table (`sessions`), as a migration has made it with `sessionsTable()`. */
+  /** The name of the table (`sessions`). A migration creates it with `sessionsTable()`. */
   table?: string
   /** Milliseconds between two clean-ups of expired sessions (10 minutes). */
   cleanUpEvery?: number
@@ -16,7 +16,7 @@ export interface DatabaseSessionsOptions {
   now?: () => number
 }
 
-/** So many expired sessions are deleted at a time: the request that does it is not held up. */
+/** The number of expired sessions that are deleted at a time, so that the request that does it is not delayed. */
 const cleanUpLimit = 500
 
 /**
@@ -125,13 +125,13 @@ class DatabaseSessions implements SessionStore {
     if (!(await this.database.ping())) throw new ServiceUnavailable('The database does not respond.', 5)
   }
 
-  /** Deletes some of the expired sessions, now and then, when another one begins. That it fails is no matter of that one. */
+  /** Deletes some expired sessions from time to time, when a session begins. A failure does not affect that session. */
   private async cleanUp(): Promise<void> {
     const now = this.now()
     if (now < this.cleanedUp + this.cleanUpEvery) return
     this.cleanedUp = now
     const count = await this.deleteExpired(now).catch(() => 0)
-    // There may be more: they go with the next session that begins.
+    // There may be more, which are deleted when the next session begins.
     if (count === cleanUpLimit) this.cleanedUp = 0
   }
 
@@ -146,7 +146,7 @@ class DatabaseSessions implements SessionStore {
     const ids = expired.map(({ id }) => id)
     if (ids.length === 0) return 0
     const query = this.database.createQueryBuilder().delete().from(this.table)
-    // Again: one of them may have been used meanwhile, by a process whose clock is slow.
+    // The condition is repeated, because a process whose clock is slow may have used one of them meanwhile.
     await query.where('id IN (:...ids) AND expires_at <= :now', { ids, now }).execute()
     return ids.length
   }
@@ -160,7 +160,7 @@ class DatabaseSessions implements SessionStore {
   }
 }
 
-/** JSON that every character set of a database can hold. */
+/** Writes JSON in ASCII, which every character set of a database can store. */
 function asciiJson(data: SessionData): string {
   return JSON.stringify(data).replaceAll(
     /[\u0080-\uffff]/g,

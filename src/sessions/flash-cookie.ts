@@ -7,15 +7,15 @@ import { isTooLarge } from './session-cookie.js'
 import type { Signer } from './signer.js'
 
 interface FlashState {
-  /** The messages that the request has found in its cookie. */
+  /** The messages in the request's cookie. */
   found: Flash
-  /** Those that wait for the next page. */
+  /** The messages for the next page. */
   waiting: Flash
 }
 
 /**
- * The flash messages of each request, in a signed cookie beside that of the session: a page that shows messages does not
- * write the session, which another request may have ended meanwhile.
+ * The flash messages of each request, in a signed cookie of their own. So a page that shows messages does not write the
+ * session, which another request may have ended meanwhile.
  */
 export class FlashCookie {
   private readonly states = new PerRequest<FlashState>('flash')
@@ -45,20 +45,20 @@ export class FlashCookie {
     })
   }
 
-  /** Drops the messages that wait, because the session has been ended. */
+  /** Drops the pending messages, because the session has been ended. */
   clear(ctx: KoaContext): void {
     this.of(ctx).waiting = []
   }
 
-  /** Lets the messages wait that the request has found, because it failed. */
+  /** Restores the messages of the request's cookie, because the request failed. */
   undo(ctx: KoaContext): void {
     this.states.delete(ctx)
   }
 
   /**
-   * Notes a request's messages as they are now.
+   * Takes a snapshot of a request's messages.
    *
-   * @returns what makes them so again, because the request begins again
+   * @returns a function that restores them before the request is retried
    */
   remember(ctx: KoaContext): () => void {
     const state = this.states.get(ctx)
@@ -69,7 +69,7 @@ export class FlashCookie {
     }
   }
 
-  /** Sets the cookie of a request that has been handled, where its messages have changed. */
+  /** Sets the cookie after the request has been handled, if its messages have changed. */
   write(ctx: KoaContext): void {
     const state = this.states.get(ctx)
     if (!state || ctx.headerSent || JSON.stringify(state.found) === JSON.stringify(state.waiting)) return
@@ -86,7 +86,7 @@ export class FlashCookie {
   private take(ctx: KoaContext): Flash {
     const state = this.of(ctx)
     const { waiting } = state
-    // Nobody sees the page that HEAD asks for.
+    // A HEAD request does not show the page.
     if (ctx.method !== 'HEAD') state.waiting = []
     return waiting
   }
@@ -106,7 +106,7 @@ export class FlashCookie {
     return value ? readFlash(JSON.parse(Buffer.from(value, 'base64url').toString())) : []
   }
 
-  /** The messages as the value of a cookie. The oldest are dropped where a browser would not keep it. */
+  /** Encodes the messages as the value of a cookie. The oldest ones are dropped if the cookie would be too large. */
   private fitting(ctx: KoaContext, flash: Flash): string | null {
     for (let left = flash; left.length > 0; left = left.slice(1)) {
       const value = this.signer.sign(Buffer.from(JSON.stringify(left)).toString('base64url'))

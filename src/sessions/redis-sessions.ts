@@ -24,17 +24,17 @@ export interface IoRedisClient {
   call(command: string, ...args: string[]): Promise<unknown>
 }
 
-/** What `redisSessions()` takes beside the client. */
+/** The options of `redisSessions()`. */
 export interface RedisSessionsOptions {
-  /** What the keys begin with (`session:`), so that several applications can share one Redis. */
+  /** The prefix of the keys (`session:`). It lets several applications share one Redis. */
   prefix?: string
-  /** Milliseconds that Redis may take for an answer (2000). */
+  /** Milliseconds that Redis has to respond (2000). */
   timeout?: number
 }
 
 /**
- * Keeps sessions in Redis, which forgets them when they have expired. The application adds the package `redis` or
- * `ioredis`. A client that is not connected yet is connected at the start, and closed at the end.
+ * Keeps sessions in Redis, which deletes them when they expire. The application installs the package `redis` or
+ * `ioredis`. A client that is not connected yet is connected at the start and closed at the end.
  *
  * @example
  * const redis = createClient({ url: process.env['REDIS_URL'] })
@@ -67,7 +67,7 @@ class RedisSessions implements SessionStore {
 
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
     const expiry = ['PX', String(Math.max(1, Math.round(maxAge)))]
-    // One that is not new and no longer there has been ended.
+    // A session that is not new and no longer exists has been ended.
     const reply = await this.ask(
       'SET',
       this.prefix + id,
@@ -82,7 +82,7 @@ class RedisSessions implements SessionStore {
     await this.ask('DEL', this.prefix + id)
   }
 
-  /** @throws SessionStoreNotReached when Redis does not answer */
+  /** @throws SessionStoreNotReached when Redis does not respond */
   async start(): Promise<void> {
     try {
       this.isOurs = this.connection.isClosed
@@ -120,15 +120,15 @@ class RedisSessions implements SessionStore {
   }
 }
 
-/** What the clients of both packages have in common. */
+/** The common interface of the clients of both packages. */
 interface Connection {
-  /** Whether nobody has opened it yet. */
+  /** Whether it has not been opened yet. */
   readonly isClosed: boolean
-  /** Whether it was open, and is not now. */
+  /** Whether it was open and has been lost. */
   readonly isLost: boolean
   open(): Promise<unknown>
   close(): Promise<unknown>
-  /** Closes it at once, also while it is being opened. */
+  /** Closes it immediately, also while it is being opened. */
   giveUp(): void
   send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
 }
@@ -159,7 +159,7 @@ class NodeRedis implements Connection {
     this.client.destroy()
   }
 
-  /** @param signal takes back what has not been sent */
+  /** @param signal cancels a command that has not been sent */
   send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown> {
     return this.client.sendCommand(command, { abortSignal: signal })
   }

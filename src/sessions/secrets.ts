@@ -2,17 +2,17 @@ import { DeclarationError } from '../errors.js'
 import { checkoutSecret } from './checkout-secret.js'
 import { shortestSecret } from './signer.js'
 
-/** Signs the cookies of specs, which nobody else can reach. */
+/** The secret of specs, whose server is only reachable locally. */
 const secretOfSpecs = 'a secret for specs only'
 
 const advice = 'Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
 
 /**
- * The secrets that sign session cookies: those that are given, else those of `SESSION_SECRET`, which has commas
- * between them. The first one signs, and all of them verify, so that a secret can be replaced while sessions go on.
- * Without any, development takes the secret of the checkout, and specs take one that is known.
+ * Returns the secrets that sign session cookies: the given ones, else those of `SESSION_SECRET`, separated by commas. The
+ * first one signs and all of them verify, so that a secret can be rotated while sessions stay valid. Without any,
+ * development uses the secret of the checkout, and specs use a fixed one.
  *
- * @throws DeclarationError outside of development and specs when there is none, or when one is short
+ * @throws DeclarationError outside of development and specs if there is none, or if one is too short
  */
 export function sessionSecrets(given: string | readonly string[] | undefined, environment: string): string[] {
   const listed = given ?? process.env['SESSION_SECRET']?.split(',') ?? []

@@ -5,7 +5,7 @@ import { markPersonal } from '../http/personal.js'
 import { PerRequest } from '../per-request.js'
 import { secretOfUnknown } from './session-store.js'
 
-/** What an application keeps in a session. */
+/** The values that an application keeps in a session. */
 export type SessionContent = Record<string, unknown>
 
 /** The members of koa-session's own session that are used here. */
@@ -16,7 +16,7 @@ interface KoaSession {
   regenerate(): Promise<void> | undefined
 }
 
-/** A request's context, as far as sessions and flash messages need it. */
+/** The members of a request's context that sessions and flash messages need. */
 export interface KoaContext extends Pick<Koa.Context, 'method' | 'vary' | 'cookies' | 'headerSent'> {
   log: Logger
 }
@@ -28,12 +28,12 @@ interface SessionState {
 }
 
 /**
- * `ctx.session` of an application: a plain object that koa-session's session holds as one value. No key of it means
- * anything to koa-session, whose own session would stumble over `toJSON` or `__proto__`, and forget `_name`.
+ * `ctx.session` of an application: a plain object that koa-session stores as one value. Its keys have no meaning to
+ * koa-session, whose own session would fail on `toJSON` or `__proto__`, and lose `_name`.
  */
 export class SessionContents {
   private readonly states = new PerRequest<SessionState>('session state')
-  /** What requests have found in their sessions, as JSON; undefined when there was nothing. */
+  /** The initial content of each request's session as JSON; undefined if there was none. */
   private readonly found = new PerRequest<string | undefined>('session found')
   private readonly renewed = new WeakSet<object>()
   private readonly ended = new WeakSet<object>()
@@ -41,9 +41,9 @@ export class SessionContents {
   private readonly write: (this: unknown, value: object | null) => void
 
   /**
-   * Takes the place of the `session` that koa-session has put on a context.
+   * Replaces the `session` that koa-session has put on a context.
    *
-   * @param check throws when a content cannot be kept
+   * @param check throws if a content cannot be saved
    * @param ending is called for a request that ends its session
    */
   constructor(
@@ -51,7 +51,7 @@ export class SessionContents {
     private readonly check: (content: SessionContent) => unknown,
     private readonly ending: (ctx: KoaContext) => unknown,
   ) {
-    // koa-session defines both, and types neither.
+    // koa-session defines both without types.
     const { get, set } = Object.getOwnPropertyDescriptor(context, 'session') as Required<PropertyDescriptor>
     this.read = get
     this.write = set
@@ -77,7 +77,7 @@ export class SessionContents {
     })
   }
 
-  /** The content of a request's session. What is put into one that has been ended begins another one. */
+  /** The content of a request's session. A value that is set after the session was ended begins a new one. */
   of(ctx: KoaContext): SessionContent {
     const session = this.read.call(ctx)
     const state = this.states.get(ctx)
@@ -93,8 +93,8 @@ export class SessionContents {
   }
 
   /**
-   * Makes the session what it was when the request found it, because the request failed. One that was ended stays so.
-   * `ctx.session` still shows what else the request has put in, for the error page of development.
+   * Restores the initial content of the session, because the request failed. An ended session stays ended. `ctx.session`
+   * still contains the request's changes, for the error page of development.
    */
   undo(ctx: KoaContext): void {
     if (!this.found.has(ctx)) return
@@ -107,9 +107,9 @@ export class SessionContents {
   }
 
   /**
-   * Notes a request's session as it is now.
+   * Takes a snapshot of a request's session.
    *
-   * @returns what makes it so again, because the request begins anew
+   * @returns a function that restores it before the request is retried
    */
   remember(ctx: KoaContext): () => void {
     const state = this.states.get(ctx)
@@ -127,13 +127,13 @@ export class SessionContents {
     }
   }
 
-  /** Makes sure that a session can be kept. What has been kept before can be kept again. */
+  /** Checks that a session can be saved. An unchanged session was saved before and needs no check. */
   fit(ctx: KoaContext): void {
     const content = this.states.get(ctx)?.content
     if (content && JSON.stringify(content) !== this.found.get(ctx)) this.check(content)
   }
 
-  /** Prepares the session of a request that has been handled for being kept: an empty one is none, a renewed one moves. */
+  /** Prepares the session for saving after the request: an empty one is removed, a renewed one gets a new id. */
   async settle(ctx: KoaContext): Promise<void> {
     if (!this.states.has(ctx)) return
     this.fit(ctx)
@@ -167,19 +167,19 @@ export class SessionContents {
       throw new TypeError(
         `Set ctx.session to an object, or to null to end the session, not to ${String(value)}.`,
       )
-    // What the session was is kept for `undo`.
+    // The previous session is kept for `undo`.
     this.of(ctx)
     if (value === null) {
       this.ended.add(ctx)
       this.ending(ctx)
     }
-    // What begins after the end is another session, and the id of the ended one is not used again.
+    // A new session begins after the end, and the id of the ended one is not used again.
     else if (this.read.call(ctx) === null) this.renewed.add(ctx)
     this.write.call(ctx, value && { content: bare(value) })
   }
 }
 
-/** A copy without a prototype: `__proto__` is a key like any other. */
+/** Copies an object without its prototype, so that `__proto__` is an ordinary key. */
 function bare(value: unknown): SessionContent {
   const content: SessionContent = Object.create(null)
   return typeof value === 'object' && value !== null ? Object.assign(content, value) : content

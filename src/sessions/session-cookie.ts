@@ -1,13 +1,13 @@
 import { SessionTooLarge } from '../errors.js'
 import { signatureLength, type Signer } from './signer.js'
 
-/** What browsers keep of a cookie: name, value and attributes together. */
+/** The maximum size of a cookie in browsers: name, value and attributes together. */
 const mostBytes = 4093
 
-/** What the attributes of our cookie take: path, expiry, SameSite, Secure and HttpOnly. */
+/** The size of our cookie's attributes: path, expiry, SameSite, Secure and HttpOnly. */
 const attributeBytes = 110
 
-/** How koa-session writes a session as the value of its cookie, and reads it back. */
+/** Encodes and decodes the value of koa-session's cookie. */
 export function wholeCookie(name: string, signer: Signer) {
   return {
     /** @throws SessionTooLarge when a browser would not keep the cookie */
@@ -20,7 +20,7 @@ export function wholeCookie(name: string, signer: Signer) {
       fitting(data)
     },
 
-    /** What was encoded; undefined when the value was not signed by us, or cannot be read. */
+    /** Decodes a value. Returns undefined if it has no valid signature or cannot be read. */
     decode(text: string): unknown {
       const value = signer.verify(text)
       if (value === undefined) return undefined
@@ -40,7 +40,7 @@ export function wholeCookie(name: string, signer: Signer) {
   }
 }
 
-/** Whether a browser would not keep a cookie of ours. */
+/** Whether a cookie is too large for browsers. */
 export function isTooLarge(name: string, value: string): boolean {
   return cookieSize(name, value.length) > mostBytes
 }
@@ -49,7 +49,7 @@ function cookieSize(name: string, valueLength: number): number {
   return name.length + 1 + valueLength + attributeBytes
 }
 
-/** What counts of a session that was kept: how long it may last is a matter of today's settings. */
+/** The content of a saved session. Its lifetime depends on the current settings. */
 export function expiring(data: unknown): { content: unknown; _expire: unknown } | undefined {
   if (typeof data !== 'object' || data === null) return undefined
   return { content: Reflect.get(data, 'content'), _expire: Reflect.get(data, '_expire') }

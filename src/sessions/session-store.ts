@@ -6,23 +6,23 @@ import { isSecretAlone } from './csrf-token.js'
 import { expiring } from './session-cookie.js'
 import type { Signer } from './signer.js'
 
-/** What a store keeps of a session: an object that JSON can hold. */
+/** The data of a session in a store: an object that is representable as JSON. */
 export type SessionData = Record<string, unknown>
 
-/** How a session is to be kept. */
+/** The options of saving a session. */
 export interface KeepOptions {
   /** Milliseconds after which the session has expired. */
   maxAge: number
   /**
-   * Whether the session begins with this. One that does not, and that is no longer there, has been ended by another
-   * request: it must not come back.
+   * Whether the session is new. A session that is not new and no longer exists was ended by another request, so it must
+   * not be stored again.
    */
   isNew: boolean
 }
 
 /**
- * Keeps sessions where a cookie is too small for them, or where they must end for good. The cookie then holds a random
- * id alone, and the store is given its hash: who reads the store cannot take over a session.
+ * A store keeps sessions that are too large for a cookie or that must be revocable. The cookie then only contains a random
+ * id. The store receives the hash of the id, so reading the store is not enough to take over a session.
  *
  * @example
  * class RedisSessions implements SessionStore {
@@ -41,25 +41,25 @@ export interface KeepOptions {
  * new App({ sessionStore: new RedisSessions() })
  */
 export interface SessionStore {
-  /** The session of an id; undefined when there is none, or when it has expired. */
+  /** Returns the session of an id, or undefined if there is none or it has expired. */
   get(id: string): Promise<SessionData | undefined>
   /**
-   * Keeps a session.
+   * Saves a session.
    *
-   * @returns whether it has been kept: false when it is not new and no longer there
+   * @returns whether it was saved: false if it is not new and no longer exists
    */
   set(id: string, data: SessionData, options: KeepOptions): Promise<boolean>
   /** Ends a session. */
   destroy(id: string): Promise<void>
-  /** Prepares the store, when the application starts. */
+  /** Runs when the application starts. */
   start?(): Promise<void>
-  /** Gives up what the store holds, when the application stops. */
+  /** Runs when the application stops, to release resources. */
   stop?(): Promise<void>
-  /** Rejects when the store could not do its work now: `GET /up` then answers 503. */
+  /** Rejects if the store is not able to work. `GET /up` then returns 503. */
   check?(): Promise<void>
 }
 
-/** What a store of ours has kept as JSON; what cannot be read is no session. */
+/** Reads a session that one of our stores saved as JSON. Unreadable data isn't a session. */
 export function readSession(text: string): SessionData | undefined {
   try {
     return JSON.parse(text)
@@ -76,16 +76,16 @@ interface CookieContext {
   }
 }
 
-/** The values of the cookies that requests set. One whose session was ended by another request while it ran sets none. */
+/** The values of the cookies that requests set. A request whose session was ended by another one meanwhile sets none. */
 const values = new WeakMap<object, string>()
 
-/** The well-signed ids of requests that the store does not know. */
+/** The correctly signed ids of requests that are not in the store. */
 const unknown = new WeakMap<object, string>()
 
-/** Begins a value that is no id but the session itself. No id has it. */
+/** The prefix of a value that is the session itself and not an id. No id begins with it. */
 const whole = '~'
 
-/** What koa-session reads and writes the id of a session with: a signed cookie. */
+/** The signed cookie in which koa-session reads and writes the id of a session. */
 export function idCookie(name: string, signer: Signer, options: object) {
   return {
     get: (ctx: CookieContext): string => signer.verify(ctx.cookies.get(name, { signed: false }) ?? '') ?? '',
@@ -96,21 +96,21 @@ export function idCookie(name: string, signer: Signer, options: object) {
   }
 }
 
-/** An id that nobody guesses. */
+/** Creates an id that cannot be guessed. */
 export function randomId(): string {
   return randomBytes(32).toString('base64url')
 }
 
 /**
- * The secret of forms for a request whose id the store does not know. It follows from the id, so that a page with a form
- * needs no cookie: an answer that comes late would take the cookie of a renewed session away.
+ * The CSRF secret of a request whose id is not in the store. It is derived from the id, so that a page with a form sets no
+ * cookie: a late response would otherwise overwrite the cookie of a renewed session.
  */
 export function secretOfUnknown(ctx: object): Buffer | undefined {
   const id = unknown.get(ctx)
   return id === undefined ? undefined : createHash('sha256').update(`csrf ${id}`).digest()
 }
 
-/** What koa-session makes for each request, to read its session from the store and to keep it there. */
+/** The class of which koa-session creates an instance for each request, to read and save its session. */
 export function contextStore(store: SessionStore): new (ctx: object) => RequestStore {
   return class extends RequestStore {
     constructor(ctx: object) {
@@ -120,11 +120,11 @@ export function contextStore(store: SessionStore): new (ctx: object) => RequestS
 }
 
 /**
- * The store as one request sees it. A session that holds nothing but the secret of forms is kept in the cookie: visitors
- * who only look at pages make no rows, and wait for nobody who writes.
+ * The store for one request. A session that only contains the CSRF secret is kept in the cookie, so that visitors who only
+ * read pages create no rows and do not wait for writes.
  */
 class RequestStore {
-  /** The id that the store knows this request's session by, and what koa-session calls it. */
+  /** The id of this request's session in the store, and its id in koa-session. */
   private known: { key: string; id: string } | undefined
 
   constructor(
@@ -161,12 +161,12 @@ class RequestStore {
   }
 }
 
-/** A session as the value of a cookie. */
+/** Encodes a session as the value of a cookie. */
 function pack(data: SessionData): string {
   return whole + Buffer.from(JSON.stringify(expiring(data))).toString('base64url')
 }
 
-/** What was packed: the value has been verified, and only we make it. */
+/** Decodes such a value. It has been verified, and only we create it. */
 function unpack(value: string): SessionData | undefined {
   return expiring(JSON.parse(Buffer.from(value.slice(whole.length), 'base64url').toString()))
 }
@@ -175,7 +175,7 @@ function hashed(id: string): string {
   return createHash('sha256').update(id).digest('base64url')
 }
 
-/** A store that does not answer makes a 503; what it says of a mistake of ours stays as it is. */
+/** A store that does not respond causes a 503. A mistake in our own code stays as it is. */
 async function reach<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,19 +1,19 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 
-/** The characters of a secret that takes longer to guess than anybody lives. */
+/** The minimum length of a secret that cannot be guessed by trying. */
 export const shortestSecret = 32
 
-/** So many characters does a signature add to a value: a dot, and 32 bytes as base64. */
+/** The characters that a signature adds to a value: a dot, and 32 bytes as base64. */
 export const signatureLength = 44
 
 /** Signs the values of one cookie, so that nobody else can write or change them (HMAC with SHA-256). */
 export class Signer {
   private readonly keys: KeyObject[]
-  /** Texts that have been verified: a browser sends the same one again and again. */
+  /** Verified texts, because a browser sends the same one with each request. */
   private readonly verified = new Map<string, string>()
 
   /**
-   * @param name the cookie's name, which is signed along: a value is good for this cookie only
+   * @param name the cookie's name, which is part of the signature: a value is valid for this cookie only
    * @param secrets the first one signs, all of them verify
    */
   constructor(
@@ -23,12 +23,12 @@ export class Signer {
     this.keys = secrets.map((secret) => createSecretKey(secret, 'utf8'))
   }
 
-  /** The value with its signature: `value.signature`. The value itself may have no dot. */
+  /** Signs a value: `value.signature`. The value itself must not contain a dot. */
   sign(value: string): string {
     return `${value}.${this.signature(value, this.keys[0])}`
   }
 
-  /** The value of a signed text; undefined when it was not signed with one of the secrets. */
+  /** Returns the value of a signed text, or undefined if none of the secrets signed it. */
   verify(signed: string): string | undefined {
     const known = this.verified.get(signed)
     if (known !== undefined) return known
@@ -46,7 +46,7 @@ export class Signer {
   }
 }
 
-/** So many texts are remembered: those of browsers that come now, of 4 KiB at most each. */
+/** The number of cached texts: those of the current visitors, of at most 4 KiB each. */
 const mostVerified = 500
 
 function isEqual(one: string, other: string): boolean {

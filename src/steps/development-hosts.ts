@@ -2,10 +2,10 @@ import type { Context, Middleware } from '../context.js'
 import { DevelopmentHosts } from '../hosts.js'
 
 /**
- * Rejects requests for other hosts than those of development, and requests that a proxy forwarded from elsewhere.
+ * Rejects requests for hosts other than the development hosts, and requests that a proxy forwarded for other hosts.
  *
- * @param named those that the application names
- * @param listening where it listens
+ * @param named the hosts that the application configures
+ * @param listening the address on which it listens
  */
 export function developmentHosts(named: readonly string[], listening?: string): Middleware {
   const known = new DevelopmentHosts(named, listening)

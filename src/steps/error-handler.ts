@@ -6,7 +6,7 @@ import { HttpError } from '../errors.js'
 import { answerError, type ErrorPages } from '../http/error-response.js'
 import { statusOf } from '../http/problem.js'
 
-/** Makes an answer of every error, and of a status of 400 and above that came without a body. */
+/** Turns every error into a response, and also a status of 400 and above without a body. */
 export function errorHandler(pages: ErrorPages): Middleware {
   return async function errorHandler(ctx, next) {
     try {
@@ -19,16 +19,16 @@ export function errorHandler(pages: ErrorPages): Middleware {
       if (statusOf(explained) >= 500) ctx.log.error({ err: error }, 'the request failed')
       answerError(ctx, explained, pages)
     }
-    // What is left of a body that was refused is read and forgotten, or the client would never see the answer.
+    // The rest of a rejected body is read and discarded, or the client would never see the response.
     if (!ctx.req.complete) ctx.req.unpipe().resume()
   }
 }
 
 /**
- * Waits until a stream has something to give, so that one that fails before becomes an ordinary error answer. Node
- * sends no headers before the first of a body either; where they are sent already, it is too late for an error answer.
+ * Waits until a stream has data, so that a stream that fails before becomes an ordinary error response. Node does not
+ * send headers before the first part of a body either. If they have been sent, it is too late for an error response.
  *
- * @throws what the stream fails with
+ * @throws the error of the stream
  */
 async function opened(ctx: Context): Promise<void> {
   const { body, method, res } = ctx
@@ -46,7 +46,7 @@ async function opened(ctx: Context): Promise<void> {
   })
 }
 
-/** Lets a stream that becomes a body fail while its handler goes on: without a listener, that would end the process. */
+/** Lets a stream that becomes a body fail while its handler is running: without a listener, that would end the process. */
 export function tolerateBodyErrors(response: Koa['response']): void {
   const body = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(response), 'body')
   Object.defineProperty(response, 'body', {

@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 
 /**
- * Answers `GET /up`: 200 when the check passes, else 503.
+ * Responds to `GET /up`: 200 if the check passes, else 503.
  *
- * @param check rejects when the application cannot do its work
+ * @param check rejects if the application is not able to work
  */
 export function health(check: () => Promise<void>, logger: Logger): Middleware {
   return async function health(ctx, next) {
@@ -21,7 +21,7 @@ export function health(check: () => Promise<void>, logger: Logger): Middleware {
   }
 }
 
-/** Whether a request asks for the health of the application: `GET /up`. */
+/** Whether a request is the health check `GET /up`. */
 export function isHealthCheck(ctx: Context): boolean {
   const { path, originalMethod } = ctx
   return (path === '/up' || path === '/up/') && (originalMethod === 'GET' || originalMethod === 'HEAD')

@@ -8,9 +8,9 @@ import { giveLogger, writeLine } from '../logging/request-logger.js'
 const header = 'X-Request-Id'
 
 /**
- * Gives each request its id (the one that it brings, when that is 1 to 128 letters, digits, `-`, `_` and `.`), a logger
- * that carries it, and a line in the log when it has been answered; that of a health check is a debug line. The
- * query is left out: it may hold secrets, as may a parameter of the path.
+ * Gives each request an id, a logger with that id, and a line in the log after the response. The id of the request's
+ * header is used if it has 1 to 128 letters, digits, `-`, `_` and `.`. The line of a health check has the level debug. The
+ * query is omitted, because it may contain secrets, as may a parameter of the path.
  */
 export function requestLog(logger: Logger): Middleware {
   return async function requestLog(ctx, next) {

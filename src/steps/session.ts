@@ -11,27 +11,28 @@ import { contextStore, idCookie, randomId, type SessionStore } from '../sessions
 import { sessionSecrets } from '../sessions/secrets.js'
 import { Signer } from '../sessions/signer.js'
 
-/** How an application's sessions are kept. */
+/** The options of an application's sessions. */
 export interface SessionOptions {
   /** The name of the cookie: `_blog_session`. In production it begins with `__Host-`. */
   name: string
-  /** Signs the cookie: one secret, or several, of which the first signs and all verify. `SESSION_SECRET` without it. */
+  /** The secret that signs the cookie (`SESSION_SECRET`). Of several secrets the first one signs and all verify. */
   secret?: string | readonly string[] | undefined
   env: string
-  /** Keeps the sessions, in place of the cookie. */
+  /** The store of the sessions, instead of the cookie. */
   store?: SessionStore | undefined
-  /** Milliseconds that a session lasts (14 days). A request that uses it in the second half of them makes it last anew. */
+  /** The lifetime of a session in milliseconds (14 days). A request in its second half renews it (sliding expiration). */
   maxAge?: number | undefined
 }
 
-/** koa-session is loaded with the sessions: an API application has none. */
+/** koa-session is only loaded if the application has sessions. */
 const require = createRequire(import.meta.url)
 
 const fortnight = 14 * 24 * 60 * 60 * 1000
 
 /**
- * Sessions by koa-session, in a cookie that is signed, HttpOnly, SameSite=Lax, and Secure in production. With a store,
- * the cookie holds an id alone. What is not used is not set, and what nobody has signed is an empty session.
+ * Adds sessions with koa-session, in a cookie that is signed, HttpOnly, SameSite=Lax, and Secure in production. With a
+ * store, the cookie only contains an id. No cookie is set if the session is not used. A cookie without a valid signature is
+ * an empty session.
  *
  * @throws DeclarationError outside of development and specs without a secret, or with a short one
  */
@@ -39,7 +40,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const { secret, env, store, maxAge = fortnight } = options
   const secrets = sessionSecrets(secret, env)
   const secure = env === 'production'
-  // Browsers take a cookie of this name from the host itself, over https, and from nobody else.
+  // Browsers accept a cookie of this name only from the host itself, over HTTPS.
   const name = secure ? `__Host-${options.name}` : options.name
   const signer = new Signer(name, secrets)
   const common = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
@@ -55,13 +56,13 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const check = store ? JSON.stringify : whole.check
   const contents = new SessionContents(
     koa.context,
-    // As koa-session keeps it.
+    // The form in which koa-session keeps it.
     (content) => check({ content, _expire: Date.now() + maxAge, _maxAge: maxAge }),
     (ctx) => flash.clear(ctx),
   )
 
   return async function session(ctx, next) {
-    // Also where a proxy does not say that the browser came by https: the cookie is marked, and never refused.
+    // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
     if (secure) ctx.cookies.secure = true
     beforeCommit(ctx, () => contents.fit(ctx))
     for (const part of [contents, flash]) rememberForRepeat(ctx, () => part.remember(ctx))
@@ -75,7 +76,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
         throw error
       }
     })
-    // After the session has been kept: what failed tells of no success.
+    // After the session has been saved, so that a request that failed does not report success.
     flash.write(ctx)
   }
 

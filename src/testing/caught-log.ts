@@ -2,16 +2,16 @@ import { pino, type Logger } from 'pino'
 
 /** A log that keeps its lines, for specs that read them. */
 export interface CaughtLog {
-  /** For the option `logger` of an application. */
+  /** The logger, for the option `logger` of an application. */
   logger: Logger
-  /** What has been logged so far. */
+  /** The lines so far. */
   lines: Record<string, unknown>[]
-  /** All of it as one text. */
+  /** The lines as one text. */
   text(): string
 }
 
 /**
- * Catches what an application logs.
+ * Collects the log of an application.
  *
  * @example
  * const log = caughtLog()

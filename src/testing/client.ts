@@ -6,49 +6,49 @@ import type { App } from '../application.js'
 import { toXml } from '../http/xml.js'
 import { Cookies } from './cookies.js'
 
-/** The fields of a form. Pairs may repeat a name. */
+/** The fields of a form. A list of pairs may repeat a name. */
 export type FormFields = Record<string, string> | Array<[string, string]>
 
-/** What a request brings along: one body at most. */
+/** The options of a request, with at most one body. */
 export interface RequestOptions {
   /**
-   * A form, sent as a page of the application sends it: with the token that protects it, and its origin. A `FormData` is
-   * sent as multipart, with its files.
+   * A form, sent as a page of the application sends it: with the CSRF token and the origin. A `FormData` is sent as
+   * multipart, with its files.
    */
   form?: FormFields | FormData
-  /** False for a form that comes from elsewhere, without token and origin. */
+  /** False for a form from another site, without token and origin. */
   fromPage?: boolean
-  /** A value to send as JSON. */
+  /** A JSON body. */
   json?: unknown
-  /** A document to send as XML, or a record by its name: `{ post: { title: 'Hello' } }`. */
+  /** An XML body, or a record by its name: `{ post: { title: 'Hello' } }`. */
   xml?: string | Record<string, object>
-  /** A body that is sent as it is; give its `Content-Type` among the headers. */
+  /** A body that is sent unchanged. Set its `Content-Type` in the headers. */
   body?: string | Uint8Array | ReadableStream
-  /** The format of the answer, or an `Accept` header. Without it the client's own. */
+  /** The format of the response, or an `Accept` header. By default that of the client. */
   accept?: string
   headers?: Record<string, string>
 }
 
-/** What has come back. */
+/** The response to a request. */
 export interface Answer {
   status: number
   headers: Headers
   text: string
   /**
-   * The body, read as JSON.
+   * The body, parsed as JSON.
    *
-   * @throws SyntaxError when it is something else
+   * @throws SyntaxError when it isn't JSON
    */
-  // What it holds is the spec's to say.
+  // The spec knows its type.
   // oxlint-disable-next-line no-explicit-any
   json: any
-  /** Where a redirect leads, or a created record is. */
+  /** The target of a redirect, or the path of a created record. */
   location: string
 }
 
-/** What a client does unless a request says otherwise. */
+/** The defaults of a client's requests. */
 export interface ClientOptions {
-  /** The format that it asks for: html, or json of an API application. */
+  /** The format of responses: html, or json of an API application. */
   accept?: string
 }
 
@@ -59,8 +59,8 @@ const formats: Record<string, string> = {
 }
 
 /**
- * Visits an application as a browser does: it keeps cookies, and sends forms with the token of the last page that had
- * one. It does not follow redirects. JSON and XML are sent as a program sends them.
+ * Sends requests to an application like a browser: it keeps cookies, and sends forms with the CSRF token of the last page
+ * that had one. It does not follow redirects. JSON and XML are sent like those of an API client.
  *
  * @example
  * const client = new Client(app)
@@ -76,7 +76,7 @@ export class Client {
   private readonly accept: string
   private address: string | undefined
 
-  /** The token of the last page that had one; forms are refused without. */
+  /** The CSRF token of the last page that had one. Forms without it are rejected. */
   token: string | undefined
 
   constructor(
@@ -86,13 +86,13 @@ export class Client {
     this.accept = options.accept ?? app.defaultFormat
   }
 
-  /** Where the application listens, once it does: `http://127.0.0.1:40123`. */
+  /** The application's address, once it listens: `http://127.0.0.1:40123`. */
   get url(): string {
     if (this.address === undefined) throw new Error('The application is not open yet. Call open() first.')
     return this.address
   }
 
-  /** Lets the application listen on a free port of this machine. */
+  /** Starts the application on a free port. */
   async open(): Promise<this> {
     this.address ??= await this.app.listen(0, '127.0.0.1')
     return this
@@ -106,7 +106,7 @@ export class Client {
     await this.app.close()
   }
 
-  /** Becomes a visitor who was never here before. */
+  /** Forgets cookies and token, like a new visitor. */
   forget(): void {
     this.cookies.clear()
     this.token = undefined
@@ -194,7 +194,7 @@ export class Client {
     return { body }
   }
 
-  /** As a page of ours has it, the token is the first field. */
+  /** The token is the first field, as on a generated page. */
   private withToken(form: FormFields): Array<[string, string]> {
     const fields = Array.isArray(form) ? form : Object.entries(form)
     return this.token === undefined ? fields : [['authenticity_token', this.token], ...fields]
@@ -215,7 +215,7 @@ interface Body {
   body?: string | Uint8Array | ReadableStream | FormData | undefined
 }
 
-/** The body as it is sent, and the type of a multipart form, which names its boundary. */
+/** The encoded body, and the type of a multipart form, which contains its boundary. */
 async function contentOf(
   body: Body['body'],
 ): Promise<{ type?: string | null; content?: Uint8Array | Readable }> {

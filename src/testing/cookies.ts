@@ -1,13 +1,13 @@
-/** The cookies of one visitor of one site. */
+/** The cookies of one visitor. */
 export class Cookies {
   private readonly values = new Map<string, string>()
 
-  /** The header that sends them, if there are any. */
+  /** The `Cookie` header, if there are any cookies. */
   get header(): { cookie?: string } {
     return this.values.size > 0 ? { cookie: [...this.values].map((pair) => pair.join('=')).join('; ') } : {}
   }
 
-  /** Keeps what an answer sets, and drops what it takes back (RFC 6265, section 5.3). */
+  /** Stores the cookies of a response, and removes expired ones (RFC 6265, section 5.3). */
   keep(headers: Headers): void {
     for (const cookie of headers.getSetCookie()) {
       const [pair = '', ...attributes] = cookie.split(';')

@@ -10,12 +10,12 @@ import { FactoryError } from '../errors.js'
 /** The class of a model. */
 export type ModelClass<T extends Model = Model> = new () => T
 
-/** What the records of a model are like; `n` counts them, from 1. */
+/** Default values of a model's records; `n` numbers the records from 1. */
 export type Defaults<T> = (n: number) => Partial<T>
 
 /**
- * Makes records for tests: every column that must not be empty gets a value of its type, and what the record refers to
- * is made as well.
+ * Creates records for tests. Every required column gets a value of its type, and the records it refers to are created as
+ * well.
  *
  * @example
  * factory.define(User, (n) => ({ email: `user${n}@example.com` }))
@@ -27,13 +27,13 @@ export class Factory {
 
   constructor(private readonly database: Database) {}
 
-  /** Says what the records of a model are like, where a value of the right type is not enough. */
+  /** Defines default values for a model, if a value of the right type is not enough. */
   define<T extends Model>(model: ModelClass<T>, defaults: Defaults<T>): this {
     this.defaults.set(model, defaults)
     return this
   }
 
-  /** A new record, not saved. What it refers to is made by `make` alone. */
+  /** Builds a record without saving it. Only `make` creates the records it refers to. */
   build<T extends Model>(model: ModelClass<T>, values: Partial<T> = {}): T {
     const count = (this.counts.get(model) ?? 0) + 1
     this.counts.set(model, count)
@@ -46,9 +46,9 @@ export class Factory {
   }
 
   /**
-   * Saves a new record.
+   * Creates and saves a record.
    *
-   * @throws FactoryError when it is not valid, or when the database refuses it
+   * @throws FactoryError when it is not valid, or when the database rejects it
    */
   async make<T extends Model>(model: ModelClass<T>, values: Partial<T> = {}): Promise<T> {
     const record = this.build(model, values)
@@ -62,7 +62,7 @@ export class Factory {
     return record
   }
 
-  /** The columns that a record cannot do without. */
+  /** The required columns of a record. */
   private columnsOf(model: ModelClass): ColumnMetadata[] {
     return this.database.getMetadata(model).columns.filter((column) => {
       const isOwn = column.isPrimary || column.isCreateDate || column.isUpdateDate || column.isVersion
@@ -99,7 +99,7 @@ function valueOf(column: ColumnMetadata): unknown {
   return kind && VALUES[kind](column)
 }
 
-/** The name of the column and something that no other record has, as far as the column takes it. */
+/** The name of the column with a unique suffix, as long as the column allows. */
 function textOf({ propertyName, length }: ColumnMetadata): string {
   const unique = randomUUID()
   const most = Number(length) || 255

@@ -3,14 +3,14 @@ import type { Database } from '../data/database.js'
 import { Semaphore } from '../data/engines/semaphore.js'
 import { SharedRunner } from './shared-runner.js'
 
-/** Milliseconds that one transaction of a test waits for another. */
+/** Milliseconds for which a transaction of a test waits for another one. */
 const ACQUIRE_TIMEOUT = 10_000
 
 /**
- * Puts a database into one transaction that is never committed: whoever asks the database, asks within it. The
- * transactions of requests become savepoints of it, and take turns.
+ * Isolates tests in one transaction that is never committed. All queries of the process run in it. The transactions of
+ * requests become its savepoints and run one at a time.
  *
- * What no transaction can undo is not undone: a change of the schema on MariaDB, what another process writes.
+ * Changes that no transaction can roll back remain: a change of the schema on MariaDB, and changes by other processes.
  *
  * @example
  * await isolation.begin()
@@ -28,7 +28,7 @@ export class Isolation {
   /**
    * Begins the transaction.
    *
-   * @throws Error when it has begun already: the `describe` is inside of another one that is isolated
+   * @throws Error when it has already begun, because the `describe` is inside another isolated one
    */
   async begin(): Promise<void> {
     if (this.shared) {
@@ -39,11 +39,11 @@ export class Isolation {
     await runner.startTransaction()
     const shared = new SharedRunner(database, runner, new Semaphore(1, ACQUIRE_TIMEOUT, BUSY))
     this.shared = shared
-    // An own member takes the place of DataSource's until it is deleted.
+    // An own member overrides that of DataSource until it is deleted.
     database.createQueryRunner = (mode?: ReplicationMode): QueryRunner => shared.lend(mode)
   }
 
-  /** Notes where to come back to. */
+  /** Sets the mark for `undo`. */
   async mark(): Promise<void> {
     this.marks.push(await this.current.mark())
   }
@@ -54,7 +54,7 @@ export class Isolation {
     if (mark !== undefined) await this.current.undoTo(mark)
   }
 
-  /** Rolls the transaction back, and lets the database work as ever. */
+  /** Rolls the transaction back and ends the isolation. */
   async end(): Promise<void> {
     const { shared } = this
     if (!shared) return

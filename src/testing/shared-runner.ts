@@ -2,17 +2,17 @@ import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
 
 /**
- * One query runner, in a transaction, that is lent to many. To each borrower it looks like one of his own: his
- * transaction is a savepoint, and giving the runner back ends nothing but that.
+ * A query runner in a transaction that is shared by many users. Each user sees it as a runner of its own: its transaction
+ * is a savepoint, and releasing the runner ends only that.
  */
 export class SharedRunner {
-  /** What is sent to the database in one piece. */
+  /** Statements that are sent to the database together. */
   private statements: Promise<unknown> = Promise.resolve()
   private depth = 0
 
   /**
    * @param runner in a transaction that has begun
-   * @param lock admits one borrower at a time, from the beginning to the end of its transaction
+   * @param lock admits one user at a time, from the beginning to the end of its transaction
    */
   constructor(
     private readonly dataSource: DataSource,
@@ -20,7 +20,7 @@ export class SharedRunner {
     private readonly lock: Semaphore,
   ) {}
 
-  /** The runner as a borrower sees it. */
+  /** The runner as one user sees it. */
   lend(mode: ReplicationMode = 'master'): QueryRunner {
     const borrower = new Borrower(this, this.lock)
     const members: Partial<Record<PropertyKey, unknown>> = {
@@ -47,7 +47,7 @@ export class SharedRunner {
     return lent
   }
 
-  /** Runs one statement outside of any transaction of a borrower: when it fails, nothing else is lost with it. */
+  /** Runs a statement outside of any user's transaction. If it fails, nothing else is lost. */
   alone<T>(ask: () => Promise<T>): Promise<T> {
     return this.inOnePiece(async () => {
       await this.runner.startTransaction()
@@ -62,7 +62,7 @@ export class SharedRunner {
     })
   }
 
-  /** Runs one statement of a borrower's transaction. */
+  /** Runs a statement of a user's transaction. */
   inOnePiece<T>(work: () => Promise<T>): Promise<T> {
     const done = this.statements.then(work)
     this.statements = done.catch(() => undefined)
@@ -77,7 +77,7 @@ export class SharedRunner {
     })
   }
 
-  /** Keeps what was done since the last savepoint. */
+  /** Releases the last savepoint, which keeps its changes. */
   keep(): Promise<void> {
     return this.inOnePiece(async () => {
       this.depth -= 1
@@ -85,7 +85,7 @@ export class SharedRunner {
     })
   }
 
-  /** Undoes what was done since this savepoint, with those within it. */
+  /** Rolls back to this savepoint, including those within it. */
   undoTo(mark: number): Promise<void> {
     return this.inOnePiece(async () => {
       for (; this.depth >= mark; this.depth -= 1) await this.runner.rollbackTransaction()
@@ -100,7 +100,7 @@ export class SharedRunner {
   }
 }
 
-/** Whoever has the runner at the time. */
+/** The current user of the runner. */
 class Borrower {
   isReleased = false
   private readonly marks: number[] = []

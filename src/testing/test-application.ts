@@ -7,18 +7,18 @@ import { Isolation } from './isolation.js'
 
 /** An application under test. */
 export interface TestApplication {
-  /** Visits the application. */
+  /** Sends requests to the application. */
   client: Client
-  /** Makes records that a test needs. */
+  /** Creates records. */
   factory: Factory
-  /** Keeps the tests of one `describe` apart: called first in it, it undoes what each of them writes. */
+  /** Isolates the tests of a `describe`: call it first, and the changes of each test are undone. */
   isolate(): void
-  /** The root hooks of mocha: the application listens, on a database that is there and migrated. */
+  /** The root hooks of mocha. They create and migrate the database, and start and stop the application. */
   hooks: { beforeAll(): Promise<void>; afterAll(): Promise<void> }
 }
 
 /**
- * Puts an application under test.
+ * Prepares an application for tests.
  *
  * @example
  * export const { client, factory, isolate, hooks } = testApplication(app, database)
@@ -45,7 +45,7 @@ export function testApplication(app: App, database: Database, options: ClientOpt
   }
 }
 
-/** Makes a test database anew when migrations have been run on it whose files are gone, such as those of another branch. */
+/** Re-creates a test database on which migrations were run whose files are missing, like those of another branch. */
 async function dropOutdated(database: Database): Promise<void> {
   const states = await database.migrationStatus()
   if (!states.some(({ missing }) => missing)) return
@@ -53,11 +53,11 @@ async function dropOutdated(database: Database): Promise<void> {
   await openOrCreate(database)
 }
 
-/** What mocha calls around tests, as it declares them for the whole process. */
+/** The hooks that mocha declares for the whole process. */
 type Hook = (work: () => unknown) => void
 type Hooks = Record<'before' | 'beforeEach' | 'afterEach' | 'after', Hook>
 
-/** What is made in a `before` of the `describe` lasts for all of its tests, what a test makes for that test. */
+/** Records created in a `before` of the `describe` last for all its tests. Those of a test last for that test. */
 function isolate(isolation: Isolation, client: Client): void {
   const { before, beforeEach, afterEach, after } = globalThis as unknown as Hooks
   before(() => isolation.begin())

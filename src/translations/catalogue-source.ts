@@ -1,17 +1,17 @@
 import { statSync } from 'node:fs'
 import { Catalogue, frameworkCatalogue, localeFiles } from './catalogue.js'
 
-/** How a folder of texts is read. */
+/** The options of reading a translations folder. */
 export interface SourceOptions {
-  /** Whether the files are read anew when one is changed, added or removed. */
+  /** Whether the files are reloaded when one is changed, added or removed. */
   reload: boolean
-  /** The locale that lends its texts to the others. */
+  /** The fallback locale. */
   fallback: string
 }
 
-/** The texts of an application and of the framework, as the application's folder has them now. */
+/** The current texts of an application and of the framework. */
 export class CatalogueSource {
-  /** What was read last, without an error. */
+  /** The catalogue that was last read without an error. */
   latest: Catalogue
   private stamp: string
 
@@ -25,9 +25,9 @@ export class CatalogueSource {
   }
 
   /**
-   * The texts, read anew where a file has changed.
+   * Returns the texts. Reloads them if a file has changed.
    *
-   * @throws BrokenTranslations as long as a file cannot be read; what was read before stays the latest
+   * @throws BrokenTranslations as long as a file cannot be read; `latest` stays the catalogue that was read before
    */
   current(): Catalogue {
     if (!this.options.reload) return this.latest
@@ -44,7 +44,7 @@ export class CatalogueSource {
   }
 }
 
-/** Which files there are, and when they were written. */
+/** The names and modification times of the files. */
 function stampOf(folder: string): string {
   return localeFiles(folder)
     .map(({ file }) => {

@@ -8,29 +8,29 @@ import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 /** The folder of the framework's own texts. */
 const frameworkLocales = join(import.meta.dirname, '../../../locales')
 
-/** What a catalogue takes beside its folder. */
+/** The options of a catalogue. */
 export interface CatalogueOptions {
-  /** The catalogue whose texts these are added to; an id of the folder takes the place of the same one there. */
+  /** The base catalogue. The texts of the folder are added to it, and override those with the same id. */
   base?: Catalogue | undefined
-  /** The locale that lends its texts to the others (`en-US`). */
+  /** The fallback locale (`en-US`). */
   fallback?: string | undefined
 }
 
-/** Texts by locale and id, read from the files `<name>.<locale>.yaml` of a folder and of those in it. */
+/** Texts by locale and id, read from the files `<name>.<locale>.yaml` in a folder and its subfolders. */
 export class Catalogue {
-  /** The locales that the folder has: `['de', 'en-US']`. */
+  /** The locales of the folder: `['de', 'en-US']`. */
   readonly locales: readonly string[]
   private readonly fallback: string
   private readonly texts = new Map<string, Map<string, Translation>>()
-  /** The ids of the application, by locale: those that the folder adds to its base. */
+  /** The ids of the application's own texts, by locale. */
   private readonly own = new Map<string, ReadonlySet<string>>()
-  /** The texts of a locale and those that are lent to it, by id. */
+  /** The texts of a locale and its fallbacks, by id. */
   private readonly merged = new Map<string, ReadonlyMap<string, Text>>()
 
   /**
-   * @throws BrokenTranslations that names the file and the line: one that cannot be read, that has no locale in its
-   * name, or an id that is in two files of a locale
-   * @throws DeclarationError when there is no such folder
+   * @throws BrokenTranslations with the file and line, when a file cannot be read or has no locale in its name, or an id
+   * exists twice in a locale
+   * @throws DeclarationError when the folder does not exist
    */
   constructor(folder: string, { base, fallback = defaultLocale }: CatalogueOptions = {}) {
     this.fallback = fallback
@@ -49,10 +49,10 @@ export class Catalogue {
   }
 
   /**
-   * The text of an id: in the locale, else in its language, else in that of the fallback, else in English.
+   * Translates an id: in the locale, else in its language, else in the fallback locale, else in English.
    *
    * @param source `application` leaves out the texts of the framework
-   * @returns undefined when there is none
+   * @returns undefined if there is no text
    */
   translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
     const text = this.textsFor(locale).get(id)
@@ -60,7 +60,7 @@ export class Catalogue {
     return interpolate(choose(text, values), values, text.locale)
   }
 
-  /** Whether an id has a text, in the locale or in one that lends it. */
+  /** Whether an id has a text, in the locale or one of its fallbacks. */
   has(locale: string, id: string): boolean {
     return this.textsFor(locale).has(id)
   }
@@ -71,7 +71,7 @@ export class Catalogue {
     for (const { id, translation } of entries.values()) texts.set(id, translation)
   }
 
-  /** Those of `de-CH` are of `de-CH`, `de`, `en-US` and `en`, in this order. */
+  /** The texts of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
   private textsFor(locale: string): ReadonlyMap<string, Text> {
     const kept = this.merged.get(locale)
     if (kept) return kept
@@ -79,7 +79,7 @@ export class Catalogue {
     for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
       for (const [id, translation] of this.texts.get(candidate) ?? [])
         texts.set(id, { translation, locale: candidate })
-    // Locales are chosen among those that there are; what else somebody asks for is not kept.
+    // Only existing locales are cached, so that requests cannot fill the memory.
     if (this.texts.has(locale) || locale === this.fallback || locale === defaultLocale)
       this.merged.set(locale, texts)
     return texts
@@ -89,19 +89,19 @@ export class Catalogue {
 /** Whose texts are searched. */
 export type TextSource = 'application' | 'all'
 
-/** What a text says, and the locale that it is written in. */
+/** A text and its locale. */
 interface Text {
   translation: Translation
   locale: string
 }
 
-/** A locale and the more general ones: `zh-Hant-TW` -> `zh-Hant-TW`, `zh-Hant`, `zh`. */
+/** Returns a locale and the more general ones: `zh-Hant-TW` -> `zh-Hant-TW`, `zh-Hant`, `zh`. */
 export function truncations(locale: string): string[] {
   const parts = locale.split('-')
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'))
 }
 
-/** The files of a folder, and of the folders in it, with their locale. Hidden files belong to editors. */
+/** The files of a folder and its subfolders, with their locale. Hidden files are skipped, because editors create them. */
 export function localeFiles(folder: string): { file: string; locale: string }[] {
   return namesIn(folder)
     .filter((name) => /\.ya?ml$/i.test(name) && !/(^|[\\/])\./.test(name))

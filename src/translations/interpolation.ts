@@ -1,11 +1,11 @@
 import { dayFormat, listFormats, momentFormat } from './formatters.js'
 
-/** What is put into texts: `{ attribute: 'Title', max: 80 }`. */
+/** The values of placeholders: `{ attribute: 'Title', max: 80 }`. */
 export type Values = Record<string, unknown>
 
 /**
- * Puts values into the `{{placeholders}}` of a text: lists and dates as the language writes them, anything else as it
- * is. A placeholder without a value stays, so that one sees what is missing.
+ * Replaces the `{{placeholders}}` of a text: lists and dates are formatted for the language, other values are unchanged.
+ * A placeholder without a value remains, so that it is noticed.
  */
 export function interpolate(text: string, values: Values, locale: string): string {
   if (!text.includes('{{')) return text
@@ -15,7 +15,7 @@ export function interpolate(text: string, values: Values, locale: string): strin
   })
 }
 
-/** The values with their lists joined by "or": a choice, as the messages of validations have it. */
+/** Joins the lists in values with "or", as choices in validation messages. */
 export function withChoices(values: Values, locale: string): Values {
   if (!Object.values(values).some(Array.isArray)) return values
   return Object.fromEntries(
@@ -36,7 +36,7 @@ function joined(values: unknown[], locale: string, type: keyof typeof listFormat
   return listFormats[type](locale).format(values.map((value) => written(value, locale)))
 }
 
-/** A day, or a moment where the date has a time. Both are in UTC. */
+/** Formats a day, or a datetime if the date has a time. Both are in UTC. */
 function dated(date: Date, locale: string): string {
   const isDay = date.getTime() % 86_400_000 === 0
   return isDay ? dayFormat(locale).format(date) : `${momentFormat(locale).format(date)} UTC`

@@ -1,17 +1,17 @@
 import { remembered } from '../memoize.js'
 import { truncations } from './catalogue.js'
 
-/** What a client says of the languages that it likes. */
+/** The languages that a client prefers. */
 export interface LocaleWishes {
-  /** What it has chosen before, the most important first: a cookie, the session. */
+  /** Earlier choices, the most important first: a cookie, the session. */
   chosen: readonly unknown[]
-  /** Its `Accept-Language` header. */
+  /** The header `Accept-Language`. */
   accept: string
 }
 
 /**
- * Chooses one of the locales that there are: the one that was chosen before, else the one that the browser likes best
- * (RFC 9110, section 12.5.4), else the fallback.
+ * Chooses one of the existing locales: the earlier choice, else the one that the browser prefers (RFC 9110, section
+ * 12.5.4), else the fallback.
  */
 export function chooseLocale(known: readonly string[], wishes: LocaleWishes, fallback: string): string {
   for (const wish of wishes.chosen) {
@@ -21,7 +21,7 @@ export function chooseLocale(known: readonly string[], wishes: LocaleWishes, fal
   return accepted(known, wishes.accept, fallback) ?? match(fallback, known) ?? fallback
 }
 
-/** The most characters of a language tag that is looked at (RFC 5646, section 4.4.1). */
+/** The maximum length of a language tag; longer ones are ignored (RFC 5646, section 4.4.1). */
 const longestTag = 35
 
 interface Range {
@@ -42,7 +42,7 @@ function accepted(known: readonly string[], header: string, fallback: string): s
 
 const rangesOf = remembered(parseAcceptLanguage)
 
-/** `de-CH, de;q=0.9, *;q=0.1`: what cannot be read is left out. */
+/** Parses `de-CH, de;q=0.9, *;q=0.1`. Malformed parts are ignored. */
 function parseAcceptLanguage(header: string): readonly Range[] {
   return header.split(',').flatMap((part) => {
     const [, tag, weight = '1'] =
@@ -53,7 +53,7 @@ function parseAcceptLanguage(header: string): readonly Range[] {
   })
 }
 
-/** Whether the most specific of the ranges that speak of a locale says no. */
+/** Whether the most specific range that matches a locale excludes it. */
 function isRefused(locale: string, ranges: readonly Range[]): boolean {
   for (const tag of [...truncations(locale.toLowerCase()), '*']) {
     const range = ranges.find((one) => one.tag === tag)
@@ -66,7 +66,7 @@ function anyOf(allowed: readonly string[], fallback: string): string | undefined
   return match(fallback, allowed) ?? allowed[0]
 }
 
-/** The locale that a wanted one means: itself, a more general one, or the first of its language. */
+/** The closest existing locale: the same, a more general one, or the first of its language. */
 function match(wanted: string, known: readonly string[]): string | undefined {
   const lower = wanted.toLowerCase()
   const names = truncations(lower)

@@ -3,13 +3,13 @@ import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { BrokenTranslations } from '../errors.js'
 
-/** yaml is loaded with the first file: an application that says nothing starts without it. */
+/** yaml is loaded with the first file, so that an application without texts starts without it. */
 const require = createRequire(import.meta.url)
 
 /** A text, or one for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
 export type Translation = string | Record<string, string>
 
-/** A translation, and where it is written. */
+/** A translation, with its file and line. */
 export interface Entry {
   id: string
   translation: Translation
@@ -17,13 +17,13 @@ export interface Entry {
   line: number
 }
 
-/** The plural categories that a language may have (CLDR). `zero` also stands for none at all, in any language. */
+/** The plural categories of languages (CLDR). `zero` also applies to the count 0 in any language. */
 const categories = new Set(['zero', 'one', 'two', 'few', 'many', 'other'])
 
 /**
  * Reads a file of translations: a list of `id` and `translation`.
  *
- * @throws BrokenTranslations that names the line
+ * @throws BrokenTranslations with the line
  */
 export function readLocaleFile(file: string): Entry[] {
   const { LineCounter, parseDocument }: typeof Yaml = require('yaml')
@@ -36,15 +36,15 @@ export function readLocaleFile(file: string): Entry[] {
     const line = isPositioned(node) ? lines.linePos(node.range[0]).line : 1
     const problem = problemOf(entry)
     if (problem !== undefined) throw new BrokenTranslations(file, line, problem)
-    // What has no problem is an entry.
+    // Without a problem, the value is an entry.
     const { id, translation } = entry as Pick<Entry, 'id' | 'translation'>
     return { id, translation: compact(translation), file, line }
   })
 }
 
 /**
- * Copies of texts. As they are read, they are parts of the whole file's text, and take two bytes a character when a single
- * one of that file is beyond Latin-1: so would every page that they are put into.
+ * Copies texts. The parsed texts are slices of the whole file, which has two bytes per character if a single one is beyond
+ * Latin-1. Every page that contains such a slice would have two bytes per character, too.
  */
 function compact(translation: Translation): Translation {
   if (typeof translation === 'string') return copied(translation)
@@ -56,7 +56,7 @@ function copied(text: string): string {
   return Buffer.from(text, encoding).toString(encoding)
 }
 
-/** A directory, a dangling link and bytes that are no UTF-8 are files that cannot be read, too. */
+/** Reads a file. A directory, a dangling link and bytes other than UTF-8 cannot be read. */
 function textOf(file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
@@ -81,7 +81,7 @@ function plain(file: string, document: { toJS(): unknown }): unknown {
   }
 }
 
-/** What is wrong with an entry; undefined when nothing is. */
+/** Returns the problem of an entry, or undefined if it is valid. */
 function problemOf(entry: unknown): string | undefined {
   if (!isObject(entry) || typeof entry['id'] !== 'string' || entry['id'] === '') {
     return 'Each entry needs an "id" and a "translation".'

@@ -1,11 +1,11 @@
 import { PerRequest } from '../per-request.js'
 import type { Catalogue } from './catalogue.js'
 
-/** How a request's locale is found. */
+/** The locale choice of a request. */
 export interface LocaleChoice {
-  /** The one that the request asks for. */
+  /** Chooses the locale that the request asks for. */
   choose(): string
-  /** The one that a word means, which may come from a user. */
+  /** Finds the locale for a text, which may come from a user. */
   match(wanted: string): string
 }
 
@@ -17,28 +17,28 @@ const states = new PerRequest<State>('locale')
 
 const catalogues = new PerRequest<Catalogue>('catalogue')
 
-/** The texts of a request; undefined when nobody has said which. */
+/** Returns the texts of a request, or undefined if none were set. */
 export function catalogueOf(ctx: object): Catalogue | undefined {
   return catalogues.get(ctx)
 }
 
-/** Says which texts a request has. */
+/** Sets the texts of a request. */
 export function setCatalogue(ctx: object, catalogue: Catalogue): void {
   catalogues.set(ctx, catalogue)
 }
 
-/** Says how a request's locale is found, once somebody asks for it. */
+/** Sets the function that chooses a request's locale on first use. */
 export function letChooseLocale(ctx: object, { choose, match }: LocaleChoice): void {
   states.set(ctx, { choose, match, locale: undefined })
 }
 
-/** The locale of a request; undefined when nothing chooses one. */
+/** Returns the locale of a request, or undefined if nothing chooses one. */
 export function requestLocale(ctx: object): string | undefined {
   const state = states.get(ctx)
   return state && (state.locale ??= state.choose())
 }
 
-/** Makes a locale that of a request. */
+/** Sets the locale of a request. */
 export function assignLocale(ctx: object, wanted: string, match: (wanted: string) => string): void {
   const state = states.get(ctx)
   if (state) state.locale = state.match(wanted)

@@ -2,18 +2,18 @@ import { defaultLocale, keptByLocale } from '../translations/formatters.js'
 import { attributes, html, type Html } from './html.js'
 import { textValue } from './input-values.js'
 
-/** One of the values of a select: a word, a value with a label, or a record, which is shown by its title, name or id. */
+/** A choice of a select: a word, a value with a label, or a record, which is shown by its title, name or id. */
 export type Choice = string | { value: string; label: string } | Labelled
 
-/** The option of a select that stands for nothing. */
+/** The empty option of a select. */
 export function blankOption(text: string): Html {
   return html`<option value="">${text}</option>`
 }
 
 /**
- * An option of a select, selected when it is the field's value.
+ * Renders an option of a select, which is selected if it is the field's value.
  *
- * @param labelOf the label of a choice that is a word
+ * @param labelOf returns the label of a word
  */
 export function option(choice: Choice, selected: string, labelOf: (word: string) => string): Html {
   const value = choiceValue(choice)
@@ -39,8 +39,8 @@ interface Labelled {
 }
 
 /**
- * Sorts records by what a select shows of them, their title or name, as the language does. Those that are called the
- * same, or have nothing but an id, keep their order.
+ * Sorts records by the label that a select shows, their title or name, in the order of the language. Records with equal
+ * labels, or with an id only, keep their order.
  *
  * @example sortByLabel(await ctx.tx.find(Author), ctx.locale)
  */
@@ -56,10 +56,10 @@ function givenLabel({ title, name }: Labelled): string {
   return textValue(title ?? name)
 }
 
-/** `Part 2` comes before `Part 10`. */
+/** Numeric order: `Part 2` comes before `Part 10`. */
 const collator = keptByLocale((locale) => new Intl.Collator(locale, { numeric: true }))
 
-/** What a record is called where another one refers to it: its title, else its name, else its id. */
+/** The label of a record: its title, else its name, else its id. */
 export function recordLabel({ id, title, name }: Labelled): string {
   return textValue(title ?? name ?? id)
 }

@@ -3,8 +3,8 @@ import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
 /**
- * A button that deletes what is at a path: a form, so that it works without JavaScript. With it, `application.js` asks
- * for confirmation first.
+ * Renders a button that sends DELETE to a path. It is a form, so it works without JavaScript. With JavaScript,
+ * `application.js` asks for confirmation first.
  */
 export function deleteButton(
   context: ViewContext,

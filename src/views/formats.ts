@@ -4,7 +4,7 @@ import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
 /**
- * Shows a moment (a Date) or a day (`2026-05-01`) as people write it in the page's language. Moments are in UTC.
+ * Formats a datetime (a Date) or a day (`2026-05-01`) in the page's language. Datetimes are in UTC.
  *
  * @example time(context, post.created_at) // <time datetime="2026-05-01T10:00:00.000Z">May 1, 2026, 10:00 AM UTC</time>
  */
@@ -18,7 +18,7 @@ export function time(context: ViewContext, value: Date | string | null | undefin
 }
 
 /**
- * Shows a value of any kind: a moment as `time` does, a boolean as yes or no, a record by its title, name or id, JSON as
+ * Formats a value of any kind: a datetime like `time`, a boolean as yes or no, a record by its title, name or id, JSON as
  * code, anything else as text.
  */
 export function display(context: ViewContext, value: unknown): Html {
@@ -31,7 +31,7 @@ export function display(context: ViewContext, value: unknown): Html {
   return html`${value}`
 }
 
-/** An instance of a model, and not what a JSON column holds. */
+/** Whether a value is an instance of a model, as opposed to the value of a JSON column. */
 function isRecord(value: unknown): value is { id: string } {
   if (typeof value !== 'object' || value === null || !('id' in value)) return false
   return Object.getPrototypeOf(value) !== Object.prototype

@@ -7,23 +7,23 @@ import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './inp
 import { label } from './labels.js'
 import type { ViewContext } from './view-context.js'
 
-/** Where a form goes, and what was wrong with it the last time. */
+/** The options of a form. */
 export interface FormOptions {
-  /** The path that the form is sent to. */
+  /** The path that receives the form. */
   action: string
-  /** `POST` unless given. */
+  /** The method (`POST`). */
   method?: FormMethod
-  /** What was wrong with the record when it was submitted. */
+  /** The record's errors from the last submission. */
   errors?: ValidationErrors | undefined
-  /** The model's name, for ids and translations: `blog_post`. That of the record's class unless given. */
+  /** The model's name, for ids and translations: `blog_post`. The default is the name of the record's class. */
   name?: string
 }
 
-/** A field's own label and hint; anything else is an attribute of the input. */
+/** A field's own label and hint. Any other option is an attribute of the input. */
 export type FieldOptions = Attributes & { label?: string; hint?: string }
 
 /**
- * The form of a record: each method writes a whole field, which is its label, hint, input, value and errors.
+ * The form of a record. Each method renders a complete field: label, hint, input, value and errors.
  *
  * @example form.text('title', { required: true })
  */
@@ -44,12 +44,12 @@ export class Form {
     this.#name = name ?? recordName(record.constructor.name)
   }
 
-  /** The fields that nobody sees: `_method` where HTML cannot send the method, and the token against forged requests. */
+  /** Renders the hidden fields: `_method` if HTML cannot send the method, and the CSRF token. */
   hiddenFields(): Html {
     return hiddenFields(this.context, this.#method)
   }
 
-  /** What is wrong, with a link to each field. It takes the focus when the page opens. Nothing when nothing is wrong. */
+  /** Renders the errors, with a link to each field. It receives the focus when the page opens. Empty without errors. */
   errorSummary(): Html {
     const entries = Object.entries(this.#errors?.messages ?? {})
     const messages = entries.flatMap(([field, texts]) => texts.map((text) => this.#errorLink(field, text)))
@@ -62,40 +62,40 @@ export class Form {
     </div>`
   }
 
-  /** A line of text. Another `type` makes it an email address, a password, a telephone number and so on. */
+  /** Renders a text field. Set `type` for an email address, a password, a phone number and so on. */
   text(attribute: string, options: FieldOptions = {}): Html {
     return this.#input('text', attribute, textValue, options)
   }
 
-  /** Text of several lines. */
+  /** Renders a field for text of several lines. */
   textarea(attribute: string, options: FieldOptions = {}): Html {
     return this.#textarea(attribute, textValue, options)
   }
 
-  /** A number: whole unless `step` says otherwise (`0.01`, or `any`). */
+  /** Renders a number field. It is a whole number, unless you set `step` (`0.01`, or `any`). */
   number(attribute: string, options: FieldOptions = {}): Html {
     return this.#input('number', attribute, textValue, options)
   }
 
-  /** A day. */
+  /** Renders a date field. */
   date(attribute: string, options: FieldOptions = {}): Html {
     return this.#input('date', attribute, dateValue, options)
   }
 
-  /** A time of day. */
+  /** Renders a time field. */
   time(attribute: string, options: FieldOptions = {}): Html {
     return this.#input('time', attribute, timeValue, { step: 'any', ...options })
   }
 
-  /** A moment, in UTC; the hint says so. */
+  /** Renders a datetime field in UTC, which its hint states. */
   dateTime(attribute: string, options: FieldOptions = {}): Html {
     const hint = this.context.t('kit.utc')
     return this.#input('datetime-local', attribute, dateTimeValue, { step: 'any', hint, ...options })
   }
 
-  /** JSON, as text of several lines. */
+  /** Renders a field for JSON, as text of several lines. */
   json(attribute: string, options: FieldOptions = {}): Html {
-    // What could not be read is shown as it was sent.
+    // An unreadable value is shown as it was sent.
     const isSubmitted = this.context.submittedValue?.(this.record, attribute) !== undefined
     return this.#textarea(attribute, isSubmitted ? textValue : jsonValue, {
       class: 'code',
@@ -104,7 +104,7 @@ export class Form {
     })
   }
 
-  /** A box to tick. The hidden `false` before it is what a box sends that is not ticked. */
+  /** Renders a checkbox. The hidden field before it sends `false` if the checkbox is not ticked. */
   checkbox(attribute: string, options: FieldOptions = {}): Html {
     const value = this.#value(attribute)
     const checked = value === true || value === 'true'
@@ -117,7 +117,7 @@ export class Form {
   }
 
   /**
-   * A choice of one among several: words (`['draft', 'public']`, labelled by translations such as `post.state.draft`),
+   * Renders a select. The choices are words (`['draft', 'public']`, labeled by translations such as `post.state.draft`),
    * values with labels, or records.
    */
   select(attribute: string, choices: readonly Choice[], options: FieldOptions = {}): Html {
@@ -143,7 +143,7 @@ export class Form {
     )
   }
 
-  /** HTML drops a line break right after the tag: the one here keeps one that the text begins with. */
+  /** HTML drops a line break right after the tag. This one preserves a line break at the start of the text. */
   #textarea(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
     const tag = this.#attributes(attribute, options)
     return this.#field(
@@ -202,7 +202,7 @@ export class Form {
     return this.#errors?.on(attribute) ?? []
   }
 
-  /** What the user submitted, where it could not be read; else what the record holds. */
+  /** The submitted value, if it could not be read; else the record's value. */
   #value(attribute: string): unknown {
     const value: unknown = Reflect.get(this.record, attribute)
     return this.context.submittedValue?.(this.record, attribute) ?? value

@@ -9,39 +9,39 @@ import { collectionLinks, nestedLinks } from './links.js'
 import { paginator } from './paginator.js'
 import type { ViewContext } from './view-context.js'
 
-/** The functions that every template can call, beside a path function for each route. */
+/** The functions that every template can call, in addition to the path helper of each route. */
 export interface ViewHelpers {
   /** The language of the page: `html(lang=locale)`. */
   locale: string
   /** The path and query of the page. */
   currentUrl: string
-  /** The text of a translation id: `t('post.created.success')`. */
+  /** Translates an id: `t('post.created.success')`. */
   t(id: string, values?: Record<string, unknown>): string
-  /** The words for an attribute: `label('post.published_at')` is "Published at". */
+  /** Returns the label of an attribute: `label('post.published_at')` is "Published at". */
   label(id: string): string
-  /** The messages that wait to be shown. Afterwards they are gone. */
+  /** Renders the pending messages and removes them. */
   flashMessages(): Html
-  /** The form of a record: `formFor(post, { action: postsPath(), errors })`. */
+  /** Creates the form of a record: `formFor(post, { action: postsPath(), errors })`. */
   formFor(record: object, options: FormOptions): Form
-  /** What a form that is written by hand needs: the token against forged requests, and `_method` for PUT and DELETE. */
+  /** Renders the hidden fields of a form that is written by hand: the CSRF token, and `_method` for PUT and DELETE. */
   hiddenFields(method?: FormMethod): Html
-  /** The links to the other pages of a list. */
+  /** Renders links to the other pages of a list. */
   paginator(pagination: Pagination): Html
-  /** Links to the application's collections. */
+  /** Renders links to the application's collections. */
   collectionLinks(): Html
-  /** Links to the collections that are nested in a record. */
+  /** Renders links to the collections that are nested in a record. */
   nestedLinks(record: object): Html
-  /** A button that deletes what is at a path. */
+  /** Renders a button that sends DELETE to a path. */
   deleteButton(path: string, label?: string): Html
-  /** A moment or a day in the page's language, in UTC. */
+  /** Formats a datetime or a day in the page's language, in UTC. */
   time(value: Date | string | null | undefined): Html
-  /** A value of any kind. */
+  /** Formats a value of any kind. */
   display(value: unknown): Html
 }
 
-/** The locals of every template: the helpers, and the path functions by name (`postPath(post)`). */
+/** The locals of every template: the helpers, and the path helpers by name (`postPath(post)`). */
 export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['paths'] {
-  // A list has a button for each record, with the same fields in it.
+  // A list has a button for each record, with the same hidden fields.
   let deletion: Html | undefined
   const helpers: ViewHelpers = {
     locale: context.locale,

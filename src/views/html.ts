@@ -1,4 +1,4 @@
-/** HTML that is safe to show as it is: everything that was put into it has been escaped. */
+/** Safe HTML, whose interpolated values have been escaped. */
 export class Html {
   constructor(private readonly source: string) {}
 
@@ -23,8 +23,7 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * A tagged template that escapes what is put into it, except other `Html`. A list is joined; null, undefined and false
- * are nothing.
+ * A tagged template that escapes its values, except other `Html`. A list is joined. null, undefined and false are empty.
  *
  * @example html`<p>${message}</p>`
  */
@@ -35,11 +34,11 @@ export function html(strings: TemplateStringsArray, ...values: unknown[]): Html 
   return new Html(source)
 }
 
-/** The attributes of a tag. `true` is an attribute without a value; null, undefined and false leave it out. */
+/** The attributes of a tag. `true` is an attribute without a value. null, undefined and false omit the attribute. */
 export type Attributes = Record<string, string | number | boolean | null | undefined>
 
 /**
- * Writes attributes, escaped, each with a space before it.
+ * Renders escaped attributes, each with a space before it.
  *
  * @example html`<input${attributes({ name: 'title', required: true })} />`
  */

@@ -2,9 +2,9 @@ import { humanize } from '../names.js'
 import type { ViewContext } from './view-context.js'
 
 /**
- * The words for an attribute: its translation, else its name for people.
+ * Returns the label of an attribute: its translation, else its humanized name.
  *
- * @param id model and attribute: `post.published_at`, which is "Published at" unless a locale file has that id
+ * @param id model and attribute: `post.published_at`, which is "Published at" unless a locale file has this id
  */
 export function label(context: ViewContext, id: string): string {
   const text = context.t(id)

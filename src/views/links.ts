@@ -2,12 +2,12 @@ import { html, type Html } from './html.js'
 import { label } from './labels.js'
 import type { CollectionLink, ViewContext } from './view-context.js'
 
-/** Links to the application's collections, those that are nested in a record apart. */
+/** Renders links to the application's collections, except nested ones. */
 export function collectionLinks(context: ViewContext): Html {
   return html`${context.collections?.().map((link) => anchor(context, link))}`
 }
 
-/** Links to the collections that are nested in a record: from a post to its comments. Nothing when there are none. */
+/** Renders links to the collections that are nested in a record: from a post to its comments. Empty if there are none. */
 export function nestedLinks(context: ViewContext, record: object): Html {
   const links = context.collections?.(record) ?? []
   if (links.length === 0) return html``

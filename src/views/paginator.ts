@@ -3,8 +3,8 @@ import { attributes, html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
 /**
- * Shows links to the other pages of a list: the previous and the next one, the first and the last, and those around this
- * one. They keep the rest of the query. Nothing when there is but one page.
+ * Renders links to the other pages of a list: the previous and next, the first and last, and those around this page. They
+ * keep the other query parameters. Empty if there is only one page.
  */
 export function paginator(
   context: ViewContext,
@@ -22,8 +22,8 @@ export function paginator(
 }
 
 /**
- * The page numbers to show, a gap where some are left out: `[1, 'gap', 5, 6, 7, 'gap', 12]` on page 6 of 12. A gap of
- * one page is that page.
+ * Returns the page numbers to show, with gaps for omitted pages: `[1, 'gap', 5, 6, 7, 'gap', 12]` on page 6 of 12. A gap
+ * of a single page is shown as that page.
  */
 export function pageWindow(page: number, pages: number): Array<number | 'gap'> {
   const near = [1, page - 1, page, page + 1, pages].filter((number) => number >= 1 && number <= pages)
@@ -38,7 +38,7 @@ function between(last: number, number: number): Array<number | 'gap'> {
 }
 
 function pageLink(context: ViewContext, number: number | 'gap', page: number): Html {
-  // As an entity: one character beyond Latin-1 doubles what the page takes until it is sent.
+  // An entity, because a single character beyond Latin-1 doubles the memory of the page until it is sent.
   if (number === 'gap') return html`<span class="gap">&hellip;</span>`
   const name = context.t('kit.page', { number })
   const current = number === page ? 'page' : undefined
@@ -50,7 +50,7 @@ function step(context: ViewContext, number: number | undefined, rel: 'prev' | 'n
   return html`<a${attributes({ href: hrefOf(context, number), class: rel, rel })}>${text}</a>`
 }
 
-/** Relative to the page, so that nothing but the query can change. */
+/** A link relative to the page, so that only the query can change. */
 function hrefOf(context: ViewContext, number: number): string {
   const parameters = new URLSearchParams(context.currentUrl.split('?').slice(1).join('?'))
   parameters.set('page', String(number))

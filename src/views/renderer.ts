@@ -4,28 +4,28 @@ import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
 import type pug from 'pug'
 import { TemplateNotFound } from '../errors.js'
 
-/** pug is loaded with the first template: an application without templates starts without it. */
+/** pug is loaded with the first template, so that an application without templates starts without it. */
 const require = createRequire(import.meta.url)
 
-/** Where templates are, and whether they are compiled only once. */
+/** The options of a renderer. */
 export interface RendererOptions {
-  /** The folders to look in, in order. The framework's own folder is always the last. */
+  /** The template folders, in order. The framework's own folder is always the last. */
   folders: string[]
-  /** Whether a template is kept once it is compiled: true in production, false while it is being written. */
+  /** Whether compiled templates are cached: true in production, false during development. */
   cache: boolean
 }
 
-/** What pug does not declare: how a plugin says where an `extends` or `include` leads. */
+/** The option of pug, missing in its types, that resolves the path of an `extends` or `include`. */
 interface ResolvePlugin {
   resolve(file: string, source: string): string
 }
 
-/** The folder of the templates that the framework brings along: a plain layout and the error pages. */
+/** The folder of the framework's own templates: a plain layout and the error pages. */
 export const frameworkTemplates = join(import.meta.dirname, '../../../templates')
 
 /**
- * Renders pug templates by name. A template of an earlier folder wins over one of the same name in a later folder, also
- * where another template extends or includes it.
+ * Renders pug templates by name. A template overrides one of the same name in a later folder, also if another template
+ * extends or includes it.
  *
  * @example new Renderer({ folders: ['templates'], cache: true }).render('posts/show', { post })
  */
@@ -40,9 +40,9 @@ export class Renderer {
   }
 
   /**
-   * Renders a view with its locals.
+   * Renders a template with its locals.
    *
-   * @param view the template's name without its ending: `posts/show`
+   * @param view the template's name without extension: `posts/show`
    * @throws TemplateNotFound when no folder has it, or the name leads out of the folders
    */
   render(view: string, locals: Record<string, unknown> = {}): string {
@@ -64,7 +64,7 @@ export class Renderer {
     return compiler.compileFile(filename, options)
   }
 
-  /** The name that an `extends` or `include` asks for: `/layout.pug` counts from the folders, `_form.pug` from its source. */
+  /** The name in an `extends` or `include`: `/layout.pug` is relative to the folders, `_form.pug` to its source. */
   private nameOf(file: string, source: string): string {
     if (file.startsWith('/')) return file.slice(1)
     const folder = this.folders.find((folder) => isWithin(relative(folder, source))) ?? dirname(source)
@@ -80,7 +80,7 @@ export class Renderer {
   }
 }
 
-/** Whether a relative path stays beneath its folder. */
+/** Whether a relative path stays inside its folder. */
 function isWithin(path: string): boolean {
   return !path.includes('\0') && !isAbsolute(path) && normalize(path).split(sep)[0] !== '..'
 }
