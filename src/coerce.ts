@@ -1,14 +1,14 @@
 import type { Attribute } from './data/attributes.js'
 import { isTooDeep } from './depth.js'
 
-/** What a value could not be read as: the rule `type.<kind>` of its field. */
+/** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
 export const unreadable = Symbol('unreadable')
 
 /**
- * Reads a submitted value as the type of its column. Text is read where the type has a written form, so that forms,
- * XML and JSON agree; a text column takes nothing but text.
+ * Converts a submitted value to the type of its column. Text is converted if the type has a written form, so that forms, XML
+ * and JSON agree. A text column only accepts text.
  *
- * @returns `unreadable` when it is no such value
+ * @returns `unreadable` if the value cannot be converted
  */
 export function coerce(value: unknown, attribute: Attribute): unknown {
   if (value === null) return null
@@ -35,12 +35,12 @@ const readers: Record<Exclude<Attribute['kind'], 'json'>, Reader> = {
   enum: (value, { values }) => (typeof value === 'string' && values?.includes(value) ? value : unreadable),
 }
 
-/** Blank text is no value; in a text column only the empty text is, for white space may be meant. */
+/** Blank text isn't a value. In a text column only empty text isn't one, because white space may be intended. */
 function isBlankNull(value: string, { kind }: Attribute): boolean {
   return value === '' || (kind !== 'string' && kind !== 'text' && kind !== 'enum')
 }
 
-/** Text that every engine can store: PostgreSQL has neither the null character nor half a surrogate pair. */
+/** Accepts text that every engine can store: PostgreSQL supports neither the null character nor lone surrogates. */
 function readText(value: unknown): unknown {
   return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
 }
@@ -66,8 +66,8 @@ function readFloat(value: unknown): unknown {
 }
 
 /**
- * A decimal stays text, because a number of JavaScript would change it. It has all digits of its column's scale, as the
- * database returns it; one that has more is not rounded silently.
+ * A decimal stays text, because a JavaScript number would lose digits. It has all digits of its column's scale, as the
+ * database returns it. A decimal with more digits is rejected, not rounded.
  */
 function readDecimal(value: unknown, { precision, scale }: Attribute): unknown {
   const written = typeof value === 'number' ? String(value) : text(value)
@@ -83,7 +83,7 @@ function readDecimal(value: unknown, { precision, scale }: Attribute): unknown {
   return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
 }
 
-/** A fraction with this many digits; undefined when it has more. */
+/** Pads a fraction to a number of digits. Returns undefined if it has more. */
 function scaled(digits: string, places: number): string | undefined {
   const fraction = digits.slice(0, places).padEnd(places, '0')
   return /[1-9]/.test(digits.slice(places)) ? undefined : fraction
@@ -153,7 +153,7 @@ function isUuid(value: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)
 }
 
-/** Short text without the white space around it; nothing for what is no such text, and would only keep the readers busy. */
+/** Trims short text. Anything else becomes empty, which is quick to reject. */
 function text(value: unknown): string {
   return typeof value === 'string' && value.length <= 100 ? value.trim() : ''
 }

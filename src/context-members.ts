@@ -30,7 +30,7 @@ import { assignLocale, catalogueOf, requestLocale, setCatalogue } from './transl
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
 
-/** What the context's members work with. */
+/** The parts of the application that the context's members need. */
 export interface ContextServices {
   table: RouteTable
   renderer: Renderer
@@ -38,12 +38,12 @@ export interface ContextServices {
   hasSession: boolean
 }
 
-/** Puts the framework's members on the context that an application gives to its handlers. */
+/** Adds the framework's members to the context of an application. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
   Object.defineProperties(context, Object.getOwnPropertyDescriptors(membersOf(services)))
 }
 
-/** The functions that every template can call, for one request. */
+/** Creates the functions that every template can call, for one request. */
 export function helpersOf(ctx: Context, table: RouteTable): object {
   ctx.set('Content-Language', ctx.locale)
   return viewHelpers(new PageContext(ctx, table))
@@ -131,7 +131,7 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
       return this.catalogue.translate(this.locale, id, values) ?? id
     },
 
-    /** Where there are sessions, `SessionContents` puts its own in the place of this one, and of `renewSession`. */
+    /** If there are sessions, `SessionContents` replaces this member and `renewSession`. */
     get session(): Record<string, unknown> {
       throw new NoSession()
     },
@@ -144,7 +144,7 @@ function membersOf(services: ContextServices): Members & ThisType<Context> {
 
     hasSession,
 
-    /** Where there are sessions, `FlashCookie` replaces this one and `takeFlash`. */
+    /** If there are sessions, `FlashCookie` replaces this member and `takeFlash`. */
     flash() {},
 
     takeFlash() {
@@ -241,7 +241,7 @@ function entityOf(record: object): Function {
   throw new NotAnEntity(typeof constructor === 'function' ? constructor.name : 'An object without a class')
 }
 
-/** What is said of the fields of a record that could not be read. */
+/** Returns errors for the fields of a record that could not be read. */
 function unreadErrors(ctx: Context, record: object): ValidationErrors | undefined {
   const fields = unreadableOf(record)
   if (fields.length === 0) return undefined
@@ -272,13 +272,13 @@ function translator(ctx: Context): Translate {
     ctx.catalogue.translate(ctx.locale, id, withChoices(values, ctx.locale), source)
 }
 
-/** Says in which language the messages are. */
+/** Sets the header for the language of the messages. */
 function speaking(ctx: Context, errors: ValidationErrors | undefined): ValidationErrors | undefined {
   if (errors) ctx.set('Content-Language', ctx.locale)
   return errors
 }
 
-/** The request's own path and query, with another page. Of a query that is too long for a header, the size of a page stays. */
+/** The request's own path and query, for another page. If the query is too long for a header, only the page size is kept. */
 function pageUrl(ctx: Context, page: number, perPage: number): string {
   const query = new URLSearchParams(
     ctx.querystring.length > 1000 ? { per_page: String(perPage) } : ctx.querystring,
@@ -288,8 +288,8 @@ function pageUrl(ctx: Context, page: number, perPage: number): string {
 }
 
 /**
- * A request's path as a reference to it (RFC 3986, section 4.2): percent-encoded, whatever the visitor has sent, and never
- * one that two slashes make lead to another host.
+ * Returns a request's path as a relative reference (RFC 3986, section 4.2): percent-encoded, and never beginning with two
+ * slashes, which would lead to another host.
  */
 function referenceTo(path: string): string {
   const encoded = canonicalPath(path)

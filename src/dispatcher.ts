@@ -13,22 +13,22 @@ import { canonicalPath } from './routing/path.js'
 import type { Match, RouteTable } from './routing/route-table.js'
 import { isServedBy, type StaticMount } from './routing/static-mount.js'
 
-/** What a form may send as POST and mean otherwise, by its field `_method`. */
+/** The methods that a form can send by its field `_method`. */
 const overrides = ['PUT', 'PATCH', 'DELETE']
 
-/** The style sheet of the framework's own pages. It is looked for last. */
+/** The style sheet of the framework's own pages. It is searched last. */
 const frameworkFiles: StaticMount = {
   prefix: '/',
   folder: join(import.meta.dirname, '../../public'),
   order: Number.POSITIVE_INFINITY,
 }
 
-/** What the dispatcher does beside routing. */
+/** The dispatcher's steps besides routing. */
 export interface DispatcherSteps {
   readBody: BodyReader
-  /** Gives a request its session, in an application that has sessions. */
+  /** Gives a request its session, if the application has sessions. */
   withSession?: Middleware
-  /** Answers the preflights of other sites. */
+  /** Responds to preflight requests of other sites. */
   cors?: Cors
   /** Whether a form's `_method` overrides the method. */
   overridesMethod: boolean
@@ -37,8 +37,8 @@ export interface DispatcherSteps {
 }
 
 /**
- * Finds the route of a request and runs it. Refusals come in this order: unknown path 404, known path 405, then the
- * body's 413, 415 and 400; the route's own middleware comes after them.
+ * Finds the route of a request and runs it. Errors are checked in this order: 404 for an unknown path, 405 for the method,
+ * then 413, 415 and 400 for the body. The route's own middleware runs after that.
  */
 export class Dispatcher {
   constructor(
@@ -59,11 +59,11 @@ export class Dispatcher {
   private async answer(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
     const matches = this.table.match(this.table.hasHosts ? ctx.hostname : '', path)
-    // No session for an image: the store is asked for pages alone.
+    // No session for an image, so that the store is only queried for pages.
     if (this.mayBeFile(ctx, path, matches) && (await this.servesFile(ctx, path, matches))) return
-    // Nor for a path that leads nowhere.
+    // Nor for an unknown path.
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
-    // The log needs to know which parts of the path are parameters, also of a request that is refused from here on.
+    // The log needs the parameters in the path, also if the request is rejected from here on.
     Object.assign(ctx, { params: matches[0]?.params })
     const { cors, withSession } = this.steps
     if (cors && isPreflight(ctx) && (await cors.answers(ctx, methodsOf(matches)))) return
@@ -93,13 +93,13 @@ export class Dispatcher {
     if (overrides.includes(wanted)) ctx.method = wanted
   }
 
-  /** Whether there is a folder to look into. */
+  /** Whether there is a folder to search. */
   private mayBeFile(ctx: Context, path: string, matches: Match[]): boolean {
     const route = find(matches, ctx.method)?.route
     return !route || this.mounts.some((mount) => mount.order <= route.order && isServedBy(mount, path))
   }
 
-  /** Whether a folder of static files answers: one that is declared before the route, or where there is no route. */
+  /** Whether a static file responds: in a folder declared before the route, or if there is no route. */
   private async servesFile(ctx: Context, path: string, matches: Match[]): Promise<boolean> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false
     const route = find(matches, ctx.method)?.route
@@ -113,7 +113,7 @@ export class Dispatcher {
   }
 }
 
-/** Sends a file, unless the middleware that guards files answers in its place. */
+/** Sends a file, unless middleware of static files responds instead. */
 async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
   let isAbsent = false
   const send: Middleware = async () => {
@@ -123,7 +123,7 @@ async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
   return !isAbsent
 }
 
-/** Whether there is anything that a form can mean by POST: else its body need not be read. */
+/** Whether a form's `_method` can matter for a path; otherwise its body is not read. */
 function mayBeSentByForm(matches: Match[]): boolean {
   return ['POST', ...overrides].some((method) => find(matches, method))
 }
@@ -132,7 +132,7 @@ function find(matches: Match[], method: string): Match | undefined {
   return matches.find(({ route }) => route.answers(method))
 }
 
-/** A known path, but not with this method: OPTIONS returns the methods, any other one is rejected with them. */
+/** Handles an existing path without a route for the method: OPTIONS returns the methods, others are rejected with 405. */
 function refuse(ctx: Context, matches: Match[]): void {
   const allowed = methodsOf(matches)
   if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, discreetPath(ctx), allowed)

@@ -5,45 +5,45 @@ import { trustedValues } from './http/forwarded.js'
 
 const hostName = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
 
-/** Whether a text is the name or the address of a host; or `*.example.com`, which is every host beneath one. */
+/** Whether a text is a host name or address, or `*.example.com` for all subdomains. */
 export function isHostPattern(text: string): boolean {
   return hostName.test(text)
 }
 
-/** Whether a text is the name or the address of one host. */
+/** Whether a text is a host name or address. */
 export function isHost(text: string): boolean {
   return hostName.test(text) && !text.startsWith('*')
 }
 
-/** A host without its port, and without the dot at the end that means the same. */
+/** Returns a host without its port, and without a trailing dot, which has the same meaning. */
 export function nameOfHost(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }
 
-/** Whether a host is one of those that patterns name. */
+/** Whether a host matches one of the patterns. */
 export function matchesHost(name: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
     pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern,
   )
 }
 
-/** What browsers look for on this machine alone. */
+/** The names that browsers resolve to this machine. */
 const local = ['localhost', '*.localhost']
 
 /**
- * The hosts by whose names a server of development is requested. The name of any other site can be made to lead here (DNS
- * rebinding), and its pages would then read ours, with the source and the routes that error pages show. An address
- * cannot, nor can the names of this machine. A proxy that visitors come through is accepted for named hosts alone: a server
- * that the world reaches runs in development by mistake.
+ * The hosts that a development server accepts. The name of another site can be made to resolve to this machine (DNS
+ * rebinding), and its pages could then read ours, with the source and routes on error pages. An IP address cannot, nor can
+ * the names of this machine. A request through a proxy is only accepted for configured hosts, because a public server that
+ * runs in development is a mistake.
  */
 export class DevelopmentHosts {
   private readonly named: readonly string[]
   private readonly known: readonly string[]
 
   /**
-   * @param named the hosts that the application names; `DEVELOPMENT_HOSTS` names others, with commas between them
-   * @param listening where it listens, which may be a name
-   * @throws DeclarationError when one is no name of a host
+   * @param named the hosts that the application configures; `DEVELOPMENT_HOSTS` adds others, separated by commas
+   * @param listening the host on which it listens, which may be a name
+   * @throws DeclarationError when one isn't a host name
    */
   constructor(named: readonly string[], listening = '') {
     const all = [...named, ...listed(process.env['DEVELOPMENT_HOSTS'])]
@@ -56,10 +56,10 @@ export class DevelopmentHosts {
     this.known = [...local, ...this.named, listening.toLowerCase()]
   }
 
-  /** Why a request with these headers is rejected; undefined when it is accepted. */
+  /** Returns the reason for rejecting a request with these headers, or undefined if it is accepted. */
   refusal(headers: IncomingHttpHeaders): HttpError | undefined {
     const { host = '' } = headers
-    // X-Forwarded-Host does not count here: a page can set it.
+    // X-Forwarded-Host is not used here, because a page can set it.
     if (!this.isKnown(host)) return new ForeignHost(host)
     if (!isForwarded(headers)) return undefined
     const [forwardedHost = ''] = trustedValues(String(headers['x-forwarded-host'] ?? ''), 1)

@@ -42,13 +42,13 @@ export function pathNames(path: string): PathNames {
   }
 }
 
-/** The name that a route has when its declaration gives none: `/posts/{post_id}/publish` -> `postPublishPath`. */
+/** The default name of a route: `/posts/{post_id}/publish` -> `postPublishPath`. */
 export function defaultPathName(path: string): string {
   const all = words(path)
   return pathName(all.length > 0 ? all : ['root'])
 }
 
-/** A class's name as its record is called in XML and in locale ids: `BlogPost` -> `blog_post`. */
+/** The name of a class's records in XML and in locale ids: `BlogPost` -> `blog_post`. */
 export function recordName(className: string): string {
   const known = recordNames.get(className)
   if (known !== undefined) return known
@@ -57,7 +57,7 @@ export function recordName(className: string): string {
   return name
 }
 
-/** The classes of an application are few. */
+/** Not limited, because an application has few classes. */
 const recordNames = new Map<string, string>()
 
 /** `blog_post` -> `blog_posts` */
@@ -85,12 +85,12 @@ const singulars = new Map<string, string>([
   ['shoes', 'shoe'],
 ])
 
-/** A field as people read it: `published_at` -> `Published at`, `author_id` -> `Author`, `api_url` -> `API URL`. */
+/** Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `api_url` -> `API URL`. */
 export function humanize(field: string): string {
   const known = humanized.get(field)
   if (known !== undefined) return known
   const words = capitalizeAcronyms(humanizeWord(field))
-  // The names of fields are few; what else somebody asks for is not kept forever.
+  // There are few names of fields. Other names, which may come from requests, are not kept forever.
   if (humanized.size < 1000) humanized.set(field, words)
   return words
 }
@@ -108,7 +108,7 @@ function capitalizeAcronyms(words: string): string {
   })
 }
 
-/** Those that are no words as well. */
+/** The acronyms that are not also words. */
 const acronyms = new Set(
   [
     'api bic cpu css csv dns dvd faq ftp gif gps html http https iban id imap ip isbn issn jpeg jpg json',
@@ -116,14 +116,14 @@ const acronyms = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
-/** The nearest of some known words, for "did you mean"; undefined when none is near. */
+/** Returns the nearest known word for "did you mean", or undefined if none is near. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const ranked = [...known].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
   const best = ranked.toSorted((a, b) => a.distance - b.distance)[0]
   return best && best.distance <= Math.max(2, word.length / 3) ? best.candidate : undefined
 }
 
-/** Whether one letter more, less, other or swapped with its neighbor makes one word the other: `lsit` and `list`. */
+/** Whether two words differ by one added, missing, replaced or swapped letter: `lsit` and `list`. */
 export function isOneLetterOff(word: string, other: string): boolean {
   const start = commonStart(word, other)
   const end = commonStart(reversed(word.slice(start)), reversed(other.slice(start)))
@@ -141,7 +141,7 @@ function reversed(text: string): string {
   return [...text].toReversed().join('')
 }
 
-/** The static words of a path; one that stands before a parameter is singular: it speaks of an item. */
+/** The static words of a path. A word before a parameter is singular, because it names an item. */
 function words(path: string): string[] {
   const segments = path.split('/').filter(Boolean)
   return segments.flatMap((segment, index) => {

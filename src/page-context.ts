@@ -7,10 +7,10 @@ import type { Catalogue } from './translations/catalogue.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
 
 /**
- * What a template's helpers ask of the request. The session is read only by a page that shows messages.
+ * The request's data for the helpers of templates. The session is only read by a page that shows messages.
  *
- * It is a class, for V8 keeps what the getters of an object literal hold, request and page, until the next large garbage
- * collection.
+ * It is a class, because V8 keeps the closures of an object literal's getters, with request and page, until the next major
+ * garbage collection.
  */
 export class PageContext implements ViewContext {
   readonly submittedValue = submittedValue
@@ -25,7 +25,7 @@ export class PageContext implements ViewContext {
   ) {
     this.paths = table.helpers
     this.currentUrl = ctx.url
-    // A page asks for a hundred texts: what each of them needs is asked for once.
+    // A page has about a hundred texts, so the data they share is read once.
     this.locale = ctx.locale
     this.catalogue = ctx.catalogue
   }
@@ -55,7 +55,7 @@ export class PageContext implements ViewContext {
   }
 }
 
-/** What a record of the request's resource is nested in, as its path says; which record it is, it says itself. */
+/** The parents of a record of the request's resource, from the path. The record itself provides its own id. */
 function parentsOf({ params, route: { resource } }: Context, route: Route): Record<string, string> {
   const isParent = (name: string) => name !== resource?.param && route.path.includes(`{${name}}`)
   return Object.fromEntries(Object.entries(params).filter(([name]) => isParent(name)))

@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Fetched at once: asking the system for sixteen bytes costs as much as asking for thousands. */
+/** The bytes that are fetched at once, because sixteen bytes cost as much as thousands. */
 const pool = Buffer.alloc(4096)
 let used = pool.length
 
 /**
- * Random bytes, for what is no secret for long: they have been in memory before they are used.
+ * Returns random bytes from a pool. Do not use them for long-lived secrets, because they are in memory before they are used.
  *
- * @param size how many, 4096 at most; they are others as soon as many more have been asked for, so copy what is kept
+ * @param size at most 4096; the bytes are overwritten when the pool is refilled, so copy them
  */
 export function pooledRandomBytes(size: number): Buffer {
   if (used + size > pool.length) {

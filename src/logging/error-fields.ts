@@ -1,10 +1,10 @@
-/** The most causes of an error, and characters of its message or stack, that are shown. */
+/** The maximum number of causes of an error, and of characters of its message or stack, that are shown. */
 const bounds = { causes: 6, characters: 10_000 }
 
-/** What databases repeat the values of a query in: PostgreSQL in `detail`, MySQL in `sql`; the rest is TypeORM's. */
+/** The fields in which errors repeat the values of a query: PostgreSQL in `detail`, MySQL in `sql`, TypeORM in the others. */
 const valuesOfQueries = ['parameters', 'detail', 'sql', 'driverError']
 
-/** Type, message and stack of an error, with those of the causes; nothing of another value. */
+/** The type, message and stack of an error and of its causes. Any other value has none. */
 export function headOf(value: object): Partial<Record<'type' | 'message' | 'stack', string>> {
   if (!(value instanceof Error)) return {}
   const chain = [...causesOf(value)]
@@ -16,8 +16,8 @@ export function headOf(value: object): Partial<Record<'type' | 'message' | 'stac
 }
 
 /**
- * The fields that are shown of a value. Of an error those are left out that its head shows, and of the error of a query,
- * wrapped or as its driver has made it, the values. The errors in an error are shown although they are not enumerable.
+ * The fields of a value that are shown. Omits the fields that the head of an error shows, and the values in the error of a
+ * query, whether it is wrapped or not. Includes the errors in an error, although they are not enumerable.
  */
 export function fieldsOf(value: object): string[] {
   const names = Object.keys(value)

@@ -2,28 +2,28 @@ import { DeclarationError } from '../errors.js'
 import { fieldsOf, headOf } from './error-fields.js'
 import { bareName, nameMatcher, secretNames } from './secret-names.js'
 
-/** Copies values for the log and for error pages: without secrets, and no larger than is good for them. */
+/** Copies values for the log and for error pages, without secrets and up to a limit of size. */
 export type ParameterFilter = (values: unknown) => unknown
 
-/** What a filter takes. */
+/** The options of a filter. */
 export interface ParameterFilterOptions {
-  /** More words that make the value of a name a secret: `['passport', 'date of birth']`. */
+  /** Additional words in names of secrets: `['passport', 'date of birth']`. */
   words?: readonly string[]
-  /** The most characters of a copy, names included (10,000). */
+  /** The maximum length of a copy, names included (10,000). */
   limit?: number
 }
 
-/** What stands in the place of a secret. */
+/** The text that replaces a secret. */
 export const filtered = '[FILTERED]'
 
-/** The most levels, and the most characters of one text, that a copy has. */
+/** The maximum depth of a copy, and the maximum length of one text in it. */
 const deepest = 10
 const longest = 1000
 
-/** The most characters of a name that is looked at: what is longer is no name, and counts as a secret unread. */
+/** The maximum length of a name. The value of a longer name is treated as a secret. */
 const longestName = 200
 
-/** So many names are remembered, with what was found of them. */
+/** The number of names whose results are cached. */
 const mostKnown = 500
 
 /**

@@ -3,7 +3,7 @@ import { headOf } from './error-fields.js'
 import { parameterFilter, type ParameterFilter } from './filter.js'
 
 /**
- * The application's log: lines of JSON, in development made readable by pino-pretty where that is installed. Silent in
+ * Creates the application's log: lines of JSON, formatted by pino-pretty in development if it is installed. Silent in
  * specs. `LOG_LEVEL` sets the level.
  */
 export function createLogger(environment: string): Logger {
@@ -17,18 +17,18 @@ export function createLogger(environment: string): Logger {
   return pino({ level }, (standardOutput ??= inTurns()))
 }
 
-/** What all loggers of this process write to. */
+/** The stream to which all loggers of this process write. */
 let standardOutput: DestinationStream | undefined
 
 /**
- * So many bytes are written at once, unless one line has more. Workers share a pipe, and Linux never puts what
- * another process writes in the midst of so few (PIPE_BUF).
+ * The bytes that are written at once, unless one line has more. Workers share a pipe, and Linux does not interleave writes
+ * of this size (PIPE_BUF).
  */
 const mostBytes = 4096
 
 /**
- * Standard output, to which the lines of one turn of the event loop are written at once: under load that is one call of
- * the operating system for the lines of many requests. What is left is written when the process ends.
+ * Standard output, to which the lines of one turn of the event loop are written at once: under load, one system call writes
+ * the lines of many requests. The remaining lines are written when the process ends.
  */
 function inTurns(): DestinationStream {
   const output = destination({ dest: 1, sync: true })
@@ -51,7 +51,7 @@ function inTurns(): DestinationStream {
   }
 }
 
-/** A child of a logger, whose lines show errors without secrets. */
+/** Creates a child logger that redacts secrets in errors. */
 export function discreet(
   logger: Logger,
   bindings: Record<string, unknown> = {},
@@ -61,12 +61,12 @@ export function discreet(
   return logger.child(bindings, { serializers: { err: serialize, error: serialize } })
 }
 
-/** Who asks another service sends cookies, too. */
+/** Errors of HTTP clients contain the cookies they sent, too. */
 const withoutSecrets = parameterFilter({ words: ['cookie'] })
 
 /**
- * An error as the log shows it, whatever was thrown: its fields without secrets, and that of a query without the
- * values, also where it is inside of another error.
+ * Serializes any thrown value for the log: its fields without secrets, and the error of a query without the values, also
+ * inside another error.
  */
 export function loggedError(error: unknown, filter: ParameterFilter = withoutSecrets): unknown {
   try {

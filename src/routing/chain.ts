@@ -1,8 +1,8 @@
 import type { Context, Middleware } from '../context.js'
 
 /**
- * Composes middleware as koa-compose does, with one difference: a middleware that says so (`callsAgain`) may call what
- * is beneath it again, once that has failed.
+ * Composes middleware like koa-compose, with one difference: a middleware with `callsAgain` may call `next` again after a
+ * failure.
  */
 export function chain(middleware: readonly Middleware[]): (ctx: Context) => Promise<unknown> {
   return function run(ctx) {

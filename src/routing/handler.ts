@@ -1,8 +1,8 @@
 import type { Context, Handler, Middleware } from '../context.js'
 
 /**
- * Calls a handler as the last of a route's middleware: an Error that it returns counts as thrown, and a handler that
- * ends without having answered is an error too.
+ * Calls a handler as the last of a route's middleware. A returned Error is treated as thrown, and a handler that ends
+ * without a response is an error, too.
  */
 export function toMiddleware(handler: Handler, handlerName: string): Middleware {
   return async function handle(ctx) {
@@ -16,7 +16,7 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
   }
 }
 
-/** Koa would write an object after the transaction; written here, one that JSON cannot hold is an error like any other. */
+/** Koa would serialize an object after the commit. Serialized here, an object that JSON cannot represent is an ordinary error. */
 function writeJson(ctx: Context, body: object): void {
   const json = JSON.stringify(body)
   if (!ctx.response.get('Content-Type')) ctx.type = 'json'
@@ -30,7 +30,7 @@ function isPlainObject(body: unknown): body is object {
 }
 
 function hasAnswered(ctx: Context): boolean {
-  // Koa keeps whether a status was set in a field of its own; 404 is also its default.
+  // 404 is Koa's default status. A private field tells whether a status was set.
   const hasStatus = Reflect.get(ctx.response, '_explicitStatus') === true
   return hasStatus || ctx.body != null || ctx.res.headersSent || Object.hasOwn(ctx, 'respond')
 }

@@ -3,7 +3,7 @@ import { actions } from '../resources/actions.js'
 import { BaseResource, type ResourceClass } from '../resources/resource.js'
 import { isImplemented } from '../resources/scanner.js'
 
-/** A warning for each method whose name is one letter off a handler that its resource class does not implement. */
+/** Warns about each method whose name differs by one letter from a handler that the class does not implement. */
 export function misspelledHandlers(resources: Iterable<ResourceClass>): string[] {
   return [...resources].flatMap((resource) => {
     const methods = methodsOf(resource)

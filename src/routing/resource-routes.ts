@@ -7,27 +7,27 @@ import type { ResourceDefinition } from '../resources/scanner.js'
 import { toMiddleware } from './handler.js'
 import type { RouteOptions } from './route.js'
 
-/** Where a resource is mounted. */
+/** The place in which a resource is mounted. */
 export interface Place {
-  /** The path of the collection, its parents' included. */
+  /** The path of the collection, including its parents'. */
   path: string
   host: string | undefined
-  /** The keys of the records that the path names, those of the parents. */
+  /** The foreign keys of the parents in the path. */
   parentKeys: readonly string[]
-  /** What was used before the resource, and its own. */
+  /** The middleware registered above the resource, and its own. */
   middleware: readonly Middleware[]
 }
 
-/** The routes of a resource, and the path of its item, beneath which further ones may be declared. */
+/** The routes of a resource, and the path of its item, below which more routes can be declared. */
 export interface ResourceRoutes {
   itemPath: string
-  /** How a nested record names this one: `post_id`, however the parameter of the path is called. */
+  /** The foreign key of a nested record: `post_id`, independent of the path's parameter. */
   key: string
   routes: RouteOptions[]
 }
 
 /**
- * Makes the five to seven routes of a resource.
+ * Creates the five to seven routes of a resource.
  *
  * @throws DeclarationError when the path does not end in a word that names the resource
  */

@@ -1,29 +1,29 @@
 import type { PathPattern } from './path.js'
 
-/** What the index holds: something of a route, whose place in the order of declaration counts. */
+/** An entry of the index, with its position in the order of declaration. */
 export interface Indexed {
   route: { order: number }
 }
 
 interface Node<Entry> {
-  /** By the text of the segment. */
+  /** The children by the text of their segment. */
   children: Map<string, Node<Entry>>
-  /** Beneath a segment that has a parameter in it. */
+  /** The child for segments that contain a parameter. */
   parameter: Node<Entry> | undefined
-  /** What ends here. */
+  /** The entries whose path ends here. */
   entries: Entry[]
-  /** What takes the rest of the path from here. */
+  /** The entries with a wildcard from here. */
   rest: Entry[]
 }
 
 /**
- * A tree over the segments of paths, so that finding the routes that may match a request costs as much as its path is
- * long, however many routes there are. Whether a candidate really matches is for @koa/router to say.
+ * A tree of path segments that finds the candidate routes of a request. The cost depends on the length of the path and not
+ * on the number of routes. @koa/router decides whether a candidate matches.
  */
 export class RouteIndex<Entry extends Indexed> {
   private readonly root: Node<Entry> = emptyNode()
 
-  /** Files an entry under its path. */
+  /** Adds an entry under its path. */
   add(pattern: PathPattern, entry: Entry): void {
     let node = this.root
     for (const tokens of pattern.segments) {
@@ -38,7 +38,7 @@ export class RouteIndex<Entry extends Indexed> {
     node.entries.push(entry)
   }
 
-  /** The entries whose path may match, in the order of declaration. */
+  /** Finds the entries whose path may match, in the order of declaration. */
   candidates(path: string): Entry[] {
     const found: Entry[] = []
     collect(this.root, path === '/' ? [] : path.slice(1).split('/'), 0, found)

@@ -3,7 +3,7 @@ import type { Route } from './route.js'
 import type { RouteTable } from './route-table.js'
 import { isServedBy, type StaticMount } from './static-mount.js'
 
-/** A sentence for each path of a route that can never answer, because an earlier declaration takes its requests. */
+/** Returns a warning for each path of a route that is never reached, because an earlier declaration matches its requests. */
 export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]): string[] {
   return table.routes.flatMap((route) =>
     [route.pattern, ...route.aliases].flatMap((pattern) => {
@@ -37,7 +37,7 @@ function isShadowedBy(mount: StaticMount, route: Route, pattern: PathPattern): b
   return route.method === 'GET' && mount.order <= route.order && isOfHost && isServedBy(mount, pattern.path)
 }
 
-/** A path that matches the pattern, with values that no static segment is likely to have. */
+/** Returns a path that matches the pattern, with values that no static segment is likely to have. */
 function samplePath(pattern: PathPattern): string {
   return pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, '~sample~']))])
 }

@@ -1,19 +1,19 @@
 import type { Middleware } from '../context.js'
 import type { HostPattern } from './host.js'
 
-/** A folder of static files that is mounted at a path. */
+/** A folder of static files, mounted at a path. */
 export interface StaticMount {
   prefix: string
   folder: string
-  /** The virtual host that it belongs to. */
+  /** Its virtual host. */
   host?: HostPattern | undefined
-  /** How many routes were declared before it. */
+  /** The number of routes declared before it. */
   order: number
-  /** What runs before a file is sent. */
+  /** The middleware that runs before a file is sent. */
   middleware?: readonly Middleware[]
 }
 
-/** Whether a path lies beneath a mount. */
+/** Whether a path is inside a mount. */
 export function isServedBy(mount: Pick<StaticMount, 'prefix'>, path: string): boolean {
   return mount.prefix === '/' || path === mount.prefix || path.startsWith(`${mount.prefix}/`)
 }

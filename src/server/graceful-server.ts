@@ -24,7 +24,7 @@ const pollInterval = 20
 export interface ConnectionSource {
   /** Begins to accept connections. Returns the address. */
   open(port: number, host: string | undefined): Promise<string>
-  /** Accepts no more connections. Those that were accepted before have been handed over when it resolves. */
+  /** Stops accepting connections. When it resolves, earlier connections have been transferred. */
   close(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export class GracefulServer {
    * Listens on a port; 0 takes any that is free.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortTaken when another process listens there, AddressRefused when the system does not let us
+   * @throws PortTaken when another process listens there, AddressRefused when the system rejects the address
    */
   listen(port: number, host: string | undefined): Promise<string> {
     return this.source.open(port, host)

@@ -12,7 +12,7 @@ const maxLoopTime = 0.5
  * Listens on a port; 0 takes any free port.
  *
  * @returns the address: `http://127.0.0.1:3000`
- * @throws PortTaken when another process listens there, AddressRefused when the system does not let us
+ * @throws PortTaken when another process listens there, AddressRefused when the system rejects the address
  */
 export async function listenOn(server: Server, port: number, host: string | undefined): Promise<string> {
   await new Promise<void>((listening, failed) => {

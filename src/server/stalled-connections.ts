@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** A connection, as far as it is needed here. */
+/** The members of a connection that are needed here. */
 export type SendingSocket = Pick<Socket, 'bytesWritten' | 'writableLength' | 'destroy'>
 
 /** How much of its response a connection had sent, and since when that has not changed. */
@@ -17,7 +17,7 @@ export class StalledConnections<S extends SendingSocket> {
   /** @param sendTimeout milliseconds after which a connection is closed that sends nothing, although it has something to send */
   constructor(private readonly sendTimeout: number) {}
 
-  /** Closes those of the connections that have sent nothing for too long. A response that is still being produced is no reason to. */
+  /** Closes the connections that have sent nothing for too long, except those whose response is still being produced. */
   close(connections: Iterable<S>, now: number): void {
     for (const socket of connections) if (this.isStalled(socket, now)) socket.destroy()
   }

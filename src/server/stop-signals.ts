@@ -3,14 +3,14 @@ import type { Logger } from 'pino'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 
-/** npm passes on the Ctrl-C of a terminal that its command has got already: what comes that soon is the same one. */
+/** npm forwards the Ctrl-C of a terminal that its command has already received. A signal within this time is the same one. */
 const sameWithin = 300
 
 /**
- * Calls back when the process is told to stop, by SIGTERM or SIGINT, or by the end of the `npm start` that it was started
- * with. A second signal ends it at once.
+ * Calls back when the process has to stop: on SIGTERM or SIGINT, or when the `npm start` that started it has ended. A second
+ * signal ends the process at once.
  *
- * @returns what takes this back
+ * @returns a function that removes the signal handlers
  */
 export function onStopSignal(
   stop: (signal: NodeJS.Signals) => unknown,
@@ -33,9 +33,10 @@ export function onStopSignal(
 }
 
 /**
- * npm hands SIGTERM to the shell between it and us, which ends without handing it on: calls back when that shell is gone.
+ * Calls back when the shell between npm and this process has ended: npm sends SIGTERM to that shell, which does not forward
+ * it.
  *
- * @returns what takes this back
+ * @returns a function that cancels this
  */
 function watchNpm(ended: () => unknown): () => void {
   const { npm_command: command, npm_lifecycle_event: script } = process.env
@@ -46,13 +47,13 @@ function watchNpm(ended: () => unknown): () => void {
   return () => clearInterval(timer)
 }
 
-/** Ends the process when it has not ended by itself before, because something that nobody has closed keeps it. */
+/** Ends the process if it does not end by itself, because something is still open. */
 export function endWithin(milliseconds: number, logger: Logger, status?: number): void {
   const end = (): void => {
     const kept = [...new Set(process.getActiveResourcesInfo())].join(', ')
     logger.warn(`the process exits although something is still open: ${kept}`)
     process.exit(status)
   }
-  // Its own waiting must not keep the process.
+  // The timer must not keep the process alive.
   setTimeout(end, milliseconds).unref()
 }
