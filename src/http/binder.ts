@@ -5,13 +5,13 @@ import { coerce, unreadable } from '../coerce.js'
 import { lastValue } from './form-fields.js'
 import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
 
-/** What a request brings for a record. */
+/** The submitted data of a request. */
 export interface Submission {
   /** The parsed body. */
   body: unknown
   /** JSON text in a JSON column means the text itself; from a form or XML it is read as JSON. */
   isJson: boolean
-  /** A form repeats a field to say its last word on it; in JSON and XML a list is a list. */
+  /** If a form repeats a field, the last value wins. In JSON and XML a list is a list. */
   isForm: boolean
 }
 
@@ -19,19 +19,18 @@ export interface Submission {
 export interface UnreadableField {
   attribute: Attribute
   value: unknown
-  /** What the record has had there. */
+  /** The record's own value of the field. */
   before: unknown
 }
 
 const unreadableFields = new WeakMap<object, UnreadableField[]>()
 
 /**
- * Copies the fields of a request's body onto a record: those that are attributes of it, read as their column's type.
- * Fields that are absent keep their value, unknown ones are ignored, and class-transformer's `@Exclude` and `@Expose`
- * are heeded.
+ * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Missing fields
+ * keep their value, unknown ones are ignored. class-transformer's `@Exclude` and `@Expose` apply.
  *
  * @returns the record
- * @throws BadRequest (400) when the body is a list, or otherwise no set of fields
+ * @throws BadRequest (400) when the body is a list, or has no fields for another reason
  */
 export function bind<T extends object>(
   record: T,
@@ -54,13 +53,13 @@ export function bind<T extends object>(
   return record
 }
 
-/** The fields of a record that its last `bind` could not read, and that have not been set since. */
+/** Returns the fields that the last `bind` could not read and that have not been set since. */
 export function unreadableOf(record: object): readonly UnreadableField[] {
   const fields = unreadableFields.get(record) ?? []
   return fields.filter(({ attribute, before }) => Object.is(Reflect.get(record, attribute.name), before))
 }
 
-/** What was submitted for a field, as text, where the record could not take it: the form shows it again. */
+/** Returns the submitted text of a field that could not be read, so that the form can show it again. */
 export function submittedValue(record: object, field: string): string | undefined {
   const found = unreadableOf(record).find(({ attribute }) => attribute.name === field)
   if (!found) return undefined
@@ -73,7 +72,7 @@ function fieldsOf(body: unknown): Record<string, unknown> {
   throw new BadRequest('The body must be an object with the fields of one record.')
 }
 
-/** The fields of a form: of a repeated one the last value, but the whole list for a column that can hold it. */
+/** The fields of a form. A repeated field has its last value, or the whole list if its column can store a list. */
 function withLastValues(
   fields: Record<string, unknown>,
   attributes: readonly Attribute[],
@@ -84,7 +83,7 @@ function withLastValues(
   )
 }
 
-/** Lets class-transformer rename, leave out and transform fields, where the record's class has rules for that. */
+/** Lets class-transformer rename, omit and transform fields, if the record's class has rules for that. */
 function transform(record: object, fields: Record<string, unknown>): Record<string, unknown> {
   if (!hasTransformMetadata(record.constructor)) return fields
   // `constructor` of an object is typed as Function; a record's is a class that can be instantiated without arguments.

@@ -1,6 +1,6 @@
 import type { Context } from '../context.js'
 
-/** What a body is, as its content type says; undefined for a type that is not read. */
+/** The kind of a body by its content type; undefined for an unsupported type. */
 export type BodyKind = 'form' | 'multipart' | 'json' | 'xml' | undefined
 
 const types: ReadonlyArray<readonly [BodyKind, RegExp]> = [
@@ -10,7 +10,7 @@ const types: ReadonlyArray<readonly [BodyKind, RegExp]> = [
   ['xml', /^(?:text\/xml|application\/(?:[^/]+\+)?xml)$/],
 ]
 
-/** Few different headers come: what the last ones mean is kept. */
+/** Memoized, because requests have few different headers. */
 const kept = new Map<string, BodyKind>()
 const mostKept = 100
 const longestKept = 200

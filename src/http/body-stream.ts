@@ -4,12 +4,12 @@ import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { Context } from '../context.js'
 import { BadRequest, ContentTooLarge } from '../errors.js'
 
-/** A body that is read beside the connection: whatever breaks it, the connection stays whole and can be answered. */
+/** A body that is read separately from the connection: if it fails, the connection can still send a response. */
 export type BodyStream = Readable & { headers: IncomingHttpHeaders }
 
 const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotliDecompress }
 
-/** The encoding of a request's body, if we read it. */
+/** The encoding of a request's body, if it is supported. */
 export function encodingOf(ctx: Context): keyof typeof decompressors | 'identity' | undefined {
   const encoding = ctx.get('Content-Encoding').toLowerCase() || 'identity'
   return encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate' || encoding === 'br'
@@ -31,7 +31,7 @@ const worthPassingOn = 64 * 1024
 /**
  * The body of a multipart request, in large pieces.
  *
- * @param check looks at each piece, and throws what the stream fails with
+ * @param check inspects each piece, and throws the error with which the stream fails
  * @returns a stream that fails with ContentTooLarge (413) when there are more than `most` bytes
  */
 export function limited(ctx: Context, most: number, check: (piece: Buffer) => void): BodyStream {
@@ -66,7 +66,7 @@ export function limited(ctx: Context, most: number, check: (piece: Buffer) => vo
 }
 
 function detached(ctx: Context, stream: Duplex, headers: IncomingHttpHeaders): BodyStream {
-  // Parsers take their listeners off when they give up; an error after that would end the process.
+  // Parsers remove their listeners when they fail. An error after that would end the process.
   stream.on('error', () => {})
   finished(ctx.req, (error) => error && stream.destroy(new BadRequest('The body is incomplete.')))
   return Object.assign(ctx.req.pipe(stream), { headers })

@@ -15,7 +15,7 @@ import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
 import { parseXml } from './xml.js'
 
-/** How large a body may be. */
+/** The limits of a body. */
 export interface BodyLimits {
   /** Bytes of a decompressed body, uploaded files apart (1 MiB). */
   body: number
@@ -31,10 +31,10 @@ export type BodyReader = (ctx: Context) => Promise<void>
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
 /**
- * Makes the reader of forms, multipart forms, JSON and XML. A request without a body has an empty one.
+ * Creates the reader of forms, multipart forms, JSON and XML. A request without a body has an empty one.
  *
  * The reader throws UnsupportedMediaType (415) for another type or encoding, ContentTooLarge (413) over the limit, and
- * BadRequest (400) for what is malformed.
+ * BadRequest (400) for a malformed body.
  */
 export function bodyReader(limits: BodyLimits): BodyReader {
   const readForm = formReader(limits.body)
@@ -97,7 +97,7 @@ async function readDocument(ctx: Context, limit: string): Promise<unknown> {
   return json
 }
 
-/** Says where JSON is broken, as XML does. */
+/** Adds the position of the error in malformed JSON, as XML does. */
 function explainJson(error: unknown): never {
   if (!(error instanceof SyntaxError)) throw error
   const { message } = error
@@ -109,10 +109,10 @@ function explainJson(error: unknown): never {
   )
 }
 
-/** What the parsers throw, as the errors that the client is told. */
+/** Converts the errors of the parsers to errors for the client. */
 function explain(error: unknown, { body }: BodyLimits): unknown {
   if (error instanceof HttpError) return error
-  // qs has no other way to say that there are too many fields.
+  // qs has no other sign of too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   const status = memberOf(error, 'status')
   const code = memberOf(error, 'code')
@@ -126,7 +126,7 @@ function memberOf(error: unknown, name: string): unknown {
   return error instanceof Error ? Reflect.get(error, name) : undefined
 }
 
-/** zlib tells broken data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */
+/** zlib reports malformed data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */
 function isInflateError(code: unknown): boolean {
   return typeof code === 'string' && /^(Z_|ERR__ERROR|ERR_ZLIB|ERR_PADDING|ERR_BROTLI)/.test(code)
 }

@@ -1,6 +1,6 @@
 /**
- * Whether an error of a connection is that of its client: it has left, has sent what is no HTTP, or took too long. The
- * log tells it as a request that was aborted.
+ * Whether the client caused an error of its connection: it disconnected, did not send HTTP, or was too slow. The log reports
+ * it as an aborted request.
  */
 export function isOfClient(error: unknown): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined

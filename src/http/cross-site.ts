@@ -15,7 +15,7 @@ export function rejectForeignForm(ctx: Context, trusted: readonly string[] = [])
   throw new CrossSiteRequest(ctx.get('Origin'), ownOrigin(ctx))
 }
 
-/** Whether a page of another site sent a request, as its browser states. Trusted origins count as our own. */
+/** Whether a page of another site sent a request, according to the browser. Trusted origins are treated as our own. */
 export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boolean {
   const origin = ctx.get('Origin')
   if (trusted.includes(origin)) return false
@@ -34,7 +34,7 @@ export function isPlainPost(ctx: Context): boolean {
   return kind !== 'json' && kind !== 'xml'
 }
 
-/** Whether a request brings a bearer token. Unlike cookies and `Basic`, no browser sends it by itself. */
+/** Whether a request has a bearer token. Unlike cookies and `Basic`, browsers do not send it by themselves. */
 export function hasBearerToken(ctx: Context): boolean {
   return /^Bearer +\S/i.test(ctx.get('Authorization'))
 }
@@ -47,7 +47,7 @@ export function hasBearerToken(ctx: Context): boolean {
  */
 export function checkedOrigin(text: string, option: string): string {
   const origin = URL.canParse(text) ? new URL(text).origin : 'null'
-  // URL takes `*` for a name. Browsers never send it, so nothing would match.
+  // URL accepts `*` as a name. Browsers never send it, so nothing would match.
   const isOrigin = origin !== 'null' && !origin.includes('*')
   if (isOrigin && text.toLowerCase().replace(/\/$/, '') === origin) return origin
   throw new DeclarationError(

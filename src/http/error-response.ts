@@ -6,16 +6,16 @@ import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './proble
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
 
-/** What error pages are made with. */
+/** The dependencies of error pages. */
 export interface ErrorPages {
-  /** Whether errors show their insides: in development. */
+  /** Whether error pages show internals: in development. */
   showsInternals: boolean
   routes: readonly Route[]
   /** Renders a template of the framework. */
   render(ctx: Context, view: string, locals: Record<string, unknown>): string
 }
 
-/** Headers that a handler may have set before it failed, and that would now be wrong. */
+/** Headers that the failed handler may have set, and that do not fit the error response. */
 const staleHeaders = [
   'Content-Encoding',
   'Content-Language',
@@ -28,7 +28,7 @@ const staleHeaders = [
   'X-Total-Count',
 ]
 
-/** Answers a request that failed: problem details in JSON or XML, or a page. The one place where an error becomes an answer. */
+/** Responds to a failed request with problem details in JSON or XML, or a page. Every error response is made here. */
 export function answerError(ctx: Context, error: unknown, pages: ErrorPages): void {
   for (const header of staleHeaders) ctx.remove(header)
   const problem = problemOf(error, ctx)
@@ -52,7 +52,7 @@ function headersOf(error: unknown): Record<string, string> {
   return typeof headers === 'object' && headers !== null ? { ...headers } : {}
 }
 
-/** A page of the application's templates; where that fails too, the bare facts. */
+/** Renders the application's error page. If that fails, too, a minimal page. */
 function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorPages): string {
   const { status, title, request_id: requestId } = problem
   const view = pages.showsInternals ? 'development_error' : 'error'
@@ -70,7 +70,7 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
   }
 }
 
-/** Whether an error is that of a request which a server of development does not serve. */
+/** Whether an error rejects a request that a development server does not serve. */
 function isOfOutsider(error: unknown): boolean {
   return error instanceof errors.ForeignHost || error instanceof errors.ForwardedInDevelopment
 }
@@ -79,8 +79,8 @@ function isOfOutsider(error: unknown): boolean {
 const ownErrors = new Set<unknown>(Object.values(errors).filter((one) => one !== errors.HttpError))
 
 /**
- * What a page says to people beside the title: the translation `error.detail.<name of the error>`, else what is wrong
- * with the record, or the message where the application has written it.
+ * The detail that a page shows to visitors: the translation `error.detail.<name of the error>`, else the errors of the
+ * record, or the message if the application wrote it.
  */
 function detailFor(ctx: Context, error: unknown, { detail }: Problem): string | undefined {
   if (detail === undefined || !(error instanceof Error)) return undefined
@@ -110,13 +110,13 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
   }
 }
 
-/** What is wrong with a record, a line for each field. */
+/** The errors of a record, one line for each field. */
 function violations(error: unknown): string[] {
   if (!(error instanceof errors.ValidationErrors)) return []
   return Object.entries(error.messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
 }
 
-/** What the session holds, by name: its values may be secrets. */
+/** The names of the session's values. The values may be secrets. */
 function sessionKeys(ctx: Context): string[] {
   return ctx.hasSession ? Object.keys(ctx.session) : []
 }

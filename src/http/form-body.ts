@@ -5,12 +5,12 @@ import type { BodyReader } from './body.js'
 import { decompressed, type BodyStream } from './body-stream.js'
 import { nesting } from './form-fields.js'
 
-/** koa-body is loaded with the first form: an application without forms starts without it. */
+/** koa-body is loaded with the first form, so that an application without forms starts without it. */
 const require = createRequire(import.meta.url)
 
 type Parser = ReturnType<typeof koaBody>
 
-/** Makes the reader of urlencoded forms. */
+/** Creates the reader of urlencoded forms. */
 export function formReader(limit: number): BodyReader {
   let parse: Parser | undefined
 
@@ -26,15 +26,15 @@ function parser(limit: number): Parser {
     json: false,
     text: false,
     multipart: false,
-    // The route has decided that a body is read. The type wants members of an enum, which are these words.
+    // The route has decided that a body is read. The type requires members of an enum, whose values are these words.
     parsedMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as never,
     queryString: nesting as object,
   })
 }
 
 /**
- * What koa-body asks of a context, with another stream for the body. The context is not made the prototype of another
- * one: V8 would keep it in memory until the next large garbage collection.
+ * The members of a context that koa-body uses, with another stream for the body. The context does not become the prototype
+ * of another one, because V8 would keep it in memory until the next major garbage collection.
  */
 function beside(ctx: Context, req: BodyStream): Context {
   const { request, method } = ctx

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** The most fields of a form. */
+/** The maximum number of fields of a form. */
 export const mostFields = 1000
 
 /**
@@ -22,7 +22,7 @@ const require = createRequire(import.meta.url)
 /** Nests the fields of a multipart form exactly as the same fields of an urlencoded one. */
 export function nest(fields: ReadonlyArray<readonly [name: string, value: string]>): Record<string, unknown> {
   const qs: typeof import('qs') = require('qs')
-  // Only the names are encoded: in place of each value stands its number.
+  // Only the names are encoded. Each value is represented by its number.
   const text = fields.map(([name], index) => `${encodeURIComponent(name)}=${index}`).join('&')
   return qs.parse(text, {
     ...nesting,
@@ -30,7 +30,7 @@ export function nest(fields: ReadonlyArray<readonly [name: string, value: string
   })
 }
 
-/** The value of a field that takes one: the last one of a repeated field, because a check box follows a hidden field of its name. */
+/** The value of a field that accepts one: the last value, because a checkbox follows a hidden field with its name. */
 export function lastValue(value: unknown): unknown {
   return Array.isArray(value) ? value.at(-1) : value
 }

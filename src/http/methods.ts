@@ -1,5 +1,5 @@
 /** The methods that only read. */
 export const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
-/** The methods whose requests a client, too, may repeat on its own (RFC 9110, section 9.2.2). */
+/** The idempotent methods, which a client may also retry automatically (RFC 9110, section 9.2.2). */
 export const IDEMPOTENT: readonly string[] = [...READING, 'PUT', 'DELETE']

@@ -12,10 +12,10 @@ import { mostFields, nest } from './form-fields.js'
 import { boundaryOf, partCheck } from './parts.js'
 import { uploadFolder } from './uploads.js'
 
-/** The most files of a form. */
+/** The maximum number of files of a form. */
 const mostFiles = 100
 
-/** The parser is loaded with the first multipart form: an application without them starts without it. */
+/** The parser is loaded with the first multipart form, so that an application without them starts without it. */
 const require = createRequire(import.meta.url)
 
 /** Reads a multipart form: its fields into `ctx.request.body`, and its files into a folder of the request's own. */
@@ -25,7 +25,7 @@ export async function readMultipart(ctx: Context, limits: BodyLimits): Promise<v
   Object.assign(ctx.request, { body: nest(form.fields), files: grouped(form.files) })
 }
 
-/** One multipart form, and what has been read of it. */
+/** The reading of one multipart form. */
 class MultipartForm {
   readonly fields: Array<readonly [name: string, value: string]> = []
   readonly files: Array<readonly [name: string, file: UploadedFile]> = []
@@ -42,7 +42,7 @@ class MultipartForm {
     private readonly limits: BodyLimits,
   ) {
     const boundary = boundaryOf(ctx.get('Content-Type'))
-    // The headers of the parts count, too: as much as the fields. The last delimiter begins no part.
+    // The headers of the parts count, too, up to the size of the fields. The last delimiter does not begin a part.
     const most = { bytes: 2 * limits.body + limits.files, delimiters: mostFields + mostFiles + 1 }
     this.source = limited(ctx, most.bytes, partCheck(boundary, most.delimiters))
     this.parser = this.makeParser(boundary)
@@ -51,7 +51,7 @@ class MultipartForm {
   async read(): Promise<void> {
     await pipeline(this.source, this.parser).catch(this.fail)
     for (const content of this.contents) content.destroy()
-    // What is still being written would be left behind when the folder is deleted.
+    // A file that is still being written would remain when the folder is deleted.
     await Promise.all(this.writing)
     if (this.failure) throw this.failure
   }
@@ -63,7 +63,7 @@ class MultipartForm {
       isPartAFile: (_name, _type, filename) => filename !== undefined,
       limits: { fieldSize: this.limits.body + 1 },
     })
-    // Our own errors arrive here as well: the source passes them on.
+    // Our own errors arrive here as well, because the source forwards them.
     parser.on('error', (cause) =>
       this.fail(cause instanceof HttpError ? cause : new BadRequest('The body is malformed.', { cause })),
     )
@@ -71,7 +71,7 @@ class MultipartForm {
       this.attempt(() => this.addField(name, textOf(value, encoding))),
     )
     parser.on('file', (name, content, filename, encoding, mimetype) => {
-      // The parser fails, too, when the content is cut short.
+      // The parser fails, too, when the content is incomplete.
       content.on('error', () => {})
       this.contents.push(content)
       const file = { filepath: '', originalFilename: filename, mimetype, size: 0 }
@@ -125,7 +125,7 @@ class MultipartForm {
   }
 }
 
-/** A part without a name is no field, and neither is one that objects have already. */
+/** Ignores a part without a name, and one with the name of a member that every object has. */
 function isFieldName(name: string | undefined): name is string {
   return name !== undefined && !(name in Object.prototype)
 }

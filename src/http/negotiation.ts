@@ -1,19 +1,19 @@
 import { remembered } from '../memoize.js'
 
-/** The formats of answers, in the order in which they are preferred where a client likes several equally. */
+/** The formats of responses. The first ones are preferred if a client accepts several equally. */
 export const formats = ['html', 'json', 'xml'] as const
 
-/** One of the formats of answers. */
+/** A format of responses. */
 export type Format = (typeof formats)[number]
 
-/** The media types that ask for a format. The first is that of the answer. */
+/** The media types of a format. The first one is that of the response. */
 const mediaTypes: Record<Format, readonly string[]> = {
   html: ['text/html', 'application/xhtml+xml'],
   json: ['application/json', 'application/problem+json'],
   xml: ['application/xml', 'text/xml', 'application/problem+xml'],
 }
 
-/** What a client may call a format, the most specific names first: its media types, their groups, and everything. */
+/** The ranges that match a format, the most specific first: its media types, their groups, and everything. */
 const specificities: Record<Format, readonly (readonly string[])[]> = {
   html: namesOf('html'),
   json: namesOf('json'),
@@ -30,20 +30,20 @@ function groupOf(type: string): string {
   return type.replace(/\/.*/, '/*')
 }
 
-/** What the choice of a format depends on. */
+/** The preferences that determine the format. */
 export interface Preferences {
   /** The `Accept` header. */
   accept: string | undefined
   /** The format of the request's own body. */
   body: Format | undefined
-  /** The application's own. */
+  /** The default format of the application. */
   default: Format
 }
 
 /**
- * Chooses the format of an answer (RFC 9110, section 12.5.1; design, section 5).
+ * Chooses the format of a response (RFC 9110, section 12.5.1; design, section 5).
  *
- * @param offered the formats that there are
+ * @param offered the formats that the handler offers
  * @returns undefined when the client accepts none of them
  */
 export function negotiate(offered: readonly Format[], preferences: Preferences): Format | undefined {

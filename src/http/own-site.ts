@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Context } from '../context.js'
 import { BadRequest } from '../errors.js'
 
-/** Nobody can guess the host, so a URL leads to it only if it is relative. */
+/** An unguessable host. A URL leads to it only if it is relative. */
 const host = `${randomUUID()}.invalid`
 
 /** `http:evil.example` is a path on a page of http, and another site on one of https. */
 const bases = [`http://${host}`, `https://${host}`]
 
 /**
- * A URL that browsers follow without leaving the site that they are on.
+ * Returns a URL that stays on the site when a browser follows it.
  *
  * @throws BadRequest (400) when the URL leads to another site
  */

@@ -1,6 +1,6 @@
 import { BadRequest, TooManyFields } from '../errors.js'
 
-/** The most characters of the headers of a part. */
+/** The maximum length of a part's headers. */
 const longest = 2048
 
 /**
@@ -17,14 +17,14 @@ export function boundaryOf(contentType: string): string {
 }
 
 /**
- * Makes a check that every chunk of a multipart body goes through before it is parsed. Parsing costs most for each part,
- * and for its headers.
+ * Creates a check of every chunk of a multipart body before it is parsed. It limits the parts and their headers, which cost
+ * most to parse.
  *
  * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the headers of a part are too long
  */
 export function partCheck(boundary: string, mostDelimiters: number): (chunk: Buffer) => void {
   const delimiter = `\r\n--${boundary}`
-  // The first delimiter may have no line before it.
+  // The first delimiter may be at the start of the body.
   let text = '\r\n'
   let isInHeaders = false
   let delimiters = 0

@@ -11,7 +11,7 @@ export function markPersonal(ctx: Pick<Koa.Context, 'method' | 'vary'>): void {
 
 /**
  * Keeps a response that depends on its visitor, or that sets a cookie, out of shared caches, unless its handler has
- * chosen a `Cache-Control` itself. The browser may keep it for its back button, but asks before it shows it again.
+ * chosen a `Cache-Control` itself. The browser may cache it, but revalidates it before it shows it again.
  */
 export function keepPersonal(ctx: Pick<Koa.Context, 'res'>): void {
   const { res } = ctx

@@ -4,19 +4,19 @@ import { HttpError, ValidationErrors } from '../errors.js'
 import type { Format } from './negotiation.js'
 import { toXml, XmlList } from './xml.js'
 
-/** Problem details (RFC 9457): what JSON and XML say of an error. */
+/** Problem details (RFC 9457): an error in JSON or XML. */
 export interface Problem {
   status: number
   title: string
   detail?: string
   request_id: string
-  /** The messages by field, where the record is not valid. */
+  /** The messages by field, if a record is not valid. */
   errors?: Record<string, string[]>
   /** The broken rules by field, in the order of the messages. */
   codes?: Record<string, string[]>
 }
 
-/** The problem details of an error. What is no HttpError tells nothing of itself. */
+/** Returns the problem details of an error. An error other than an HttpError reveals nothing about itself. */
 export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>): Problem {
   const status = statusOf(error)
   return {
@@ -32,7 +32,7 @@ export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>)
   }
 }
 
-/** The status of an error: its own `status` where that is one of errors, else 500. */
+/** Returns the status of an error: its own `status` if it is 400 to 599, else 500. */
 export function statusOf(error: unknown): number {
   const status: unknown = isMeantAsAnswer(error) ? Reflect.get(error, 'status') : undefined
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
@@ -41,8 +41,8 @@ export function statusOf(error: unknown): number {
 }
 
 /**
- * Our errors, and those of http-errors, which Koa's `ctx.throw` makes. The `status` of any other speaks of something
- * else, such as the answer of a service that the handler asked.
+ * Whether an error is one of ours or of http-errors, which Koa's `ctx.throw` creates. The `status` of any other error has
+ * another meaning, such as the response of a service that the handler called.
  */
 export function isMeantAsAnswer(error: unknown): error is Error {
   return (
@@ -72,7 +72,7 @@ function elements(name: string, lists: Record<string, string[]>): Record<string,
   return Object.fromEntries(Object.entries(lists).map(([field, list]) => [field, new XmlList(name, list)]))
 }
 
-/** Errors of the framework speak to the client; of others, only those below 500 that say they do (`expose`). */
+/** The framework's errors have a message for the client. Others only if they are below 500 and have `expose`. */
 function isPublic(error: unknown, status: number): error is Error {
   if (error instanceof HttpError) return error.isPublic
   return error instanceof Error && status < 500 && Reflect.get(error, 'expose') === true

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import type { Context } from '../context.js'
 
-/** What a request's handler may have changed of its answer beside the headers; Koa keeps it in fields of its own. */
+/** The fields of Koa's response, besides the headers, that a handler may change. */
 const fields = ['_body', '_explicitStatus', '_explicitNullBody'] as const
 
 /**
- * Notes the answer of a request as it is now: status, headers, body and `ctx.state`.
+ * Takes a snapshot of a response: status, headers, body and `ctx.state`.
  *
- * @returns what makes it so again, so that a handler can begin anew
+ * @returns a function that restores it before the handler is retried
  */
 export function rememberAnswer(ctx: Context): () => void {
   const { res, response } = ctx
@@ -17,7 +17,7 @@ export function rememberAnswer(ctx: Context): () => void {
   const state = { ...ctx.state }
 
   return function restoreAnswer() {
-    // Nobody will read it.
+    // The discarded body is not read.
     if (response.body instanceof Readable) response.body.destroy()
     for (const name of res.getHeaderNames()) res.removeHeader(name)
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value)

@@ -1,13 +1,13 @@
 import { ValidationErrors } from '../errors.js'
 import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
 
-/** What JSON and XML show of a value: class-transformer's `@Exclude` and `@Expose` are heeded, also in what it holds. */
+/** Prepares a value for JSON and XML. class-transformer's `@Exclude` and `@Expose` apply, also to nested values. */
 export function toPlain(value: unknown): unknown {
   if (value instanceof ValidationErrors) return value.messages
   return idFirst(needsTransform(value) ? classTransformer().instanceToPlain(value) : value)
 }
 
-/** A record whose columns were set before its id is shown in the order of one that was read. */
+/** A record whose columns were set before its id has the same order of fields as one that was read. */
 function idFirst(value: unknown): unknown {
   if (Array.isArray(value)) return value.some(isOutOfOrder) ? value.map(idFirst) : value
   if (!isOutOfOrder(value)) return value
@@ -21,7 +21,7 @@ function isOutOfOrder(value: unknown): value is object {
   return false
 }
 
-/** A record of a class without such rules, whose values are plain, is shown as it is. */
+/** A record with plain values, of a class without such rules, is serialized unchanged. */
 function needsTransform(value: unknown, above: readonly object[] = []): boolean {
   if (!isTree(value)) return false
   if (above.includes(value)) return false
@@ -35,7 +35,7 @@ function needsTransform(value: unknown, above: readonly object[] = []): boolean 
   return false
 }
 
-/** Whether a value has values in it. */
+/** Whether a value contains other values. */
 function isTree(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !(value instanceof Date)
 }

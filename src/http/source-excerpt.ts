@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { extname, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Some lines of a file, and which of them is meant. */
+/** An excerpt of a file with the line of an error. */
 export interface SourceExcerpt {
   /** Relative to the folder of the application: `src/actions/posts.ts`. */
   file: string
@@ -15,15 +15,15 @@ interface Place {
   line: number
 }
 
-/** What an application is written in. Nothing else is shown: a file with secrets may be among the rest. */
+/** The extensions of source files. Other files are not shown, because they may contain secrets. */
 const kinds = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.pug', '.yaml', '.yml', '.css'])
 
-/** So many lines are shown before and after the one that is meant. */
+/** The number of lines before and after the line of the error. */
 const around = 4
 
 /**
- * The lines of an application where an error comes from: those that the error itself names (`file` and `line`), else the
- * first of its stack that are the application's own.
+ * Returns the lines of the application in which an error occurred: the error's own `file` and `line`, else the first line of
+ * its stack that is in the application.
  *
  * @param folder the folder of the application. No file outside of it is read, nor one of its node_modules.
  */
@@ -43,7 +43,7 @@ function placesOf(error: unknown): Place[] {
   return [...own, ...framesOf(error).flatMap(placeOf)]
 }
 
-/** The lines of the stack beneath the message, which may hold anything. */
+/** The lines of the stack below the message, which may contain any text. */
 function framesOf({ message, stack = '' }: Error): string[] {
   const start = stack.indexOf(message)
   const frames = start < 0 ? stack : stack.slice(start + message.length)
@@ -80,7 +80,7 @@ function find(file: string, folder: string): { path: string; name: string } | un
     const isOwn = parts[0] !== '..' && !name.startsWith(sep) && !parts.includes('node_modules')
     return isOwn && kinds.has(extname(path)) ? { path, name } : undefined
   } catch {
-    // A file that is no longer there, or may not be read.
+    // The file no longer exists, or is not readable.
     return undefined
   }
 }

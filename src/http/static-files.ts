@@ -6,15 +6,15 @@ import type { Context } from '../context.js'
 import { HttpError } from '../errors.js'
 import type { StaticMount } from '../routing/static-mount.js'
 
-/** `send` is loaded with the first file: an application without files starts without it. */
+/** `send` is loaded with the first file, so that an application without files starts without it. */
 const require = createRequire(import.meta.url)
 
 /**
- * Answers a GET or HEAD request with a file of the folder.
+ * Responds to a GET or HEAD request with a file of the folder.
  *
- * @returns whether there is such a file; hidden ones, those outside of the folder and what is not a regular file count as
- * absent, also behind a link
- * @throws HttpError (412, 416) when the file is not under the conditions, or not in the range, that the client asks for
+ * @returns whether there is such a file; hidden files, files outside of the folder and irregular files are treated as
+ * missing, also behind a link
+ * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request
  */
 export async function sendFile(
   ctx: Context,
@@ -28,7 +28,7 @@ export async function sendFile(
     const write = stream.send.bind(stream)
     stream.send = (file, stats) => {
       if (!isServable(root, file, stats)) return answer(false)
-      // From here on `send` writes the answer itself: with ranges, ETag and 304.
+      // From here on `send` writes the response itself, with ranges, ETag and 304.
       Object.assign(ctx, { respond: false })
       ctx.res.statusCode = 200
       ctx.res.once('close', () => answer(true))
@@ -48,13 +48,13 @@ export async function sendFile(
 }
 
 /**
- * Whether something is a regular file within its folder, which may be a link itself. Opening a FIFO would wait for a
- * writer, and hold a thread of the process meanwhile.
+ * Whether a path is a regular file within its folder, which may be a link itself. Opening a FIFO would wait for a writer and
+ * block a thread of the process.
  */
 function isServable(root: string, file: string, stats: Stats | undefined): boolean {
   if (!stats?.isFile()) return false
   try {
-    // `send` has looked at the file just now, so the system need not read the disk to resolve its links.
+    // `send` has just read the file's metadata, so the system resolves its links without reading the disk.
     const real = realpathSync.native(file)
     return isWithin(root, real) || isWithin(realpathSync.native(root), real)
   } catch {
@@ -72,7 +72,7 @@ interface SendError extends Error {
   headers?: Record<string, string>
 }
 
-/** A file that is there, but not under the conditions or in the range that the client asks for. */
+/** The file exists, but does not meet the conditions or the range of the request. */
 function isPreconditionFailure({ status }: SendError): boolean {
   return status === 412 || status === 416
 }

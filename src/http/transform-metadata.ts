@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as ClassTransformer from 'class-transformer'
 
-/** The part of class-transformer's storage that tells whether a class has rules at all. */
+/** The part of class-transformer's storage that shows whether a class has rules. */
 interface Storage {
   getExposedMetadatas(target: unknown): unknown[]
   getExcludedMetadatas(target: unknown): unknown[]

@@ -2,18 +2,18 @@ import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The beginning of the names of our folders: other programs use the same temporary folder. */
+/** The prefix of our folders' names, because other programs use the same temporary folder. */
 const prefix = 'resource-kit-upload-'
 
 /** Milliseconds after which no request can still need its folder: a day. */
 const lifetime = 24 * 60 * 60 * 1000
 
-/** Makes a folder for the files that one request uploads. Returns its path. */
+/** Creates a folder for the uploaded files of a request. Returns its path. */
 export function makeUploadFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), prefix))
 }
 
-/** Deletes a folder and the files in it, if it is still there. */
+/** Deletes a folder and its files, if it still exists. */
 export function removeUploadFolder(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
