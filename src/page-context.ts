@@ -4,7 +4,30 @@ import type { Flash } from './sessions/flash.js'
 import type { Route } from './routing/route.js'
 import type { RouteTable } from './routing/route-table.js'
 import type { Catalogue } from './translations/catalogue.js'
+import { viewHelpers } from './views/helpers.js'
+import type { Renderer } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
+
+/** The member of a context that renders a page. */
+export interface PageMembers {
+  /** Responds with a template of the `templates` folder: `ctx.render('posts/show', { post })`. */
+  render(view: string, locals?: Record<string, unknown>): void
+}
+
+export function pageMembers(table: RouteTable, renderer: Renderer): PageMembers & ThisType<Context> {
+  return {
+    render(view, locals) {
+      this.type = 'html'
+      this.body = renderer.render(view, Object.assign(helpersOf(this, table), locals))
+    },
+  }
+}
+
+/** The functions that every template can call, for one request. */
+export function helpersOf(ctx: Context, table: RouteTable): object {
+  ctx.set('Content-Language', ctx.locale)
+  return viewHelpers(new PageContext(ctx, table))
+}
 
 /**
  * The request's data for the helpers of templates. The session is only read by a page that shows messages.

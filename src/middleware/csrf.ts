@@ -5,7 +5,7 @@ import { hasForm } from '../http/body.js'
 import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/cross-site.js'
 import { lastValue } from '../http/form-fields.js'
 import { isTokenOf } from '../sessions/csrf-token.js'
-import { READING } from '../http/methods.js'
+import { READING } from '../methods.js'
 import { ownOrigin } from '../http/own-site.js'
 import { allowToken, isTokenShown } from '../sessions/request-token.js'
 

@@ -3,7 +3,7 @@ import type { Context } from '../context.js'
 import { rememberAll } from '../data/transactions/before-repeat.js'
 import { TransactionConflict } from '../errors.js'
 import { rememberAnswer } from '../http/response-snapshot.js'
-import { IDEMPOTENT } from '../http/methods.js'
+import { IDEMPOTENT } from '../methods.js'
 
 /** Milliseconds after which a request is no longer retried, because each attempt may have waited long for locks. */
 const longest = 10_000

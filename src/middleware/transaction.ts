@@ -11,7 +11,7 @@ import { beginTransaction } from '../data/transactions/request-transaction.js'
 import { guardUnawaited } from '../data/transactions/pending-work.js'
 import { currentEnvironment } from '../environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
-import { IDEMPOTENT, READING } from '../http/methods.js'
+import { IDEMPOTENT, READING } from '../methods.js'
 import { repeating, type RepeatOptions } from './repeating.js'
 
 /** The options of `transaction()`. */

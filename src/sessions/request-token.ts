@@ -1,24 +1,29 @@
-import type { Context } from '../context.js'
 import { PerRequest } from '../per-request.js'
 import { maskedToken, secretSign } from './csrf-token.js'
+
+/** The parts of a context that a token depends on. */
+interface TokenContext {
+  readonly method: string
+  readonly session: Record<string, unknown>
+}
 
 /** The token of a request's page, once somebody has asked for it. */
 interface RequestToken {
   token: string | undefined
   /** The session that it is of, and its secret. */
-  session?: Context['session']
+  session?: Record<string, unknown>
   secret?: unknown
 }
 
 const tokens = new PerRequest<RequestToken>('token')
 
 /** Lets the page of a request have a token. */
-export function allowToken(ctx: Context): void {
+export function allowToken(ctx: object): void {
   tokens.set(ctx, { token: undefined })
 }
 
 /** The token of a request's page: one for all of its forms. Undefined where nobody has allowed it. */
-export function tokenOfPage(ctx: Context): string | undefined {
+export function tokenOfPage(ctx: TokenContext): string | undefined {
   const kept = tokens.get(ctx)
   if (!kept) return undefined
   const { session } = ctx
@@ -34,6 +39,6 @@ export function tokenOfPage(ctx: Context): string | undefined {
 }
 
 /** Whether a request's page shows a token. */
-export function isTokenShown(ctx: Context): boolean {
+export function isTokenShown(ctx: object): boolean {
   return tokens.get(ctx)?.token !== undefined
 }

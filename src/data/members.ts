@@ -1,0 +1,188 @@
+import type { EntityManager, EntityTarget } from 'typeorm'
+import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
+import { READING } from '../methods.js'
+import type { Attribute } from './attributes.js'
+import type { Where } from './conditions.js'
+import { loadRelations, type RelationOf } from './loading.js'
+import type { FindRecordOptions } from './locking.js'
+import type { Model } from './model.js'
+import { linkHeader, paginate, type Page, type PageOptions, type PageQuery } from './pagination.js'
+import { destroyRecord, findRecord, findRecordBy, saveRecord } from './records.js'
+import { transactionOf } from './transactions/request-transaction.js'
+import { track } from './transactions/transaction-manager.js'
+import { attributeName, messageOf, validate, type Translate } from './validation.js'
+
+/** The members of a context that work with the request's transaction and its records. */
+export interface DataMembers {
+  /**
+   * The request's transaction, as a TypeORM EntityManager. It begins with its first query.
+   *
+   * @throws NoTransaction when no `transaction()` middleware was declared before the route
+   */
+  readonly tx: EntityManager
+
+  /** Runs `work` after the request's transaction is committed. It does not run if the transaction is rolled back. */
+  afterCommit(work: () => unknown): void
+
+  /**
+   * Finds the record of a model by its id.
+   *
+   * @example await ctx.find(Post, ctx.params.post_id)
+   * @throws RecordNotFound (404) if there is none, or if the id is not text or not a UUID
+   * @throws LockWhileReading if `lock` is true in a request that only reads
+   */
+  find<T extends Model>(
+    model: EntityTarget<T>,
+    id: string | null | undefined,
+    options?: FindRecordOptions,
+  ): Promise<T>
+
+  /**
+   * Finds one record of a model by the values of its columns.
+   *
+   * @example await ctx.findOneBy(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
+   * @throws RecordNotFound (404) if there is none, or if there are no conditions
+   * @throws LockWhileReading if `lock` is true in a request that only reads
+   */
+  findOneBy<T extends Model>(
+    model: EntityTarget<T>,
+    conditions: Where<T>,
+    options?: FindRecordOptions,
+  ): Promise<T>
+
+  /**
+   * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers
+   * `Link` and `X-Total-Count`.
+   */
+  paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
+
+  /**
+   * Loads relations of a record or a list of records, with one query for each relation: `posts: await ctx.load(posts,
+   * 'author')`. JSON and XML contain the loaded relations, so load them where a page is rendered.
+   *
+   * Saving a record does not write a loaded relation, unless it has been changed.
+   *
+   * @returns the records
+   * @throws UnknownRelation if the model has no such relation
+   */
+  load<R extends Model | readonly Model[]>(records: R, ...relations: RelationOf<R>[]): Promise<R>
+
+  /** Validates a record without saving it. */
+  validate(record: object): Promise<ValidationErrors | undefined>
+
+  /**
+   * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database is an error of
+   * its field, too.
+   *
+   * @returns the errors, or undefined if the record was saved
+   */
+  save(record: Model): Promise<ValidationErrors | undefined>
+
+  /**
+   * Deletes a record. The object keeps its id, so that the response can show it.
+   *
+   * @throws ValidationErrors (409) when another record refers to it
+   */
+  destroy(record: Model): Promise<void>
+}
+
+/** What these members need of the rest of the context. */
+interface DataRequest {
+  readonly method: string
+  readonly query: PageQuery
+  readonly locale: string
+  readonly translate: Translate
+  set(header: string, value: string): void
+  pageUrl(page: number, perPage: number): string
+  /** The fields of a record that could not be converted. */
+  unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
+}
+
+export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
+  get tx() {
+    const transaction = transactionOf(this)
+    if (!transaction) throw new NoTransaction()
+    return transaction.manager
+  },
+
+  afterCommit(work) {
+    const transaction = transactionOf(this)
+    if (!transaction) throw new NoTransaction()
+    transaction.hooks.push(work)
+  },
+
+  find(model, id, options) {
+    const { tx } = this
+    refuseLockWhileReading(this, options)
+    return track(tx, () => findRecord(tx, model, id, options))
+  },
+
+  findOneBy(model, conditions, options) {
+    const { tx } = this
+    refuseLockWhileReading(this, options)
+    return track(tx, () => findRecordBy(tx, model, conditions, options))
+  },
+
+  async paginate(model, options) {
+    const page = await track(this.tx, () => paginate(this.tx, model, this.query, options))
+    if (page.pagination.isTotalKnown) this.set('X-Total-Count', String(page.pagination.total))
+    this.set(
+      'Link',
+      linkHeader(page.pagination, (number) => this.pageUrl(number, page.pagination.perPage)),
+    )
+    return page
+  },
+
+  async load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
+    const list: Model[] = [records].flat()
+    await track(this.tx, () => loadRelations(this.tx, list, relations))
+    return records
+  },
+
+  async validate(record) {
+    return withLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
+  },
+
+  async save(record) {
+    const errors = await track(this.tx, () =>
+      saveRecord(this.tx, record, this.translate, unreadErrors(this, record)),
+    )
+    return withLanguage(this, errors)
+  },
+
+  destroy(record) {
+    return track(this.tx, () => destroyRecord(this.tx, record, this.translate))
+  },
+}
+
+/** The errors of the fields that could not be converted. */
+function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | undefined {
+  const fields = ctx.unreadable(record)
+  if (fields.length === 0) return undefined
+  const errors = new ValidationErrors()
+  for (const { attribute, value } of fields) {
+    const isBlank = value === null || (typeof value === 'string' && value.trim() === '')
+    const rule = isBlank ? 'present' : `type.${attribute.kind}`
+    const name = attributeName(record.constructor, attribute.name, ctx.translate)
+    const values = { attribute: name, values: attribute.values }
+    const own = isBlank ? `${name} cannot be blank.` : `${name} is not a ${attribute.kind}.`
+    errors.add(
+      attribute.name,
+      rule,
+      messageOf(record.constructor, attribute.name, rule, values, { own }, ctx.translate),
+      values,
+    )
+  }
+  return errors
+}
+
+/** A request that only reads does not wait on SQLite for those that write, so it cannot lock anything. */
+function refuseLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
+  if (options?.lock && READING.includes(method)) throw new LockWhileReading(method)
+}
+
+/** Sets the language of the messages as that of the response. */
+function withLanguage(ctx: DataRequest, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+  if (errors) ctx.set('Content-Language', ctx.locale)
+  return errors
+}

@@ -1,0 +1,101 @@
+import type { Context } from '../context.js'
+import { attributesOf, isEntity } from '../data/attributes.js'
+import { NotAnEntity } from '../errors.js'
+import { bind, unreadableOf, type UnreadableField } from './binder.js'
+import { hasForm } from './body.js'
+import type { Format } from './negotiation.js'
+import { pageBefore, urlOfThisSite } from './own-site.js'
+import { respond, type Responses } from './responder.js'
+
+/** The members of a context that read the request's body, and respond. */
+export interface HttpMembers {
+  /** The format of responses to clients that do not ask for one: html, or json in an API application. */
+  readonly defaultFormat: Format
+
+  /**
+   * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
+   * column. `save` and `validate` report a value that cannot be converted as an error of its field.
+   *
+   * @returns the record
+   */
+  bind<T extends object>(record: T): T
+
+  /**
+   * Responds in the format that the client prefers. `html` is a function that renders or redirects. `json` and `xml` are
+   * the value to serialize, or a function that returns it.
+   *
+   * @example await ctx.respond(201, { html: () => ctx.seeOther(path), json: post, xml: post })
+   * @throws NotAcceptable (406) when the client accepts none of them
+   */
+  respond(responses: Responses): Promise<void>
+  respond(status: number, responses: Responses): Promise<void>
+
+  /**
+   * Redirects with 303 See Other: the browser requests the URL with GET (RFC 9110, section 15.4.4).
+   *
+   * @param url a path of this site, which prevents open redirects; `ctx.redirect` accepts any URL
+   * @param flash messages for the next page, by type
+   * @example ctx.seeOther(path, { success: ctx.t('post.created.success') })
+   * @throws BadRequest (400) when the URL leads to another site
+   */
+  seeOther(url: string, flash?: Record<string, string>): void
+
+  /**
+   * Redirects to the page that the request was sent from (`Referer`), if the page belongs to this site, else to
+   * `fallback`.
+   *
+   * @param fallback a path of this site, `/` by default
+   * @throws BadRequest (400) when the fallback leads to another site
+   */
+  back(fallback?: string): void
+
+  /**
+   * The fields of a bound record that could not be converted.
+   *
+   * @internal
+   */
+  unreadable(record: object): readonly UnreadableField[]
+}
+
+export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Context> {
+  return {
+    defaultFormat,
+    unreadable: unreadableOf,
+
+    bind(record) {
+      const { resource } = this.route
+      const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
+      parents.delete(resource?.param ?? '')
+      const attributes = attributesOf(entityOf(record)).filter(({ name }) => !parents.has(name))
+      return bind(record, attributes, {
+        body: this.request.body,
+        isJson: /[/+]json$/.test(this.request.type),
+        isForm: hasForm(this),
+      })
+    },
+
+    respond(...args: [Responses] | [number, Responses]) {
+      const [status, responses] = args.length === 2 ? args : [200, args[0]]
+      return respond(this, status, responses)
+    },
+
+    seeOther(url, flash = {}) {
+      const path = urlOfThisSite(url)
+      for (const [type, message] of Object.entries(flash)) this.flash(type, message)
+      this.status = 303
+      this.redirect(path)
+    },
+
+    back(fallback = '/') {
+      this.redirect(pageBefore(this) ?? urlOfThisSite(fallback))
+    },
+  }
+}
+
+/** The class of a record that has columns. */
+function entityOf(record: object): Function {
+  const { constructor }: { constructor?: unknown } = record
+  if (typeof constructor === 'function' && (attributesOf(constructor).length > 0 || isEntity(constructor)))
+    return constructor
+  throw new NotAnEntity(typeof constructor === 'function' ? constructor.name : 'An object without a class')
+}
