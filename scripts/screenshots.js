@@ -1,5 +1,11 @@
 // Takes the pictures of examples/blog that README.md and docs/ show. It needs Chromium.
-import 'reflect-metadata'
+import { mochaGlobalSetup, mochaGlobalTeardown } from '../dist/spec/support/setup.js'
 import { takePictures } from '../dist/spec/support/pictures.js'
 
-await takePictures()
+// The database of the example is one of a run of specs.
+await mochaGlobalSetup()
+try {
+  await takePictures()
+} finally {
+  await mochaGlobalTeardown()
+}
