@@ -4,9 +4,11 @@ import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import { extendContext, type Context, type Middleware } from './context.js'
+import { usualMembers } from './depth.js'
 import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
+import { bodyFormats, type BodyFormat } from './http/body-kind.js'
 import { bodyReader, type BodyLimits } from './http/body.js'
 import { isOfClient } from './http/client-errors.js'
 import { Cors, type CorsOptions } from './http/cors.js'
@@ -90,6 +92,10 @@ export interface AppOptions extends Timeouts {
   filesLimit?: number
   /** The maximum number of multipart forms that are read at a time (50). Further ones are rejected with 503 and `Retry-After`. */
   uploadsLimit?: number
+  /** The maximum number of values in a JSON body, and of elements, attributes and entities in an XML body (10,000). */
+  membersLimit?: number
+  /** The formats of bodies that the application reads (`['form', 'multipart', 'json', 'xml']`). Others are rejected with 415. */
+  bodyFormats?: readonly BodyFormat[]
   /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (0). */
   drainDelay?: number
   /** Milliseconds for which `close` waits for pending requests (30,000). */
@@ -321,8 +327,14 @@ export class App extends Scope {
   }
 
   private get bodyLimits(): BodyLimits {
-    const { bodyLimit = 1024 * 1024, filesLimit = 10 * 1024 * 1024, uploadsLimit = 50 } = this.settings
-    return { body: bodyLimit, files: filesLimit, uploads: uploadsLimit }
+    const {
+      bodyLimit: body = 1024 * 1024,
+      filesLimit: files = 10 * 1024 * 1024,
+      uploadsLimit: uploads = 50,
+      membersLimit: members = usualMembers,
+      bodyFormats: formats = bodyFormats,
+    } = this.settings
+    return { body, files, uploads, members, formats }
   }
 
   private dispatcher(): Dispatcher {

@@ -1,5 +1,5 @@
 import type { Attribute } from './data/attributes.js'
-import { isTooDeep } from './depth.js'
+import { hasTooManyMembers, isTooDeep, namesPrototype, usualMembers } from './depth.js'
 
 /** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
 export const unreadable = Symbol('unreadable')
@@ -128,18 +128,13 @@ function isMoment(date: Date): boolean {
 function readJson(value: unknown, { nullable }: Attribute): unknown {
   if (typeof value !== 'string') return value
   if (value.trim() === '') return nullable ? null : unreadable
+  if (hasTooManyMembers(value, usualMembers)) return unreadable
   try {
     const json: unknown = JSON.parse(value)
     return isTooDeep(json) || namesPrototype(json) ? unreadable : json
   } catch {
     return unreadable
   }
-}
-
-/** Whether there is a key `__proto__` in it, which TypeORM would not keep; a body of JSON with such a key is refused, too. */
-function namesPrototype(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(namesPrototype)
 }
 
 /** A day of the calendar, as `2026-02-28`. */

@@ -81,7 +81,10 @@ export class Dispatcher {
 
   private async run(ctx: Context, { route, params }: Match): Promise<void> {
     Object.assign(ctx, { route, params })
-    if (ctx.request.body === undefined) await this.steps.readBody(ctx)
+    if (ctx.request.body === undefined) {
+      if (route.readsBody) await this.steps.readBody(ctx)
+      else Object.assign(ctx.request, { body: {} })
+    }
     this.steps.guard?.(ctx)
     await route.run(ctx)
   }

@@ -153,6 +153,23 @@ export class TooManyFields extends HttpError {
   }
 }
 
+/** 413: a JSON or XML body has more members than are read: items of lists, elements, attributes and entities. */
+export class TooManyMembers extends HttpError {
+  override name = 'TooManyMembers'
+  constructor(limit: number) {
+    super(413, `The body has more than ${limit} members: values, elements, attributes and entities.`)
+  }
+}
+
+/** 413: a body becomes far larger when it is decompressed. */
+export class OverCompressed extends HttpError {
+  override name = 'OverCompressed'
+  /** @param ratio bytes of the decompressed body for each byte that was sent */
+  constructor(ratio: number) {
+    super(413, `The body is compressed by more than ${ratio}:1.`)
+  }
+}
+
 /** 415: the application does not support the type or encoding of the body. */
 export class UnsupportedMediaType extends HttpError {
   override name = 'UnsupportedMediaType'

@@ -12,6 +12,7 @@ export type { Match } from './routing/route-table.js'
 export type { PathArgument, PathPattern } from './routing/path.js'
 export type { HostPattern } from './routing/host.js'
 export type { CorsOptions } from './http/cors.js'
+export type { BodyFormat } from './http/body-kind.js'
 export type { Responses } from './http/responder.js'
 export type { Context, Handler, Middleware, UploadedFile } from './context.js'
 

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
+import { randomBytes } from 'node:crypto'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { App } from '../../src/index.js'
+import { App, type Handler } from '../../src/index.js'
 import { Site } from '../support/site.js'
 
 const limit = 64 * 1024
@@ -19,10 +20,18 @@ describe('The body of a request', () => {
 
   before(async () => {
     process.on('uncaughtException', note).on('unhandledRejection', note)
-    const app = new App({ api: true, bodyLimit: limit })
+    const app = new App({ api: true, bodyLimit: limit, membersLimit: 1000 })
     app.post('/echo', (ctx) => {
       ctx.body = JSON.stringify(ctx.request.body)
     })
+    const echo: Handler = (ctx) => {
+      ctx.body = JSON.stringify(ctx.request.body)
+    }
+    app.get('/ignored', echo)
+    app.delete('/ignored', echo)
+    app.get('/read', echo, { body: true })
+    app.delete('/read', echo, { body: true })
+    app.post('/unread', echo, { body: false })
     app.get('/', (ctx) => {
       ctx.body = 'home'
     })
@@ -105,8 +114,8 @@ describe('The body of a request', () => {
       ['no JSON', 'application/json', 'a=1'],
       ['JSON that is no record', 'application/json', '"text"'],
       ['JSON with a comment', 'application/json', '{/* */}'],
-      ['100 levels of JSON and more', 'application/json', `{"a":${'['.repeat(1000)}${']'.repeat(1000)}}`],
-      ['JSON lists without an end', 'application/json', '['.repeat(limit - 1)],
+      ['100 levels of JSON and more', 'application/json', `{"a":${'['.repeat(500)}${']'.repeat(500)}}`],
+      ['JSON lists without an end', 'application/json', '['.repeat(500)],
       ['broken XML', 'application/xml', '<a><b></a>'],
       ['no XML', 'application/xml', 'a=1'],
       ['a DOCTYPE', 'application/xml', '<!DOCTYPE a><a/>'],
@@ -204,7 +213,129 @@ describe('The body of a request', () => {
     }
   })
 
+  describe('of many small values', () => {
+    const small = 1000
+    const forms: Array<[what: string, type: string, body: (count: number) => string]> = [
+      ['members of an object', 'application/json', (n) => `{${list(n, (i) => `"k${i}":1`, ',')}}`],
+      ['items of a list', 'application/json', (n) => `{"a":[${list(n - 1, () => '1', ',')}]}`],
+      ['objects', 'application/json', (n) => `[${list(n / 2, () => '{}', ',')}]`],
+      ['open lists', 'application/json', (n) => (n > small ? '['.repeat(n) : '[]')],
+      ['elements', 'application/xml', (n) => `<r>${list(n - 1, () => 'x<a/>')}</r>`],
+      ['elements with text', 'application/xml', (n) => `<r>${list(n - 1, (i) => `<a${i}>1</a${i}>`)}</r>`],
+      ['attributes', 'application/xml', (n) => `<r${list(n - 1, (i) => ` a${i}='='`)}/>`],
+      ['entities', 'application/xml', (n) => `<r>${list(n - 1, () => '&amp;')}</r>`],
+      ['entities of an attribute', 'application/xml', (n) => `<r a="${list(n - 2, () => '&#65;')}"/>`],
+      ['sections of CDATA', 'application/xml', (n) => `<r>${list(n - 1, () => '<![CDATA[x]]>')}</r>`],
+      ['comments', 'application/xml', (n) => `<r>${list(n - 1, () => '<!--x-->')}</r>`],
+    ]
+    for (const [what, type, body] of forms) {
+      it(`is read up to membersLimit, and refused with 413 beyond: ${what}`, async () => {
+        expect((await send(type, body(small))).status).to.equal(200)
+        const answer = await send(type, body(small + 2))
+        expect([answer.status, answer.json.detail]).to.deep.equal([
+          413,
+          'The body has more than 1000 members: values, elements, attributes and entities.',
+        ])
+      })
+    }
+
+    it('counts none in texts', async () => {
+      const commas = ',[{\\"'.repeat(small)
+      expect((await send('application/json', JSON.stringify({ commas }))).json).to.deep.equal({ commas })
+      const text = `="'>${'= '.repeat(2 * small)}`
+      expect((await send('application/xml', `<r><a>${text}</a></r>`)).json).to.deep.equal({ a: text })
+      const markup = `<![CDATA[${'<a b="">&'.repeat(small)}]]>`
+      expect((await send('application/xml', `<r><a>${markup}</a></r>`)).status).to.equal(200)
+    })
+
+    it('may be a form of 1,000 fields, and is refused with 413 beyond', async () => {
+      for (const field of ['a=1', 'a[]=1', 'a[b]=1']) {
+        const form = (count: number) => list(count, () => field, '&')
+        expect((await send('application/x-www-form-urlencoded', form(1000))).status, field).to.equal(200)
+        const answer = await send('application/x-www-form-urlencoded', form(1001))
+        expect(answer.json.detail, field).to.equal('The form has too many fields or files.')
+      }
+    })
+  })
+
+  describe('on a route of GET, HEAD or DELETE', () => {
+    const broken = { body: '{', headers: { 'content-type': 'application/json' } }
+
+    it('is ignored, whatever it is', async () => {
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await raw(method, '/ignored', '{', 'application/json')
+        expect(answer, method).to.match(/^HTTP\/1.1 200 [^]*\r\n\r\n\{\}$/)
+        expect(await raw(method, '/ignored', 'x', 'image/png'), method).to.match(/^HTTP\/1.1 200 /)
+      }
+      expect(await raw('HEAD', '/ignored', '{', 'application/json')).to.match(/^HTTP\/1.1 200 /)
+    })
+
+    it('is read with { body: true }', async () => {
+      for (const method of ['GET', 'DELETE']) {
+        expect(await raw(method, '/read', '{"a":1}', 'application/json'), method).to.match(/\{"a":1\}$/)
+        expect(await raw(method, '/read', 'a=1', 'application/x-www-form-urlencoded'), method).to.match(
+          /\{"a":"1"\}$/,
+        )
+        expect(await raw(method, '/read', '{', 'application/json'), method).to.match(/^HTTP\/1.1 400 /)
+      }
+    })
+
+    it('is not read by another route with { body: false }', async () => {
+      expect((await site.post('/unread', { ...broken, accept: 'application/json' })).json).to.deep.equal({})
+    })
+
+    function raw(method: string, path: string, body: string, type: string): Promise<string> {
+      return site.raw(
+        `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: ${type}\r\n` +
+          `Content-Length: ${body.length}\r\n\r\n${body}`,
+      )
+    }
+  })
+
+  it('is refused with 415 in a format that bodyFormats does not name', async () => {
+    const app = new App({ api: true, bodyFormats: ['json', 'form'] })
+    app.post('/', (ctx) => void (ctx.body = 'read'))
+    const one = await Site.open(app)
+    try {
+      for (const [type, body, status] of [
+        ['application/json', '{}', 200],
+        ['application/x-www-form-urlencoded', 'a=1', 200],
+        ['application/xml', '<r/>', 415],
+        ['multipart/form-data; boundary=X', '--X--\r\n', 415],
+      ] as const) {
+        const answer = await one.post('/', { body, headers: { 'content-type': type } })
+        expect(answer.status, type).to.equal(status)
+      }
+    } finally {
+      await one.close()
+    }
+  })
+
   describe('that is compressed', () => {
+    it('may become a hundred times as large beyond its first 64 KiB, and is refused with 413 beyond that', async () => {
+      const app = new App({ api: true })
+      app.post('/', (ctx) => void (ctx.body = 'read'))
+      const one = await Site.open(app)
+      try {
+        const text = (bytes: number, random: number) =>
+          `{"a":"${randomBytes(random).toString('hex')}${'x'.repeat(bytes)}"}`
+        for (const [bytes, random, status] of [
+          [60_000, 0, 200],
+          [300_000, 3000, 200],
+          [300_000, 0, 413],
+        ] as const) {
+          const body = gzipSync(text(bytes, random))
+          const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+          const answer = await one.post('/', { body, headers, accept: 'application/json' })
+          expect(answer.status, `${bytes} ${random} ${body.length}`).to.equal(status)
+          if (status === 413)
+            expect(answer.json.detail).to.equal('The body is compressed by more than 100:1.')
+        }
+      } finally {
+        await one.close()
+      }
+    })
+
     it('is read whatever the case of its encoding', async () => {
       expect(
         (await send('application/json', gzipSync('{"a":1}'), { 'content-encoding': 'GZip' })).json,
@@ -309,3 +440,7 @@ describe('The body of a request', () => {
     expect((await site.get('/')).text).to.equal('home')
   })
 })
+
+function list(count: number, item: (index: number) => string, separator = ''): string {
+  return Array.from({ length: count }, (_, index) => item(index)).join(separator)
+}

@@ -1,7 +1,13 @@
 import type { Context } from '../context.js'
 
+/** The formats of bodies. */
+export const bodyFormats = ['form', 'multipart', 'json', 'xml'] as const
+
+/** One of the formats of bodies: an urlencoded form, a multipart form, JSON or XML. */
+export type BodyFormat = (typeof bodyFormats)[number]
+
 /** The kind of a body by its content type; undefined for an unsupported type. */
-export type BodyKind = 'form' | 'multipart' | 'json' | 'xml' | undefined
+export type BodyKind = BodyFormat | undefined
 
 const types: ReadonlyArray<readonly [BodyKind, RegExp]> = [
   ['form', /^application\/x-www-form-urlencoded$/],

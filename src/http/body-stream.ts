@@ -1,8 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { finished, Transform, type Duplex, type Readable, type TransformCallback } from 'node:stream'
+import {
+  finished,
+  pipeline,
+  Transform,
+  type Duplex,
+  type Readable,
+  type TransformCallback,
+} from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { Context } from '../context.js'
-import { BadRequest, ContentTooLarge } from '../errors.js'
+import { BadRequest, ContentTooLarge, OverCompressed } from '../errors.js'
 
 /** A body that is read separately from the connection: if it fails, the connection can still send a response. */
 export type BodyStream = Readable & { headers: IncomingHttpHeaders }
@@ -22,7 +29,27 @@ export function decompressed(ctx: Context): BodyStream {
   const encoding = encodingOf(ctx) ?? 'identity'
   if (encoding === 'identity') return ctx.req
   const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = ctx.req.headers
-  return detached(ctx, decompressors[encoding](), headers)
+  return bounded(detached(ctx, decompressors[encoding](), headers))
+}
+
+/** How many times as large a body may become, once it is larger than `small` bytes. */
+const mostRatio = 100
+const small = 64 * 1024
+
+function bounded(decompressor: BodyStream): BodyStream {
+  let written = 0
+  const check = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      written += chunk.length
+      // The bytes that zlib has taken in so far.
+      const read: unknown = Reflect.get(decompressor, 'bytesWritten')
+      if (written > small && written > mostRatio * Number(read)) done(new OverCompressed(mostRatio))
+      else done(null, chunk)
+    },
+  })
+  // A failure of either ends the other one; it is the reader of the result who sees it.
+  pipeline(decompressor, check, () => {})
+  return Object.assign(check, { headers: decompressor.headers })
 }
 
 /** Bytes that are collected before they are passed on: a client may send them one by one. */

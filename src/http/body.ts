@@ -6,11 +6,12 @@ import {
   HttpError,
   ServiceUnavailable,
   TooManyFields,
+  TooManyMembers,
   UnsupportedMediaType,
 } from '../errors.js'
-import { bodyKindOf, hasBody } from './body-kind.js'
+import { bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
-import { isTooDeep } from '../depth.js'
+import { hasTooManyMembers, isTooDeep, namesPrototype } from '../depth.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
 import { parseXml } from './xml.js'
@@ -23,6 +24,10 @@ export interface BodyLimits {
   files: number
   /** Multipart forms that are read at a time (50). */
   uploads: number
+  /** Values of JSON, or elements, attributes and entities of XML (10,000). */
+  members: number
+  /** The formats that are read. */
+  formats: readonly BodyFormat[]
 }
 
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
@@ -43,12 +48,12 @@ export function bodyReader(limits: BodyLimits): BodyReader {
   return async function readBody(ctx) {
     Object.assign(ctx.request, { body: {} })
     if (!hasBody(ctx)) return
-    refuseUnknown(ctx)
+    refuseUnknown(ctx, limits.formats)
     try {
       const kind = bodyKindOf(ctx)
       if (kind === 'form') await readForm(ctx)
       else if (kind === 'multipart') await readUpload(ctx)
-      else Object.assign(ctx.request, { body: await readDocument(ctx, String(limits.body)) })
+      else Object.assign(ctx.request, { body: await readDocument(ctx, limits) })
     } catch (error) {
       throw explain(error, limits)
     }
@@ -77,36 +82,44 @@ export function hasForm(ctx: Context): boolean {
   return kind === 'form' || kind === 'multipart'
 }
 
-function refuseUnknown(ctx: Context): void {
+function refuseUnknown(ctx: Context, formats: readonly BodyFormat[]): void {
   const { type, charset } = ctx.request
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)
   if (type === '') throw new UnsupportedMediaType('A body without a content type')
-  if (!bodyKindOf(ctx)) throw new UnsupportedMediaType(`The content type "${type}"`)
+  const kind = bodyKindOf(ctx)
+  if (!kind || !formats.includes(kind)) throw new UnsupportedMediaType(`The content type "${type}"`)
   if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`The charset "${charset}"`)
-  if (encoding !== 'identity' && bodyKindOf(ctx) === 'multipart')
+  if (encoding !== 'identity' && kind === 'multipart')
     throw new UnsupportedMediaType('A compressed multipart body')
 }
 
-async function readDocument(ctx: Context, limit: string): Promise<unknown> {
+async function readDocument(ctx: Context, { body, members }: BodyLimits): Promise<unknown> {
   // co-body reads the stream and its headers; its types ask for the whole request.
   const stream = decompressed(ctx) as typeof ctx.req
-  if (bodyKindOf(ctx) === 'xml') return parseXml(await coBody.text(stream, { limit }))
-  const json: unknown = await coBody.json(stream, { limit }).catch(explainJson)
+  const text = await coBody.text(stream, { limit: String(body) })
+  return bodyKindOf(ctx) === 'xml' ? parseXml(text, members) : parseJson(text, members)
+}
+
+function parseJson(text: string, members: number): unknown {
+  if (text === '') return {}
+  if (!/^[ \t\n\r]*[[{]/.test(text))
+    throw new BadRequest('The JSON body must be an object, like { "name": "value" }.')
+  if (hasTooManyMembers(text, members)) throw new TooManyMembers(members)
+  const json = parsed(text)
   if (isTooDeep(json)) throw new BadRequest('The body is nested too deeply.')
+  if (namesPrototype(json)) throw new BadRequest('The JSON body has a key "__proto__".')
   return json
 }
 
-/** Adds the position of the error in malformed JSON, as XML does. */
-function explainJson(error: unknown): never {
-  if (!(error instanceof SyntaxError)) throw error
-  const { message } = error
-  throw new BadRequest(
-    message.startsWith('invalid JSON')
-      ? 'The JSON body must be an object, like { "name": "value" }.'
-      : `The JSON body is not well-formed: ${message.slice(0, 200)}.`,
-    { cause: error },
-  )
+/** Parses JSON. The error for malformed text names the position, as that of XML does. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const message = error instanceof Error ? error.message.slice(0, 200) : ''
+    throw new BadRequest(`The JSON body is not well-formed: ${message}.`, { cause: error })
+  }
 }
 
 /** Converts the errors of the parsers to errors for the client. */

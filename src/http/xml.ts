@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module'
 import type * as FastXml from 'fast-xml-parser'
+import { usualMembers } from '../depth.js'
 import { BadRequest } from '../errors.js'
 import { collectionName, itemName, recordName } from '../names.js'
+import { checkXml } from './xml-check.js'
 
 const nilAttribute = '@nil'
 
@@ -26,13 +28,15 @@ const options: FastXml.X2jOptions = {
 
 /**
  * Reads an XML document as the fields of a record: the children of its root. An element with `nil="true"` is null, and
- * repeated elements are a list. Entities other than XML's own five stay text, and a DOCTYPE is refused, so that no
- * document grows when it is read.
+ * repeated elements are a list, and so are elements that have the names which `toXml` gives to items. Only XML's own five
+ * entities are defined, and a DOCTYPE is refused, so that no document grows when it is read.
  *
- * @throws BadRequest (400) when the document is not well-formed, or has a DOCTYPE
+ * @param members the most elements, attributes and entities
+ * @throws BadRequest (400) when the document is not well-formed, or has a DOCTYPE; TooManyMembers (413)
  */
-export function parseXml(text: string): Record<string, unknown> {
+export function parseXml(text: string, members = usualMembers): Record<string, unknown> {
   if (/<!DOCTYPE/i.test(text)) throw new BadRequest('The XML body must not have a DOCTYPE.')
+  checkXml(text, members)
   const valid = load().XMLValidator.validate(text)
   if (valid !== true) throw new BadRequest(`The XML body is not well-formed: ${valid.err.msg.slice(0, 200)}`)
   const roots = Object.entries(parseTree(text)).filter(([name]) => name !== '#text')
@@ -60,7 +64,14 @@ function simplify(node: unknown): unknown {
   if (node[nilAttribute] === 'true') return null
   const children = Object.entries(node).filter(([name]) => name !== '#text' && !name.startsWith('@'))
   if (children.length === 0) return node['#text'] ?? ''
-  return Object.fromEntries(children.map(([name, child]) => [name, simplify(child)]))
+  return Object.fromEntries(children.map(([name, child]) => [name, listOf(name, simplify(child))]))
+}
+
+/** The items of a list, which have the name that `toXml` gives them. Other values stay as they are. */
+function listOf(name: string, value: unknown): unknown {
+  if (!isTree(value)) return value
+  const [item, ...others] = Object.entries(value)
+  return item?.[0] === childName(name) && others.length === 0 ? [item[1]].flat() : value
 }
 
 function isTree(value: unknown): value is Record<string, unknown> {

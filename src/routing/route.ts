@@ -18,6 +18,8 @@ export interface RouteOptions {
   hasDefaultName?: boolean
   /** `PostsResource.list` */
   handlerName: string
+  /** Whether the route reads a body; undefined if its method decides. */
+  readsBody?: boolean | undefined
   /** The resource that the route belongs to. */
   resource?: RouteResource
   /** The middleware that was declared before the route, in order. */
@@ -41,6 +43,9 @@ export interface RouteResource {
   action: Action['handler']
 }
 
+/** The methods whose bodies mean nothing, unless a route declares otherwise (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */
+const bodiless = ['GET', 'HEAD', 'DELETE']
+
 /** One row of the routing table. */
 export class Route {
   /** The number of routes that were declared before it. */
@@ -52,6 +57,8 @@ export class Route {
   readonly name: string | undefined
   readonly hasDefaultName: boolean
   readonly handlerName: string
+  /** Whether the route reads a body. */
+  readonly readsBody: boolean
   readonly resource: RouteResource | undefined
   readonly middleware: readonly Middleware[]
   readonly handler: Middleware
@@ -70,6 +77,7 @@ export class Route {
     this.name = options.name
     this.hasDefaultName = options.hasDefaultName ?? false
     this.handlerName = options.handlerName
+    this.readsBody = options.readsBody ?? !bodiless.includes(options.method)
     this.resource = options.resource
     this.middleware = options.middleware
     this.handler = options.handler

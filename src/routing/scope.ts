@@ -17,6 +17,8 @@ export interface DeclareOptions {
   name?: string
   /** Other paths with the same handler. */
   aliases?: string[]
+  /** Whether the route reads a body. By default, it does if its method is neither GET, HEAD nor DELETE. */
+  body?: boolean
 }
 
 /** The declarations that all scopes of an application share. */
@@ -195,6 +197,7 @@ export class Scope {
       name: options.name ?? defaultPathName(fullPath),
       hasDefaultName: options.name === undefined,
       handlerName,
+      readsBody: options.body,
       middleware: [...this.middleware],
       handler: toMiddleware(handler, handlerName),
       declared: handler,
