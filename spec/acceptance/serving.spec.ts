@@ -151,7 +151,7 @@ describe('The commands that run an application', function () {
       expect(page).to.include('src/actions/home.ts(4,14): error TS2304')
 
       writeFileSync(home, `${body(`'back'`)}\nthrow new Error('at the start')\n`)
-      expect(await eventually(address, 'has ended')).to.include('Error: at the start')
+      expect(await eventually(address, 'exited with status 1')).to.include('Error: at the start')
 
       writeFileSync(home, body(`'well again'`))
       expect(await eventually(address, 'well again')).to.equal('well again')
