@@ -265,6 +265,7 @@ describe('kit start --workers 2', function () {
   itOnce('tells the worker in each line of the log', async () => {
     await start()
     const pids = await served.workers(2)
+    while (!pids.every((pid) => served.log.some((line) => line.pid === pid))) await delay(5)
     const numbers = new Map(served.log.map(({ pid, worker }) => [pid, worker]))
     expect(pids.map((pid) => numbers.get(pid)).toSorted()).to.deep.equal([1, 2])
     expect(numbers.get(served.pid)).to.equal(undefined)

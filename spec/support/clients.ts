@@ -44,7 +44,7 @@ export class Client {
   private send(method: string, path: string, body?: string): Promise<Outcome> {
     return new Promise((resolve) => {
       const headers = { Accept: 'application/json', ...(body && { 'Content-Type': 'application/json' }) }
-      const sent = request(this.url + path, { method, agent: this.agent, headers, timeout: 20_000 })
+      const sent = request(this.url + path, { method, agent: this.agent, headers, timeout: 110_000 })
       sent.on('response', (answer) => {
         const chunks: Buffer[] = []
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -79,7 +79,7 @@ describe('Factory', () => {
     await users.migrate()
     const own = new Factory(users)
     expect(String(await failure(own.make(User)))).to.match(
-      /cannot make a User: email: .*factory\.define\(User/,
+      /cannot create a User: email: .*factory\.define\(User/,
     )
     own.define(User, (n) => ({ email: `user${n}@example` }))
     expect((await own.make(User)).email).to.match(/^user\d@example$/)
