@@ -23,14 +23,14 @@ export { Parent } from './resources/parent.js'
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
-export type { Where } from './data/conditions.js'
-export type { FindRecordOptions } from './data/locking.js'
-export type { RelationOf } from './data/loading.js'
+export type { Where } from './data/records/conditions.js'
+export type { FindRecordOptions } from './data/records/locking.js'
+export type { RelationOf } from './data/records/relations.js'
 export { column, primaryKey, timestamps, type ColumnDetails } from './data/columns.js'
 export type { AttributeKind } from './data/attributes.js'
 export type { MigrationReport, MigrationState } from './data/migrations/run.js'
 export { Present } from './data/validation.js'
-export { Pagination, type Page, type PageOptions } from './data/pagination.js'
+export { Pagination, type Page, type PageOptions } from './data/records/pagination.js'
 
 // Middleware
 export { csrf, type CsrfOptions } from './middleware/csrf.js'

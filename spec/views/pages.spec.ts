@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Pagination } from '../../src/data/pagination.js'
+import { Pagination } from '../../src/data/records/pagination.js'
 import { ValidationErrors } from '../../src/errors.js'
 import { Renderer } from '../../src/views/renderer.js'
 import { viewHelpers } from '../../src/views/helpers.js'

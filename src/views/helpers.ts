@@ -1,4 +1,4 @@
-import type { Pagination } from '../data/pagination.js'
+import type { Pagination } from '../data/records/pagination.js'
 import { deleteButton } from './delete-button.js'
 import { display, time } from './formats.js'
 import { Form, type FormOptions } from './forms.js'

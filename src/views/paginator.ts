@@ -1,4 +1,4 @@
-import type { Pagination } from '../data/pagination.js'
+import type { Pagination } from '../data/records/pagination.js'
 import { attributes, html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 

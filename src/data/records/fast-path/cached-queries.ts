@@ -1,7 +1,7 @@
 import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { lockClause } from './locking.js'
+import { lockClause } from '../locking.js'
 import type { PlainModel, Row } from './plain-model.js'
-import { COUNTED } from './engines/sqlite/cached-counts.js'
+import { COUNTED } from '../../engines/sqlite/cached-counts.js'
 
 /** What a query asks for beside the model. */
 export interface Asked {

@@ -1,9 +1,9 @@
 import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
-import { engineOf } from './engines/engines.js'
-import { selectRecords } from './kept-query.js'
-import { Model } from './model.js'
+import { engineOf } from '../../engines/engines.js'
+import { selectRecords } from './cached-queries.js'
+import { Model } from '../../model.js'
 import { isHeard, plainModel, type PlainModel } from './plain-model.js'
 
 /**

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { pingBy, type PingConnection } from '../../src/data/engines/ping.js'
-import { failure } from '../support/failure.js'
+import { pingBy, type PingConnection } from '../../../src/data/engines/ping.js'
+import { failure } from '../../support/failure.js'
 
 /** A connection, and what has been done with it. */
 function connection(query: () => unknown): { calls: string[]; connect: () => Promise<PingConnection> } {

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import type { EntityManager } from 'typeorm'
-import type { Database } from '../../src/data/database.js'
-import { loadRelations, type RelationOf } from '../../src/data/loading.js'
-import { paginate } from '../../src/data/pagination.js'
-import { findRecord, saveRecord } from '../../src/data/records.js'
-import { failure } from '../support/failure.js'
-import { Cover, Issue, Label, Note, openTracker, Project, Task, titled } from '../support/tracker.js'
+import type { Database } from '../../../src/data/database.js'
+import { loadRelations, type RelationOf } from '../../../src/data/records/relations.js'
+import { paginate } from '../../../src/data/records/pagination.js'
+import { findRecord, saveRecord } from '../../../src/data/records/records.js'
+import { failure } from '../../support/failure.js'
+import { Cover, Issue, Label, Note, openTracker, Project, Task, titled } from '../../support/tracker.js'
 
 describe('loadRelations(tx, records, relations)', () => {
   let database: Database

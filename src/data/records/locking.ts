@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata, FindOneOptions } from 'typeorm'
-import { engineOf } from './engines/engines.js'
-import type { Model } from './model.js'
+import { engineOf } from '../engines/engines.js'
+import type { Model } from '../model.js'
 
 /** How a record is found. */
 export interface FindRecordOptions {

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { Like } from 'typeorm'
-import type { Database } from '../../src/data/database.js'
-import { linkHeader, paginate, Pagination } from '../../src/data/pagination.js'
-import type { PageOptions, PageQuery } from '../../src/data/pagination.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
+import type { Database } from '../../../src/data/database.js'
+import { linkHeader, paginate, Pagination } from '../../../src/data/records/pagination.js'
+import type { PageOptions, PageQuery } from '../../../src/data/records/pagination.js'
+import { newPost, openBlog, Post } from '../../support/blog-data.js'
 
 describe('paginate(tx, model, query, options)', () => {
   let database: Database

@@ -6,9 +6,9 @@ import type {
   FindOptionsWhere,
 } from 'typeorm'
 import { readAlternatives, type Where } from './conditions.js'
-import { countRecords, selectRecords } from './kept-query.js'
-import type { Model } from './model.js'
-import { plainModel, type PlainModel } from './plain-model.js'
+import { countRecords, selectRecords } from './fast-path/cached-queries.js'
+import type { Model } from '../model.js'
+import { plainModel, type PlainModel } from './fast-path/plain-model.js'
 
 /** Where a page stands among the others. */
 export class Pagination {

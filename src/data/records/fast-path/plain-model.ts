@@ -1,7 +1,7 @@
 import type { DataSource, EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
-import { engineOf } from './engines/engines.js'
+import { engineOf } from '../../engines/engines.js'
 
 /** A row as a query of TypeORM returns it: the columns by their aliases. */
 export type Row = Record<string, unknown>

@@ -1,9 +1,9 @@
 import type { EntityMetadata, FindOptionsWhere } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
-import { coerce, unreadable } from '../coerce.js'
-import { kindOf, type Attribute, type AttributeKind } from './attributes.js'
-import { Model } from './model.js'
+import { coerce, unreadable } from '../../coerce.js'
+import { kindOf, type Attribute, type AttributeKind } from '../attributes.js'
+import { Model } from '../model.js'
 
 /** Columns and the values that they must have. A column that must be undefined or null finds nothing: use `IsNull()`. */
 export type Where<T> = {

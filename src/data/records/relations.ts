@@ -1,9 +1,9 @@
 import { FindOptionsUtils, In, type EntityManager } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
-import { UnknownRelation } from '../errors.js'
+import { UnknownRelation } from '../../errors.js'
 import { markLoaded, ownKeysOf } from './loaded-relations.js'
-import type { Model } from './model.js'
+import type { Model } from '../model.js'
 
 /** The relations of a model, or of the records of a list, by their names. */
 export type RelationOf<R> = R extends readonly (infer One)[]

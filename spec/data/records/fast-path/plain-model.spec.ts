@@ -15,12 +15,12 @@ import {
   VersionColumn,
 } from 'typeorm'
 import type { EntitySubscriberInterface, FindOptionsWhere, ValueTransformer } from 'typeorm'
-import { Database } from '../../src/data/database.js'
-import { Model } from '../../src/data/model.js'
-import { paginate } from '../../src/data/pagination.js'
-import { plainModel } from '../../src/data/plain-model.js'
-import { destroyRecord, findRecord, saveRecord } from '../../src/data/records.js'
-import { engine, newDatabase } from '../support/engine.js'
+import { Database } from '../../../../src/data/database.js'
+import { Model } from '../../../../src/data/model.js'
+import { paginate } from '../../../../src/data/records/pagination.js'
+import { plainModel } from '../../../../src/data/records/fast-path/plain-model.js'
+import { destroyRecord, findRecord, saveRecord } from '../../../../src/data/records/records.js'
+import { engine, newDatabase } from '../../../support/engine.js'
 
 const reversed: ValueTransformer = {
   to: (text: string) => [...text].toReversed().join(''),

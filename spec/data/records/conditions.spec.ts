@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { Column, Entity, In, IsNull, MoreThan, type EntityManager, type FindOptionsWhere } from 'typeorm'
-import type { AttributeKind } from '../../src/data/attributes.js'
-import { Database } from '../../src/data/database.js'
-import { Model } from '../../src/data/model.js'
-import { paginate } from '../../src/data/pagination.js'
-import { findRecordBy } from '../../src/data/records.js'
-import { RecordNotFound } from '../../src/errors.js'
-import { newDatabase } from '../support/engine.js'
-import { Thing } from '../support/everything.js'
-import { Issue, openTracker, Project, titled } from '../support/tracker.js'
+import type { AttributeKind } from '../../../src/data/attributes.js'
+import { Database } from '../../../src/data/database.js'
+import { Model } from '../../../src/data/model.js'
+import { paginate } from '../../../src/data/records/pagination.js'
+import { findRecordBy } from '../../../src/data/records/records.js'
+import { RecordNotFound } from '../../../src/errors.js'
+import { newDatabase } from '../../support/engine.js'
+import { Thing } from '../../support/everything.js'
+import { Issue, openTracker, Project, titled } from '../../support/tracker.js'
 
 enum Level {
   Low = 1,

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import type { Database } from '../../src/data/database.js'
-import { LazyTransaction } from '../../src/data/transactions/lazy-transaction.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
-import { newShelf, Shelf, withLibrary } from '../support/library.js'
+import type { Database } from '../../../src/data/database.js'
+import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
+import { newPost, openBlog, Post } from '../../support/blog-data.js'
+import { newShelf, Shelf, withLibrary } from '../../support/library.js'
 
 describe('new LazyTransaction(database, mode, { onIdle })', () => {
   let database: Database

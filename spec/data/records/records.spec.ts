@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { Column, Entity, ManyToOne, OneToMany } from 'typeorm'
 import type { EntityManager, Relation } from 'typeorm'
-import { Database } from '../../src/data/database.js'
-import { LazyTransaction } from '../../src/data/transactions/lazy-transaction.js'
-import { Model } from '../../src/data/model.js'
-import { destroyRecord, findRecord, findRecordBy, saveRecord } from '../../src/data/records.js'
-import { RecordNotFound, ValidationErrors } from '../../src/errors.js'
-import { Comment, newPost, openBlog, Post } from '../support/blog-data.js'
-import { engine, newDatabase } from '../support/engine.js'
-import { failure } from '../support/failure.js'
+import { Database } from '../../../src/data/database.js'
+import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
+import { Model } from '../../../src/data/model.js'
+import { destroyRecord, findRecord, findRecordBy, saveRecord } from '../../../src/data/records/records.js'
+import { RecordNotFound, ValidationErrors } from '../../../src/errors.js'
+import { Comment, newPost, openBlog, Post } from '../../support/blog-data.js'
+import { engine, newDatabase } from '../../support/engine.js'
+import { failure } from '../../support/failure.js'
 
 @Entity('counters')
 class Counter extends Model {
