@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 
-/** A command of `kit`, as the list of commands shows it. */
+/** A command in the list of commands. */
 export interface Entry {
-  /** Also the name of its file, which exports `<name>Command(out)`. */
+  /** The name of the command and of its file, which exports `<name>Command(out)`. */
   name: string
   alias?: string
   summary: string
@@ -22,7 +22,7 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'info', summary: 'print facts about the application' },
 ]
 
-/** Loads one command. The others stay where they are, so that `kit` starts fast. */
+/** Loads a single command, so that `kit` starts fast. */
 export async function loadCommand(entry: Entry): Promise<Command> {
   const module: Record<string, (out: NodeJS.WritableStream) => Command> = await import(
     `./commands/${entry.name}.js`

@@ -6,7 +6,7 @@ import { ownKit } from './support/application-folder.js'
 import { COMMANDS, loadCommand, type Entry } from './command-list.js'
 import { explain } from './support/explain.js'
 
-/** Runs the command that the arguments name. When it fails, the process ends with status 1. */
+/** Runs the command in the arguments. If it fails, the process exits with status 1. */
 async function main(args: readonly string[]): Promise<void> {
   try {
     const program = await programFor(await entryOf(args))
@@ -35,7 +35,7 @@ async function entryOf(args: readonly string[]): Promise<Entry | undefined> {
   )
 }
 
-/** The program with the one command that is called. The others are only listed. */
+/** Creates the program with the called command. The other commands are only listed. */
 async function programFor(called: Entry | undefined): Promise<Command> {
   const program = new Command('kit')
     .description('Creates, extends, runs and inspects applications built with resource-kit.')
@@ -55,12 +55,12 @@ async function programFor(called: Entry | undefined): Promise<Command> {
   return program
 }
 
-/** A command that was made on its own reports its mistakes as the program does. */
+/** Makes a separately created command report errors like the program. */
 function inherit(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent)
   for (const sub of command.commands) inherit(sub, command)
   const known = command.commands.map((sub) => sub.name())
-  // Commander calls this in place of its own complaint, which does not say what is known.
+  // Commander calls this instead of its own error, which does not list the known commands.
   if (known.length > 0) {
     command.on('command:*', ([name = '']: string[]) => {
       throw new UnknownSubcommand(command.name(), name, known)
@@ -76,7 +76,7 @@ function version(): string {
   return manifest.version
 }
 
-// Within an application, its own copy of resource-kit does the work.
+// Within an application, its own copy of resource-kit runs the command.
 const args = process.argv.slice(2)
 const other = args[0] === 'new' ? undefined : ownKit(import.meta.filename)
 if (other) await import(other)

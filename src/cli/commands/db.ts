@@ -19,9 +19,9 @@ interface Step {
   name: string
   summary: string
   description: string
-  /** Whether it deletes what is there: it asks before, and refuses in production. */
+  /** Whether it deletes records. It then asks for confirmation, and requires --force in production. */
   isDestructive?: boolean
-  /** Whether the database must be there already. */
+  /** Whether the database must exist. */
   needsDatabase?: boolean
   run(database: Database, options: Options): Promise<void>
 }
@@ -81,7 +81,7 @@ const STEPS: Step[] = [
   },
 ]
 
-/** `kit db`: what is done to the database of the environment (GO_ENV) as a whole. */
+/** `kit db`: manages the database of the environment (GO_ENV). */
 export function dbCommand(): Command {
   const db = new Command('db')
     .description(

@@ -8,13 +8,13 @@ import { hasRun } from '../support/has-run.js'
 import { sayTo, type Output } from '../support/output.js'
 import { Questions } from '../support/questions.js'
 
-/** What `kit destroy` works with, beside its output. */
+/** The dependencies of `kit destroy`, besides its output. */
 export interface DestroySettings {
   /** The application's folder. */
   folder?: () => string
-  /** Where the answers come from: standard input. */
+  /** The source of the answers (standard input). */
   input?: Readable
-  /** Whether a migration has been run: asks the application's database. */
+  /** Whether a migration has been run. By default the application's database is queried. */
   hasRun?: HasRun
 }
 

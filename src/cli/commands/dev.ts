@@ -11,14 +11,14 @@ import { build, isStale } from '../support/compilation.js'
 import { ChildServer } from '../support/child-server.js'
 import { forward, showFailure } from '../support/forward.js'
 
-/** What is watched. Templates, locales and public files are read anew without a restart. */
+/** The watched paths. Templates, locales and public files are reloaded without a restart. */
 const WATCHED = ['src', 'migrations', 'ormconfig.ts', 'tsconfig.json']
 
-/** What visitors of a host that is none of development are shown: why it does not run may tell of the source. */
+/** The message for visitors of other hosts than the development hosts, because the reason could reveal source code. */
 const REASON_ELSEWHERE =
   'The application is not running.\nThe terminal of `kit dev` shows the reason. To show it on this page, add the host to DEVELOPMENT_HOSTS.'
 
-/** `kit dev`: a server that follows the changes of the code. */
+/** `kit dev`: a server that restarts when the code changes. */
 export function devCommand(): Command {
   return new Command('dev')
     .description(
@@ -52,9 +52,9 @@ async function dev(): Promise<void> {
   onStopSignal(() => void stop())
 }
 
-/** Compiles the application and runs it in a process of its own, anew for each change. */
+/** Compiles the application and runs it in a process of its own. Restarts it after each change. */
 class DevelopmentServer {
-  /** Where the application listens, as soon as it does; fails with the reason why it does not. */
+  /** Resolves to the application's address once it listens. Rejects if the application does not compile or start. */
   address: Promise<string> = Promise.resolve('')
   private readonly child: ChildServer
   private timer: NodeJS.Timeout | undefined
@@ -63,13 +63,13 @@ class DevelopmentServer {
     this.child = new ChildServer(root, this.fail)
   }
 
-  /** Several files that are saved at once are one change. */
+  /** Treats several files that are saved at once as one change. */
   changeSoon(): void {
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.change(), 40)
   }
 
-  /** @param isBuilt whether what is compiled is up to date */
+  /** @param isBuilt whether the compiled files are up to date */
   change(isBuilt = false): void {
     const before = this.address.catch(() => undefined)
     this.settle(before.then(() => this.renew(isBuilt)))
@@ -100,7 +100,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** For the browser, which has not seen what the terminal has. */
+/** The message for the browser, which includes the application's output in the terminal. */
 function plain(error: unknown): string {
   const lastWords = error instanceof ApplicationEnded ? `\n${error.lastWords}` : ''
   return stripVTControlCharacters(messageOf(error) + lastWords)

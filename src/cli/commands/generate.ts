@@ -111,7 +111,7 @@ function write(
   if (dryRun) say('Nothing was written: --dry-run.')
 }
 
-/** Whether a migration is there already, and another one than is written now. Those that have been run are not run again. */
+/** Whether a migration already exists with another content. A migration that has been run is not run again. */
 function isRewrittenMigration(folder: string, action: FileAction): boolean {
   if (!isCreate(action) || !action.path.startsWith('migrations/')) return false
   const file = join(folder, action.path)

@@ -7,7 +7,7 @@ import { loadApp, loadDatabase } from '../support/application-modules.js'
 import { isStale } from '../support/compilation.js'
 import { table } from '../support/table.js'
 
-/** `kit info`: what is known of the application. */
+/** `kit info`: facts about the application. */
 export function infoCommand(): Command {
   return new Command('info')
     .description(

@@ -14,7 +14,7 @@ interface Options {
   kit?: string
 }
 
-/** `kit new`: a complete application in a folder of its own. */
+/** `kit new`: creates an application in a folder of its own. */
 export function newCommand(): Command {
   return new Command('new')
     .description(
@@ -40,7 +40,7 @@ async function create(path: string, options: Options): Promise<void> {
   console.log(nextSteps(path, options))
 }
 
-/** Writes all files, or none: a folder that was made for them goes again when one cannot be written. */
+/** Writes all files or none: if a file cannot be written, a folder that was created for them is deleted. */
 async function writeApplication(folder: string, { api, db, kit }: Options): Promise<number> {
   const made = makeFolder(folder)
   try {
@@ -58,7 +58,7 @@ async function writeApplication(folder: string, { api, db, kit }: Options): Prom
   }
 }
 
-/** Makes a folder, and returns the first one that was not there before. */
+/** Creates a folder, and returns the first one that did not exist before. */
 function makeFolder(folder: string): string | undefined {
   try {
     return mkdirSync(folder, { recursive: true })
@@ -67,7 +67,7 @@ function makeFolder(folder: string): string | undefined {
   }
 }
 
-/** npm installs no package into one of the same name, and none has the name of the folder in which they are. */
+/** npm does not install a package into one with the same name, and no package is named node_modules. */
 const TAKEN = new Set([
   'resource-kit',
   'typeorm',
@@ -86,7 +86,7 @@ const TAKEN = new Set([
 const NAME_RULE =
   'a lowercase letter first, then lowercase letters, digits and single dashes or underscores, at most 50 characters'
 
-/** The last part of the path names the application, and so its package and its databases. */
+/** Checks the last part of the path, which is the name of the application, its package and its databases. */
 function parseName(path: string): string {
   const name = basename(resolve(path))
   if (TAKEN.has(name)) {

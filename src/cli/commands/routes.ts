@@ -6,10 +6,10 @@ import { loadApp } from '../support/application-modules.js'
 import { locate } from '../support/function-location.js'
 import { table } from '../support/table.js'
 
-/** A route as `kit routes` shows it. */
+/** A route in the output of `kit routes`. */
 export interface RouteRow {
   method: string
-  /** The virtual host, else the address that the application is configured to listen on. */
+  /** The virtual host, else the configured address of the application. */
   host: string
   path: string
   aliases: string[]
@@ -24,7 +24,7 @@ interface Options {
   match?: string
 }
 
-/** `kit routes`: the routing table that the server uses. */
+/** `kit routes`: prints the routing table that the server uses. */
 export function routesCommand(): Command {
   return new Command('routes')
     .description(
@@ -120,7 +120,7 @@ function parse(request: string): { method: string; host: string; path: string } 
   return { method: method.toUpperCase(), host, path }
 }
 
-/** Whether the percent signs of a path stand for characters. */
+/** Whether the percent-encoding of a path is well-formed. */
 function isEncoded(path: string): boolean {
   try {
     return decodeURIComponent(path) !== undefined

@@ -15,7 +15,7 @@ interface Options {
   fallbackEnv: string
 }
 
-/** `kit start`: the application as it runs in production. */
+/** `kit start`: serves the application in production. */
 export function startCommand(): Command {
   return new Command('start')
     .description(
@@ -88,15 +88,15 @@ async function startWorkerPool(count: number): Promise<void> {
 }
 
 /**
- * `kit dev` starts the next process while this one serves, so that loading the framework, which takes longest, is
- * behind it when the code changes. It then says the word.
+ * Loads the framework and waits for a message. `kit dev` starts the next process while this one serves, so that the framework
+ * is loaded, which takes longest, when the code changes.
  */
 async function standBy(): Promise<void> {
   const word = once(process, 'message')
-  // Where `kit dev` is gone, nobody needs us.
+  // Without `kit dev`, this process is not needed.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   await import('../../index.js')
   await word
-  // Waiting for the end of `kit dev` must not keep an application alive that is closed.
+  // The connection to `kit dev` must not keep a closed application alive.
   process.channel?.unref()
 }

@@ -12,7 +12,7 @@ interface EngineNeeds {
   note: string
 }
 
-/** The databases that an application can be made for. */
+/** The supported database engines. */
 export const ENGINES = {
   sqlite: {
     driver: 'better-sqlite3',
@@ -44,13 +44,13 @@ export interface ApplicationWords {
   name: string
   kind: 'web' | 'api'
   engine: Engine
-  /** The version of resource-kit, or the file that it is installed from. */
+  /** The version of resource-kit, or the file from which it is installed. */
   version: string
 }
 
 const SCAFFOLDS = join(import.meta.dirname, '../../../../scaffolds/application')
 
-/** The files of a new application: their paths, and what is in them. */
+/** Returns the files of a new application: their paths and contents. */
 export function applicationFiles(application: ApplicationWords): Map<string, string> {
   const words = wordsOf(application)
   const files = new Map<string, string>()
@@ -94,7 +94,7 @@ function filesOf(folder: string): string[] {
     .toSorted()
 }
 
-/** npm leaves files named .gitignore out of packages. */
+/** npm omits files named .gitignore from packages. */
 function pathOf(name: string): string {
   return name.replaceAll(sep, '/').replace(/^gitignore$/, '.gitignore')
 }
@@ -103,7 +103,7 @@ function fill(content: string, words: Record<string, string>): string {
   return content.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
 }
 
-/** The driver joins the dependencies, which stand in the order of the alphabet, as npm keeps them. */
+/** Adds the driver to the dependencies, in alphabetical order as npm does. */
 function withDriver(text: string, { driver, version, allowScripts }: EngineNeeds): string {
   const manifest: { dependencies: Record<string, string> } = JSON.parse(text)
   const all = Object.entries({ ...manifest.dependencies, [driver]: version })

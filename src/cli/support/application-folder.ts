@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CommandError, NoApplication } from '../../command-errors.js'
 
-/** What package.json says, as far as commands ask. */
+/** The fields of package.json that commands use. */
 export interface Manifest {
   name?: string
   version?: string
@@ -12,7 +12,7 @@ export interface Manifest {
   devDependencies?: Record<string, string>
 }
 
-/** The nearest folder, from this one upwards, whose package.json depends on resource-kit. */
+/** Finds the nearest folder, from this one upwards, whose package.json depends on resource-kit. */
 function findApplication(from = process.cwd()): string | undefined {
   if (manifestOf(from)?.dependencies?.['resource-kit'] !== undefined) return from
   const above = dirname(from)
@@ -20,9 +20,9 @@ function findApplication(from = process.cwd()): string | undefined {
 }
 
 /**
- * Makes the folder of the application that of the process, and returns it.
+ * Changes the working directory to the application's folder, and returns it.
  *
- * @throws NoApplication when this is none
+ * @throws NoApplication when there is no application
  */
 export function enterApplication(): string {
   const root = findApplication()
@@ -32,9 +32,9 @@ export function enterApplication(): string {
 }
 
 /**
- * package.json of a folder, where there is one.
+ * Reads the package.json of a folder, if it exists.
  *
- * @throws CommandError when it is no JSON object
+ * @throws CommandError when it isn't a JSON object
  */
 export function manifestOf(folder: string): Manifest | undefined {
   const file = join(folder, 'package.json')
@@ -52,7 +52,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The `kit` of the application that this process runs in, where it is another one than `main`. */
+/** The `kit` of the current application, if it is another one than `main`. */
 export function ownKit(main: string): string | undefined {
   try {
     const root = findApplication() ?? '/'
@@ -60,7 +60,7 @@ export function ownKit(main: string): string | undefined {
     const own = realpathSync(join(dirname(manifest), 'dist/src/cli/main.js'))
     return own === realpathSync(main) ? undefined : pathToFileURL(own).href
   } catch {
-    // There is no application, or it is not installed yet, or with an old version without commands.
+    // There is no application, or it is not installed, or its version is older than the commands.
     return undefined
   }
 }

@@ -7,12 +7,12 @@ import { CommandError, MissingExport } from '../../command-errors.js'
 import { enterApplication } from './application-folder.js'
 import { buildWhenStale } from './compilation.js'
 
-/** The application of this folder, built when it is stale. Its database is not opened. */
+/** Loads the application of this folder, and builds it first if it is out of date. Does not open its database. */
 export async function loadApp(): Promise<App> {
   return load('src/app', 'app')
 }
 
-/** The database of this folder's application, not opened yet. */
+/** Loads the database of this folder's application without opening it. */
 export async function loadDatabase(): Promise<Database> {
   return load('src/database', 'database')
 }
@@ -20,21 +20,21 @@ export async function loadDatabase(): Promise<Database> {
 /**
  * Starts the application of this folder: runs src/main.ts.
  *
- * @param build whether it is built before, when it is stale
+ * @param build whether it is built first, if it is out of date
  */
 export async function loadMain(build = true): Promise<void> {
   await importModule('src/main', build)
 }
 
 /**
- * What a module of the application exports, after the application was built where it is stale.
+ * Returns an export of a module of the application. Builds the application first if it is out of date.
  *
  * @throws MissingExport when the module does not export it
  */
 export async function load<T>(module: string, name: string): Promise<T> {
   const exported = await importModule(module)
   if (exported[name] === undefined) throw new MissingExport(`${module}.ts`, name)
-  // What an application exports under a name is for its user to type; we ask for what the scaffolds write.
+  // The application determines the type of an export. We expect the exports of the scaffolds.
   return exported[name] as T
 }
 

@@ -4,35 +4,35 @@ import { join } from 'node:path'
 import { currentEnvironment } from '../../environment.js'
 import { ApplicationEnded } from '../../command-errors.js'
 
-/** What is kept of what the application says before it ends. */
+/** The characters of the application's last output that are kept. */
 const remembered = 20_000
 
-/** A process that has loaded the framework, or the application too. */
+/** A process that has loaded the framework, and perhaps the application. */
 interface Started {
   child: ChildProcess
-  /** What it has written to standard error. */
+  /** Its output on standard error. */
   words: string
 }
 
 /**
- * The application in a process of its own, on a port of its own, which it tells us when it listens. The next process
- * stands by, with the framework loaded.
+ * The application in a process of its own, on a port of its own, which it reports when it listens. The next process is
+ * already running, with the framework loaded.
  */
 export class ChildServer {
   private current: Started | undefined
   private next: Started | undefined
 
-  /** @param onEnd what happens when the application ends by itself after it has listened */
+  /** @param onEnd called when the application exits by itself after it has listened */
   constructor(
     private readonly root: string,
     private readonly onEnd: (error: Error) => unknown,
   ) {}
 
   /**
-   * Starts the application, in the place of the one that runs.
+   * Starts the application, which replaces the running one.
    *
-   * @returns where it listens
-   * @throws ApplicationEnded when it ends before it listens, with its last words
+   * @returns its address
+   * @throws ApplicationEnded when it exits before it listens, with its last output
    */
   async start(): Promise<string> {
     const before = this.current
@@ -46,7 +46,7 @@ export class ChildServer {
     return address
   }
 
-  /** Ends the application, if it runs; what it is doing has a second to finish. */
+  /** Stops the application, if it is running. Pending requests have a second to finish. */
   async stop(): Promise<void> {
     const both = [this.current, this.next]
     this.current = undefined
@@ -78,7 +78,7 @@ export class ChildServer {
       env: {
         ...process.env,
         GO_ENV: currentEnvironment(),
-        // Where visitors reach it: it listens for us alone.
+        // The public address: the application itself only accepts requests of `kit dev`.
         KIT_DEV: process.env['HOST'] || '127.0.0.1',
         PORT: '0',
         HOST: '127.0.0.1',

@@ -15,25 +15,25 @@ import { promisify } from 'node:util'
 import { BuildFailed, CommandError } from '../../command-errors.js'
 
 /**
- * What is compiled: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
+ * The files to compile: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
  * it, or `everything` that tsconfig.json includes.
  */
 export type Scope = 'application' | 'everything'
 
 /**
- * Compiles the application, unless what is compiled is up to date.
+ * Compiles the application, unless the compiled files are up to date.
  *
- * @throws BuildFailed with what the compiler says
+ * @throws BuildFailed with the compiler's output
  */
 export async function buildWhenStale(root: string, scope: Scope = 'application'): Promise<void> {
   if (isStale(root, scope)) await build(root, scope)
 }
 
 /**
- * Compiles the application into a new folder, which then replaces `dist`: processes that run what was compiled before are
- * not disturbed, nor is another build at the same time, and what was compiled from a source that is gone is removed.
+ * Compiles the application into a new folder, which then replaces `dist`. So running processes and other builds at the same
+ * time are not affected, and compiled files of deleted sources are removed.
  *
- * @throws BuildFailed with what the compiler says; `dist` is then what it was
+ * @throws BuildFailed with the compiler's output; `dist` is then unchanged
  */
 export async function build(root: string, scope: Scope = 'application'): Promise<void> {
   sweep(root)
@@ -51,8 +51,8 @@ export async function build(root: string, scope: Scope = 'application'): Promise
 }
 
 /**
- * Whether a source has changed since the last build began, was not compiled yet, or is gone. An application that has been
- * deployed without its sources is not.
+ * Whether a source has changed since the last build began, was not compiled yet, or was deleted. An application that was
+ * deployed without its sources is up to date.
  */
 export function isStale(root: string, scope: Scope = 'application'): boolean {
   if (!existsSync(join(root, 'src'))) return false
@@ -64,10 +64,10 @@ export function isStale(root: string, scope: Scope = 'application'): boolean {
   return compiled.size !== sources.size || [...compiled.keys()].some((name) => !sources.has(name))
 }
 
-/** The beginning of the names of folders in which a build is under way. */
+/** The prefix of folders with a running build. */
 const BUILDING = '.dist-'
 
-/** The files in `dist` whose times are those of the beginnings of its builds. */
+/** The files in `dist` whose modification times are the start times of its builds. */
 const STAMPS: Record<Scope, string> = { application: '.built', everything: '.built-with-specs' }
 
 function stamp(file: string, time: Date): void {
@@ -117,7 +117,7 @@ function keepSpecs(dist: string, folder: string): void {
   rename(join(dist, 'spec'), join(folder, 'spec'), 'ENOENT', 'ENOTEMPTY', 'EEXIST')
 }
 
-/** Puts a folder in the place of another one; of several that try at once, each does so as a whole. */
+/** Replaces a folder by another one, atomically if several processes do it at once. */
 function replace(target: string, folder: string): void {
   const old = `${folder}-old`
   for (let isDone = false; !isDone;) {
@@ -127,7 +127,7 @@ function replace(target: string, folder: string): void {
   }
 }
 
-/** Renames a folder, unless one of these errors says that another build was faster. */
+/** Renames a folder, unless one of these errors shows that another build was faster. */
 function rename(from: string, to: string, ...allowed: string[]): boolean {
   try {
     renameSync(from, to)
@@ -138,7 +138,7 @@ function rename(from: string, to: string, ...allowed: string[]): boolean {
   }
 }
 
-/** Removes what builds have left behind that were killed. */
+/** Removes the folders of killed builds. */
 function sweep(root: string): void {
   const hourAgo = Date.now() - 60 * 60 * 1000
   for (const name of readdirSync(root)) {
@@ -148,13 +148,13 @@ function sweep(root: string): void {
   }
 }
 
-/** The folders that are compiled, beside ormconfig.ts. */
+/** The folders that are compiled, besides ormconfig.ts. */
 const FOLDERS: Record<Scope, string[]> = {
   application: ['src', 'migrations'],
   everything: ['src', 'migrations', 'spec'],
 }
 
-/** The sources or the compiled files beneath a folder, by their names without the ending, and when they were written. */
+/** The modification times of the sources or compiled files in a folder, by their names without extension. */
 function timesOf(folder: string, ending: '.ts' | '.js', scope: Scope): Map<string, number> {
   const files = FOLDERS[scope].flatMap((source) =>
     existsSync(join(folder, source))
@@ -167,7 +167,7 @@ function timesOf(folder: string, ending: '.ts' | '.js', scope: Scope): Map<strin
   return new Map(meant.map((file) => [file.slice(0, -ending.length), timeOf(join(folder, file))]))
 }
 
-/** When a file was written; 0 when it is not there. */
+/** The modification time of a file; 0 if it does not exist. */
 function timeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }

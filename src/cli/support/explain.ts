@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { CommandError } from '../../command-errors.js'
 import * as failures from '../../errors.js'
 
-/** What a failure says to whom typed the command. One that we foresee is a sentence; a mistake in code shows its place. */
+/** Explains a failure to the user of a command: an expected error by its message, a mistake in code by its stack. */
 export function explain(error: unknown): string {
   if (error instanceof CommanderError) return explainUsage(error)
   if (isForeseen(error)) return error.message
@@ -15,9 +15,9 @@ function isForeseen(error: unknown): error is Error {
   return Object.values(failures).some((failure) => error instanceof failure)
 }
 
-/** Commander writes `error: unknown option '--x'`, and what it suggests on a line of its own. */
+/** Commander writes `error: unknown option '--x'`, and its suggestion on a separate line. */
 function explainUsage(error: CommanderError): string {
-  // It has printed the page of the command already.
+  // It has already printed the help of the command.
   if (error.code === 'commander.help') return ''
   const [problem = '', suggestion = ''] = error.message.replace(/^error: /, '').split('\n')
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`.replace(/\.?$/, '.')

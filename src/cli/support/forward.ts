@@ -1,12 +1,12 @@
 import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** Hands a request on to another address of this machine, and its answer back. */
+/** Forwards a request to another local address, and returns its response. */
 export function forward(req: IncomingMessage, res: ServerResponse, address: string): void {
   const { connection: _connection, ...headers } = req.headers
-  // A connection that is kept: the application closes no other one before it has read the body that it refuses, and
-  // its answer would be lost.
+  // A keep-alive connection, because the application closes any other one before it has read a rejected body, and the
+  // response would be lost.
   const agent = new Agent({ keepAlive: true })
-  // The path is handed over as it came: read as a url, one that begins with two slashes would name another host.
+  // The path is forwarded unchanged. Parsed as a URL, a path that begins with two slashes would have another host.
   const target = { method: req.method, path: req.url, headers, agent }
   const onward = request(address, target, (answer) => {
     const { connection: _connection, ...rest } = answer.headers
@@ -20,13 +20,13 @@ export function forward(req: IncomingMessage, res: ServerResponse, address: stri
   res.once('close', () => {
     onward.destroy()
     agent.destroy()
-    // What is left of a refused body is read and forgotten.
+    // The rest of a rejected body is read and discarded.
     req.unpipe().resume()
   })
   req.pipe(onward)
 }
 
-/** Says why the application cannot answer. The page looks again each second, so that it goes when the reason has. */
+/** Shows why the application does not respond. The page reloads each second until the application responds. */
 export function showFailure(req: IncomingMessage, res: ServerResponse, text: string): void {
   const isPage = req.headers.accept?.includes('text/html') ?? false
   res.writeHead(500, {

@@ -4,8 +4,8 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Where a function is written: `src/actions/posts.ts:39`. JavaScript does not tell, its inspector does; the source map
- * leads from what was compiled to what was written.
+ * Finds the location of a function: `src/actions/posts.ts:39`. The inspector reports the compiled location, and the source map
+ * leads to the source.
  */
 export async function locate(declared: unknown): Promise<string | undefined> {
   if (typeof declared !== 'function') return undefined

@@ -3,11 +3,10 @@ import { fileOf } from '../../data/engines/create-drop.js'
 import { loadDatabase } from './application-modules.js'
 
 /**
- * Asks the application's database whether a migration has been run. A file of SQLite that is not there is not made for
- * the question.
+ * Whether a migration has been run, according to the application's database. A missing SQLite file is not created.
  *
  * @param migration its name: `CreatePosts1795132800000`
- * @throws when the application does not compile, or its database does not answer
+ * @throws when the application does not compile, or its database does not respond
  */
 export async function hasRun(migration: string): Promise<boolean> {
   const database = await loadDatabase()

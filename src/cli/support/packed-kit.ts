@@ -6,9 +6,9 @@ import { npm } from './npm.js'
 const KIT = join(import.meta.dirname, '../../../..')
 
 /**
- * What a new application writes as its dependency on resource-kit: a version, where this copy came from the registry;
- * else `file:vendor/...`, a packed copy of this one. A linked folder would bring a second copy of TypeORM along, whose
- * decorators the first one does not know; a packed one does not.
+ * The dependency of a new application on resource-kit: a version if this copy came from the registry, else
+ * `file:vendor/...`, a packed copy of this one. A linked folder would have a second copy of TypeORM, whose decorators are
+ * unknown to the first one. A packed copy does not.
  */
 export async function kitDependency(folder: string): Promise<string> {
   const { version } = readJson(join(KIT, 'package.json')) as { version: string }
@@ -21,7 +21,7 @@ export async function kitDependency(folder: string): Promise<string> {
   return `file:vendor/${tarball}`
 }
 
-/** Whether npm has installed this copy from a registry, as its own list of what it has installed says. */
+/** Whether npm installed this copy from a registry, according to npm's list of installed packages. */
 function isFromRegistry(): boolean {
   const modules = dirname(KIT)
   if (basename(modules) !== 'node_modules') return false

@@ -18,7 +18,7 @@ export async function ask(question: string): Promise<boolean> {
   }
 }
 
-/** Asks questions that are answered with y or n, from a terminal or from a pipe. */
+/** Asks yes-or-no questions on a terminal or a pipe. */
 export class Questions {
   private answers: AsyncIterator<string> | undefined
 
@@ -37,7 +37,7 @@ export class Questions {
     for (;;) {
       this.out.write(`${question} (y/n) `)
       const { value, done } = await this.answers.next()
-      // A terminal shows what is typed, and the new line.
+      // A terminal echoes the input with its line break.
       if (!this.input.isTTY || done) this.out.write(`${value ?? ''}\n`)
       if (done) throw new InputEnded()
       if (/^\s*y(es)?\s*$/i.test(value)) return true
@@ -45,7 +45,7 @@ export class Questions {
     }
   }
 
-  /** Leaves the input alone, so that the process can end. */
+  /** Stops reading the input, so that the process can exit. */
   async close(): Promise<void> {
     await this.answers?.return?.()
     this.input.pause()
