@@ -256,7 +256,8 @@ declare const client: Client, factory: Factory, isolation: Isolation
 declare class User extends Model {
   email: string
 }
-declare const PlanesResource: typeof PostsResource
+declare const frontEnd: Handler
+declare const PlanesResource: typeof PostsResource, ApiPostsResource: typeof PostsResource
 declare class Account extends Model {
   balance: number
 }
