@@ -297,6 +297,37 @@ function multipart(target: FuzzTarget): fc.Arbitrary<Content> {
     })
 }
 
+/** Bodies that were cheap to send and expensive to read: line breaks in a file, and many small values. */
+const expensive: fc.Arbitrary<Content> = fc
+  .tuple(
+    fc.constantFrom('\r', '\r\n', '\r\n--', '\r\n--x', '--x\r\n\r\n\r\n', '<a/>', 'x<a/>', '&amp;', '&foo;'),
+    fc.constantFrom(' a="b"', '<![CDATA[', '<!--', '{},', '[', '"k":1,', 'a[]=1&', 'a[b]=1&', '%'),
+    fc.constantFrom(1, 100, 9000, 40_000),
+    fc.constantFrom<[type: string, start: string, end: string]>(
+      [
+        'multipart/form-data; boundary=x',
+        '--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n',
+        '\r\n--x--\r\n',
+      ],
+      [
+        'multipart/form-data; boundary=x',
+        '--x\r\nContent-Disposition: form-data; name="f"\r\n\r\n',
+        '\r\n--x--\r\n',
+      ],
+      ['multipart/form-data; boundary=x', '', '--x--\r\n'],
+      ['application/xml', '<r>', '</r>'],
+      ['application/xml', '<r', '/>'],
+      ['application/json', '{"a":[', '1]}'],
+      ['application/json', '{', '"z":1}'],
+      ['application/x-www-form-urlencoded', '', 'a=1'],
+    ),
+    fc.boolean(),
+  )
+  .map(([one, other, times, [type, start, end], isFirst]) => ({
+    type,
+    body: Buffer.from(start + (isFirst ? one : other).repeat(times) + end),
+  }))
+
 /** A content, sometimes with a few bytes of it changed, cut off, or called something else. */
 function content(target: FuzzTarget): fc.Arbitrary<Content> {
   const sound = fc.oneof(
@@ -304,6 +335,7 @@ function content(target: FuzzTarget): fc.Arbitrary<Content> {
     { weight: 3, arbitrary: json(target) },
     { weight: 2, arbitrary: xml(target) },
     { weight: 2, arbitrary: multipart(target) },
+    { weight: 1, arbitrary: expensive },
     {
       weight: 1,
       arbitrary: fc.uint8Array({ maxLength: 50 }).map((body) => ({ type: '', body: Buffer.from(body) })),
