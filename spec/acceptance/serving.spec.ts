@@ -169,18 +169,21 @@ describe('The commands that run an application', function () {
       for (const host of ['localhost', 'blog.example'])
         expect(await pageFor(host, address), host).to.equal('well again')
 
-      writeFileSync(home, 'export const home = nothing\n')
-      await eventually(address, 'does not compile')
-      expect(await pageFor('blog.example', address)).to.include('src/actions/home.ts')
-      expect(await pageFor('evil.example', address))
-        .to.include('The application does not run.')
-        .and.to.include('DEVELOPMENT_HOSTS')
-        .and.not.to.include('home.ts')
-      const headers = { accept: 'text/html', 'x-forwarded-for': '192.0.2.1' }
-      expect(await (await fetch(address, { headers })).text())
-        .to.include('The application does not run.')
-        .and.not.to.include('home.ts')
-      writeFileSync(home, before)
+      try {
+        writeFileSync(home, 'export const home = nothing\n')
+        await eventually(address, 'does not compile')
+        expect(await pageFor('blog.example', address)).to.include('src/actions/home.ts')
+        expect(await pageFor('evil.example', address))
+          .to.include('The application is not running.')
+          .and.to.include('DEVELOPMENT_HOSTS')
+          .and.not.to.include('home.ts')
+        const headers = { accept: 'text/html', 'x-forwarded-for': '192.0.2.1' }
+        expect(await (await fetch(address, { headers })).text())
+          .to.include('The application is not running.')
+          .and.not.to.include('home.ts')
+      } finally {
+        writeFileSync(home, before)
+      }
     })
   })
 
