@@ -112,7 +112,7 @@ describe('A connection that is lost', () => {
         proxy.cut('COMMIT', when)
         const answer = await site.post('/', json)
         expect(answer.status).to.equal(500)
-        expect(answer.json.detail).to.contain('it is not known whether the request has been carried out')
+        expect(answer.json.detail).to.contain('it is not known whether the request was carried out')
         number += 1
         proxy.cut('COMMIT', when)
         const put = await site.put('/', json)
