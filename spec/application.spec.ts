@@ -4,7 +4,16 @@ import { connect } from 'node:net'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { inject, injectable, Lifecycle, registry, scoped, singleton } from 'tsyringe'
-import { App, BaseResource, Parent, Resource, type Context, type Middleware } from '../src/index.js'
+import {
+  App,
+  BaseResource,
+  forceSSL,
+  Parent,
+  Resource,
+  securityHeaders,
+  type Context,
+  type Middleware,
+} from '../src/index.js'
 import { Site } from './support/site.js'
 
 /** Middleware that notes its name in a header, so that an answer shows which ran. */
@@ -855,5 +864,42 @@ describe('App', () => {
       await site?.close()
     }
     site = undefined
+  })
+
+  describe('env', () => {
+    const seen: string[] = []
+
+    function appOf(env: string, own?: string): App {
+      const app = new App({ env, api: true, proxy: 0, logger: pino({ level: 'silent' }) })
+      const options = own === undefined ? {} : { env: own }
+      const witness: Middleware = Object.assign((_: Context, next: () => Promise<void>) => next(), {
+        start: async (_: unknown, started: string) => void seen.push(started),
+      })
+      app.use(witness)
+      app.use(forceSSL(options))
+      app.use(securityHeaders(options))
+      app.get('/', (ctx) => (ctx.body = ctx.env))
+      return app
+    }
+
+    async function answersOf(app: App): Promise<unknown[]> {
+      await visit(app)
+      const answer = await site?.get('/')
+      const policy = answer?.headers.get('content-security-policy') ?? ''
+      await site?.close()
+      site = undefined
+      return [answer?.status, policy.includes('upgrade-insecure-requests')]
+    }
+
+    it('decides for the middleware of the application, whatever GO_ENV is', async () => {
+      expect(await answersOf(appOf('production'))).to.deep.equal([301, true])
+      expect(await answersOf(appOf('staging'))).to.deep.equal([200, false])
+      expect(seen).to.deep.equal(['production', 'staging'])
+    })
+
+    it('yields to the option env of a middleware', async () => {
+      expect(await answersOf(appOf('production', 'staging'))).to.deep.equal([200, false])
+      expect((await answersOf(appOf('staging', 'production')))[0]).to.equal(301)
+    })
   })
 })

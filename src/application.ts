@@ -45,7 +45,10 @@ const exitDelay = 3000
 
 /** The options of an application. Each one has a default. */
 export interface AppOptions extends Timeouts {
-  /** `GO_ENV`, else `NODE_ENV`, else `development`. */
+  /**
+   * The environment of the application with its middleware, pages, sessions and log (`GO_ENV`, else `NODE_ENV`, else
+   * `development`). The database has its own.
+   */
   env?: string
   /** Whether this is an API application: it responds in JSON by default and has no sessions (no). */
   api?: boolean
@@ -234,7 +237,7 @@ export class App extends Scope {
     for (const sentence of warnings) logger.warn(sentence)
     // Nobody waits for it: it may have much to delete, and it never fails.
     void removeStaleUploads()
-    for (const middleware of this.lifecycles) await middleware.start?.(logger)
+    for (const middleware of this.lifecycles) await middleware.start?.(logger, this.env)
   }
 
   /**
@@ -285,8 +288,8 @@ export class App extends Scope {
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
     if (api) this.refuseSessions()
     const { table } = this.declarations
-    const { defaultFormat } = this
-    extendContext(this.koa.context, { table, renderer, defaultFormat, hasSession: !api })
+    const { env, defaultFormat } = this
+    extendContext(this.koa.context, { table, renderer, env, defaultFormat, hasSession: !api })
     tolerateBodyErrors(this.koa.response)
     const run = chain(this.steps(renderer))
     // `extendContext` has added our members to Koa's context; its type does not include them.

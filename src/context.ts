@@ -38,6 +38,9 @@ export interface ContextMembers
   /** Koa's request, with the parsed body and the uploaded files. */
   request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
 
+  /** The environment of the application: `AppOptions.env`, else `GO_ENV`, else `NODE_ENV`. */
+  readonly env: string
+
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
   params: Record<string, string>
 
@@ -75,8 +78,9 @@ export interface Middleware {
    * Runs when the application starts.
    *
    * @param logger for warnings that do not stop the start
+   * @param env the environment of the application
    */
-  start?(logger: Logger): Promise<void>
+  start?(logger: Logger, env: string): Promise<void>
   /** Runs when the application stops, to release resources. */
   stop?(): Promise<void>
   /** Rejects if the middleware is not able to work. `GET /up` then returns 503. */
@@ -92,14 +96,16 @@ export type Handler = (ctx: Context) => unknown
 export interface ContextServices {
   table: RouteTable
   renderer: Renderer
+  env: string
   defaultFormat: Format
   hasSession: boolean
 }
 
 /** Adds the framework's members to the context that an application passes to its handlers. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
-  const { table, renderer, defaultFormat, hasSession } = services
+  const { table, renderer, env, defaultFormat, hasSession } = services
   const folders = [
+    { env },
     routingMembers(table),
     httpMembers(defaultFormat),
     dataMembers,

@@ -10,6 +10,7 @@ import { removeUploads } from './http/uploads.js'
 import { sendFile } from './http/static-files.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
+import type { Route } from './routing/route.js'
 import type { Match, RouteTable } from './routing/route-table.js'
 import { isServedBy, type StaticMount } from './routing/static-mount.js'
 
@@ -59,22 +60,23 @@ export class Dispatcher {
   private async answer(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
     const matches = this.table.match(this.table.hasHosts ? ctx.hostname : '', path)
+    const match = find(matches, ctx.method)
+    const folders = this.foldersOf(ctx, path, match?.route)
     // No session for an image, so that the store is only queried for pages.
-    if (this.mayBeFile(ctx, path, matches) && (await this.servesFile(ctx, path, matches))) return
+    if (folders.length > 0 && (await servesFile(ctx, folders, match?.route))) return
     // Nor for an unknown path.
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
     // The log needs the parameters in the path, also if the request is rejected from here on.
     Object.assign(ctx, { params: matches[0]?.params })
     const { cors, withSession } = this.steps
     if (cors && isPreflight(ctx) && (await cors.answers(ctx, methodsOf(matches)))) return
-    const run = () => this.runMatch(ctx, matches)
+    const run = () => this.runMatch(ctx, matches, match)
     await (withSession ? withSession(ctx, run) : run())
   }
 
-  private async runMatch(ctx: Context, matches: Match[]): Promise<void> {
+  private async runMatch(ctx: Context, matches: Match[], match: Match | undefined): Promise<void> {
     const isOverridable = this.steps.overridesMethod && ctx.method === 'POST' && mayBeSentByForm(matches)
-    if (isOverridable && hasForm(ctx)) await this.override(ctx)
-    const match = find(matches, ctx.method)
+    if (isOverridable && hasForm(ctx) && (await this.override(ctx))) match = find(matches, ctx.method)
     if (match) await this.run(ctx, match)
     else refuse(ctx, matches)
   }
@@ -89,31 +91,40 @@ export class Dispatcher {
     await route.run(ctx)
   }
 
-  private async override(ctx: Context): Promise<void> {
+  /** Whether the form's `_method` overrides the method. */
+  private async override(ctx: Context): Promise<boolean> {
     await this.steps.readBody(ctx)
     const method = lastValue(Reflect.get(Object(ctx.request.body), '_method'))
     const wanted = typeof method === 'string' ? method.toUpperCase() : ''
-    if (overrides.includes(wanted)) ctx.method = wanted
+    if (!overrides.includes(wanted)) return false
+    ctx.method = wanted
+    return true
   }
 
-  /** Whether there is a folder to search. */
-  private mayBeFile(ctx: Context, path: string, matches: Match[]): boolean {
-    const route = find(matches, ctx.method)?.route
-    return !route || this.mounts.some((mount) => mount.order <= route.order && isServedBy(mount, path))
+  /** The static folders to search: those declared before the route, or all folders if there is no route. */
+  private foldersOf(ctx: Context, path: string, route: Route | undefined): StaticMount[] {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return []
+    const folders = this.mounts.filter(
+      (mount) =>
+        (!route || mount.order <= route.order) &&
+        isServedBy(mount, path) &&
+        (!mount.host || mount.host.match(ctx.hostname)),
+    )
+    return route ? folders : [...folders, frameworkFiles]
   }
+}
 
-  /** Whether a static file responds: in a folder declared before the route, or if there is no route. */
-  private async servesFile(ctx: Context, path: string, matches: Match[]): Promise<boolean> {
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false
-    const route = find(matches, ctx.method)?.route
-    for (const mount of this.mounts) {
-      if ((route && mount.order > route.order) || !isServedBy(mount, path)) continue
-      if (mount.host && !mount.host.match(ctx.hostname)) continue
-      if (await serve(ctx, mount)) return true
-      if (route) throw new RouteNotFound(ctx.method, ctx.path)
-    }
-    return !route && (await serve(ctx, frameworkFiles))
+/** Whether a static file responds. A folder that is declared before a route hides it. */
+async function servesFile(
+  ctx: Context,
+  folders: readonly StaticMount[],
+  route: Route | undefined,
+): Promise<boolean> {
+  for (const folder of folders) {
+    if (await serve(ctx, folder)) return true
+    if (route) throw new RouteNotFound(ctx.method, ctx.path)
   }
+  return false
 }
 
 /** Sends a file, unless middleware of static files responds instead. */

@@ -456,7 +456,7 @@ describe('transaction(database)', () => {
   it('opens the database at the start, closes it at the end, and says whether it answers', async () => {
     const database = blogDatabase(await newDatabase())
     const middleware = transaction(database)
-    await middleware.start?.(pino({ level: 'silent' }))
+    await middleware.start?.(pino({ level: 'silent' }), 'test')
     expect(database.isInitialized).to.equal(true)
     await middleware.check?.()
     await middleware.stop?.()
@@ -504,7 +504,7 @@ async function withApp(
     }
   })
   const middleware = transaction(database)
-  await middleware.start?.(pino({ level: 'silent' }))
+  await middleware.start?.(pino({ level: 'silent' }), 'test')
   const run = chain([middleware, (ctx) => handler?.(ctx)])
   app.use((ctx) => run(ctx))
   const server = app.listen(0)

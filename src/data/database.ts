@@ -47,6 +47,8 @@ export interface DatabaseConfig {
  * ```
  */
 export class Database extends DataSource {
+  /** The environment whose settings it has. */
+  readonly environment: string
   /** Where it is, with the password: for the framework, not for messages. */
   readonly url: string
   private readonly sendPing: Ping
@@ -65,6 +67,7 @@ export class Database extends DataSource {
       if (error instanceof DriverPackageNotInstalledError) throw missingDriver(settings.url, error)
       throw error
     }
+    this.environment = environment
     this.url = settings.url
     this.sendPing = engineOf(this).adapt(this, limitsOf(settings))
   }

@@ -1,12 +1,12 @@
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
-import { currentEnvironment } from '../environment.js'
+import { environmentOf } from '../environment.js'
 import { DeclarationError, UnknownHost } from '../errors.js'
 import { isHost, isHostPattern, matchesHost, nameOfHost } from '../hosts.js'
 
 /** The options of `forceSSL()`. */
 export interface ForceSSLOptions {
-  /** The environment: `GO_ENV`, else `NODE_ENV`. The middleware only acts in `production`. */
+  /** The environment, by default that of the application. The middleware only acts in `production`. */
   env?: string
   /**
    * The hosts that the application serves: `['example.com', '*.example.com']`. A request for another host, whose `Host`
@@ -43,12 +43,11 @@ export interface StrictTransportSecurity {
  * @throws UnknownHost (400) when a request is for a host that is not among `hosts`, or has no host
  */
 export function forceSSL(options: ForceSSLOptions = {}): Middleware {
-  const isActive = (options.env ?? currentEnvironment()) === 'production'
   const isKnown = hostCheck(options)
   const policy = options.hsts === false ? undefined : policyOf(options.hsts)
 
   async function forceSSL(ctx: Context, next: Next): Promise<void> {
-    if (isActive) {
+    if (environmentOf(ctx, options.env) === 'production') {
       const host = nameOfHost(ctx.host)
       if (!isKnown(host)) throw new UnknownHost(ctx.host)
       if (!ctx.secure) return redirect(ctx, options.host ?? host)

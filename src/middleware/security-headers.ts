@@ -1,8 +1,7 @@
-import type { HelmetOptions } from 'helmet'
-import type { Middleware as KoaMiddleware } from 'koa'
-import koaHelmet from 'koa-helmet'
+import helmet, { type HelmetOptions } from 'helmet'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Middleware } from '../context.js'
-import { currentEnvironment } from '../environment.js'
+import { environmentOf } from '../environment.js'
 
 /** The sources that a content security policy allows, by directive: `{ imgSrc: ["'self'", 'https://images.example.com'] }`. */
 export type ContentSecurityPolicy = Record<string, Iterable<string> | null>
@@ -19,7 +18,7 @@ type HelmetHeaders =
 
 /** The options of `securityHeaders()`. */
 export interface SecurityHeadersOptions extends Pick<HelmetOptions, HelmetHeaders> {
-  /** The environment: `GO_ENV`, else `NODE_ENV`. Requests are only upgraded to HTTPS in `production`. */
+  /** The environment, by default that of the application. Requests are only upgraded to HTTPS in `production`. */
   env?: string
   /** Directives that override the default ones (null removes one), or false for no policy. */
   contentSecurityPolicy?: ContentSecurityPolicy | false
@@ -29,7 +28,7 @@ export interface SecurityHeadersOptions extends Pick<HelmetOptions, HelmetHeader
 const stricter: ContentSecurityPolicy = { 'font-src': ["'self'"], 'style-src': ["'self'"] }
 
 /**
- * Sets the security headers of koa-helmet: a content security policy that only allows the application's own scripts,
+ * Sets the security headers of helmet: a content security policy that only allows the application's own scripts,
  * styles and forms, no frames on other sites, no guessing of content types, and more.
  *
  * The application does this for every response, including error pages and static files: see
@@ -42,8 +41,21 @@ const stricter: ContentSecurityPolicy = { 'font-src': ["'self'"], 'style-src': [
  * @throws when a directive is malformed
  */
 export function securityHeaders(options: SecurityHeadersOptions = {}): Middleware {
-  const { env = currentEnvironment(), contentSecurityPolicy = {}, ...others } = options
-  const headers = headersOf({
+  const headers = { production: headersFor(options, true), other: headersFor(options, false) }
+
+  return function securityHeaders(ctx, next) {
+    const isProduction = environmentOf(ctx, options.env) === 'production'
+    for (const [name, value] of isProduction ? headers.production : headers.other)
+      ctx.res.setHeader(name, value)
+    return next()
+  }
+}
+
+function headersFor(
+  { env: _env, contentSecurityPolicy = {}, ...others }: SecurityHeadersOptions,
+  isProduction: boolean,
+): Headers {
+  return headersOf({
     // Under helmet's own `no-referrer`, browsers send `Origin: null` with our forms, which csrf() has to refuse.
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
     // forceSSL() sets this header.
@@ -53,27 +65,24 @@ export function securityHeaders(options: SecurityHeadersOptions = {}): Middlewar
       directives: {
         ...stricter,
         // In development there is no HTTPS to upgrade to.
-        'upgrade-insecure-requests': env === 'production' ? [] : null,
+        'upgrade-insecure-requests': isProduction ? [] : null,
         ...dashed(contentSecurityPolicy),
       },
     },
   })
-
-  return function securityHeaders(ctx, next) {
-    for (const [name, value] of headers) ctx.res.setHeader(name, value)
-    return next()
-  }
 }
 
-/** The headers that koa-helmet sets for these options. They are the same for every request, so they are computed once. */
-function headersOf(options: HelmetOptions): Array<[name: string, value: string]> {
-  const headers: Array<[string, string]> = []
+type Headers = Array<[name: string, value: string]>
+
+/** The headers that helmet sets for these options. They are the same for every request, so they are computed once. */
+function headersOf(options: HelmetOptions): Headers {
+  const headers: Headers = []
   const res = {
     setHeader: (name: string, value: string) => headers.push([name, value]),
     removeHeader: () => undefined,
   }
-  // It sets its headers before it returns, and uses nothing else of the context.
-  void koaHelmet(options)({ req: {}, res } as unknown as Parameters<KoaMiddleware>[0], async () => {})
+  // It sets its headers before it returns, and uses nothing else of the request and the response.
+  helmet(options)({} as IncomingMessage, res as unknown as ServerResponse, () => {})
   return headers
 }
 

@@ -9,7 +9,7 @@ import { explainMissingTable, pendingMigrations } from '../data/migrations/pendi
 import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../data/transactions/request-transaction.js'
 import { guardUnawaited } from '../data/transactions/pending-work.js'
-import { currentEnvironment } from '../environment.js'
+import { environmentOf } from '../environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
 import { IDEMPOTENT, READING } from '../methods.js'
 import { repeating, type RepeatOptions } from './repeating.js'
@@ -43,8 +43,6 @@ export interface TransactionOptions extends RepeatOptions {
  * @throws OutcomeUnknown when the connection is lost during the commit
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
-  const checksMigrations = options.checksMigrations ?? currentEnvironment() === 'development'
-  const idleLimit = options.idleLimit ?? (currentEnvironment() === 'development' ? 100 : Infinity)
   let pending: string[] = []
 
   async function transaction(ctx: Context, next: Next): Promise<void> {
@@ -63,6 +61,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       ctx.log.error(error, 'database work that the request did not await has failed')
     const isAbandoned = (): boolean => ctx.req.socket.destroyed
     const { isolation } = options
+    const idleLimit = options.idleLimit ?? (environmentOf(ctx) === 'development' ? 100 : Infinity)
     const onIdle = idleLimit < Infinity ? (time: number) => warnOfIdle(ctx, time, idleLimit) : undefined
     const lazy = new LazyTransaction(database, mode, { isolation, isAbandoned, onLost, onIdle })
     const hooks: (() => unknown)[] = []
@@ -88,11 +87,11 @@ export function transaction(database: Database, options: TransactionOptions = {}
   let unguard: (() => void) | undefined
   return Object.assign(transaction, {
     callsAgain: true,
-    start: async (logger: Logger) => {
+    start: async (logger: Logger, env: string) => {
       unguard ??= guardUnawaited()
       await database.open()
-      if (checksMigrations) pending = await pendingMigrations(database)
-      else if (currentEnvironment() !== 'test') await warnOfPending(database, logger)
+      if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
+      else if (env !== 'test') await warnOfPending(database, logger)
     },
     stop: async () => {
       await database.close()

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
-import { currentEnvironment } from '../environment.js'
+import { environmentOf } from '../environment.js'
 import { CatalogueSource } from '../translations/catalogue-source.js'
 import type { Catalogue } from '../translations/catalogue.js'
 import { defaultLocale } from '../translations/formatters.js'
@@ -31,8 +31,8 @@ export interface TranslationsOptions {
  * @throws DeclarationError when the folder does not exist
  */
 export function translations(folder = 'locales', options: TranslationsOptions = {}): Middleware {
-  const { fallback = defaultLocale, name = 'lang', reload = currentEnvironment() === 'development' } = options
-  const source = new CatalogueSource(resolve(folder), { reload, fallback })
+  const { fallback = defaultLocale, name = 'lang' } = options
+  const source = new CatalogueSource(resolve(folder), fallback)
 
   function localize(ctx: Context, catalogue: Catalogue): void {
     ctx.catalogue = catalogue
@@ -43,7 +43,8 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
   }
 
   function translations(ctx: Context, next: Next): unknown {
-    const catalogue = source.current()
+    const reloads = options.reload ?? environmentOf(ctx) === 'development'
+    const catalogue = reloads ? source.reloaded() : source.latest
     if (ctx.catalogue !== catalogue) localize(ctx, catalogue)
     return next()
   }

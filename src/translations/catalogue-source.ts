@@ -1,14 +1,6 @@
 import { statSync } from 'node:fs'
 import { Catalogue, frameworkCatalogue, localeFiles } from './catalogue.js'
 
-/** The options of reading a translations folder. */
-export interface SourceOptions {
-  /** Whether the files are reloaded when one is changed, added or removed. */
-  reload: boolean
-  /** The fallback locale. */
-  fallback: string
-}
-
 /** The current texts of an application and of the framework. */
 export class CatalogueSource {
   /** The catalogue that was last read without an error. */
@@ -18,19 +10,18 @@ export class CatalogueSource {
   /** @throws BrokenTranslations, DeclarationError when the folder cannot be read */
   constructor(
     private readonly folder: string,
-    private readonly options: SourceOptions,
+    private readonly fallback: string,
   ) {
-    this.stamp = options.reload ? stampOf(folder) : ''
+    this.stamp = stampOf(folder)
     this.latest = this.read()
   }
 
   /**
-   * Returns the texts. Reloads them if a file has changed.
+   * Returns the texts. Reads them again if a file was changed, added or removed.
    *
    * @throws BrokenTranslations as long as a file cannot be read; `latest` stays the catalogue that was read before
    */
-  current(): Catalogue {
-    if (!this.options.reload) return this.latest
+  reloaded(): Catalogue {
     const stamp = stampOf(this.folder)
     if (stamp !== this.stamp) {
       this.latest = this.read()
@@ -40,7 +31,7 @@ export class CatalogueSource {
   }
 
   private read(): Catalogue {
-    return new Catalogue(this.folder, { base: frameworkCatalogue(), fallback: this.options.fallback })
+    return new Catalogue(this.folder, { base: frameworkCatalogue(), fallback: this.fallback })
   }
 }
 

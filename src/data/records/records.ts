@@ -1,5 +1,4 @@
 import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } from 'typeorm'
-import { currentEnvironment } from '../../environment.js'
 import { RecordNotFound, ValidationErrors } from '../../errors.js'
 import { humanize, recordName } from '../../names.js'
 import { readConditions } from './conditions.js'
@@ -56,12 +55,11 @@ function namesColumns(conditions: unknown): conditions is object {
   return Object.keys(conditions).length > 0
 }
 
-const isProduction = currentEnvironment() === 'production'
-
 /** In production nobody is shown where the record was looked for, and the stack is what costs most of that answer. */
-function notFound({ targetName }: EntityMetadata): RecordNotFound {
+function notFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
   const { stackTraceLimit } = Error
-  if (isProduction) Error.stackTraceLimit = 0
+  // A plain DataSource of TypeORM has no environment.
+  if (Reflect.get(dataSource, 'environment') === 'production') Error.stackTraceLimit = 0
   const error = new RecordNotFound(targetName)
   Error.stackTraceLimit = stackTraceLimit
   return error
