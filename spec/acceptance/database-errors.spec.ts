@@ -164,7 +164,8 @@ describe('What the database refuses', () => {
         const answer = await site.post('/', json)
         const isAborted = engine === 'postgres'
         expect(answer.status).to.equal(isAborted ? 500 : 201)
-        if (isAborted) expect(answer.json.detail).to.contain('do what may fail in ctx.tx.transaction')
+        if (isAborted)
+          expect(answer.json.detail).to.contain('Run queries that may fail in ctx.tx.transaction')
         expect(await titles(database)).to.deep.equal(isAborted ? ['taken'] : ['before', 'taken'])
       }))
 
