@@ -11,6 +11,7 @@ import {
   Parent,
   Resource,
   securityHeaders,
+  Use,
   type Context,
   type Middleware,
 } from '../src/index.js'
@@ -99,7 +100,8 @@ describe('App', () => {
     })
 
     it('of a resource applies to that resource, and on its registration to what is declared on it afterwards', async () => {
-      @Resource('/notes', { middleware: [mark('own')] })
+      @Resource('/notes')
+      @Use(mark('own'))
       class NotesResource extends BaseResource {
         override show(ctx: Context) {
           ctx.body = 'note'

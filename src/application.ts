@@ -26,7 +26,7 @@ import { sessions } from './steps/session.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath, type PathArgument } from './routing/path.js'
 import type { Match } from './routing/route-table.js'
-import type { Route } from './routing/route.js'
+import type { DeclaredRoute } from './routing/declared-route.js'
 import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { misspelledHandlers } from './routing/misspelled-handlers.js'
 import { shadowedRoutes } from './routing/shadowed.js'
@@ -138,7 +138,7 @@ export class App extends Scope {
   }
 
   /** The routing table, in the order of declaration. */
-  get routes(): readonly Route[] {
+  get routes(): readonly DeclaredRoute[] {
     return this.declarations.table.routes
   }
 

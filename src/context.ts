@@ -7,8 +7,8 @@ import type { Format } from './http/negotiation.js'
 import { loggingMembers, type LoggingMembers } from './logging/members.js'
 import { pageMembers, type PageMembers } from './page-context.js'
 import { routingMembers, type RoutingMembers } from './routing/members.js'
+import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
-import type { Route } from './routing/route.js'
 import { sessionMembers, type SessionMembers } from './sessions/members.js'
 import { translationMembers, type TranslationMembers } from './translations/members.js'
 import type { Renderer } from './views/renderer.js'
@@ -45,7 +45,7 @@ export interface ContextMembers
   params: Record<string, string>
 
   /** The route of this request. */
-  readonly route: Route
+  readonly route: DeclaredRoute
 
   /** The method that the client sent. A form's `_method` overrides `ctx.method`. */
   readonly originalMethod: string

@@ -10,7 +10,7 @@ import { removeUploads } from './http/uploads.js'
 import { sendFile } from './http/static-files.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
-import type { Route } from './routing/route.js'
+import type { DeclaredRoute } from './routing/declared-route.js'
 import type { Match, RouteTable } from './routing/route-table.js'
 import { isServedBy, type StaticMount } from './routing/static-mount.js'
 
@@ -102,7 +102,7 @@ export class Dispatcher {
   }
 
   /** The static folders to search: those declared before the route, or all folders if there is no route. */
-  private foldersOf(ctx: Context, path: string, route: Route | undefined): StaticMount[] {
+  private foldersOf(ctx: Context, path: string, route: DeclaredRoute | undefined): StaticMount[] {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return []
     const folders = this.mounts.filter(
       (mount) =>
@@ -118,7 +118,7 @@ export class Dispatcher {
 async function servesFile(
   ctx: Context,
   folders: readonly StaticMount[],
-  route: Route | undefined,
+  route: DeclaredRoute | undefined,
 ): Promise<boolean> {
   for (const folder of folders) {
     if (await serve(ctx, folder)) return true

@@ -6,8 +6,8 @@
 
 // The application
 export { App, type AppOptions } from './application.js'
-export { Scope, type DeclareOptions } from './routing/scope.js'
-export type { Route, RouteResource } from './routing/route.js'
+export { Scope } from './routing/scope.js'
+export type { DeclaredRoute, RouteResource } from './routing/declared-route.js'
 export type { Match } from './routing/route-table.js'
 export type { PathArgument, PathPattern } from './routing/path.js'
 export type { HostPattern } from './routing/host.js'
@@ -19,6 +19,8 @@ export type { Context, Handler, Middleware, UploadedFile } from './context.js'
 // Resources
 export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from './resources/resource.js'
 export { Parent } from './resources/parent.js'
+export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
+export { Use, type UseOptions } from './resources/use.js'
 
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'

@@ -1,7 +1,7 @@
 import type { Context } from './context.js'
 import { submittedValue } from './http/binder.js'
 import type { Flash } from './sessions/flash.js'
-import type { Route } from './routing/route.js'
+import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
 import type { Catalogue } from './translations/catalogue.js'
 import { viewHelpers } from './views/helpers.js'
@@ -79,7 +79,7 @@ export class PageContext implements ViewContext {
 }
 
 /** The parents of a record of the request's resource, from the path. The record itself provides its own id. */
-function parentsOf({ params, route: { resource } }: Context, route: Route): Record<string, string> {
+function parentsOf({ params, route: { resource } }: Context, route: DeclaredRoute): Record<string, string> {
   const isParent = (name: string) => name !== resource?.param && route.path.includes(`{${name}}`)
   return Object.fromEntries(Object.entries(params).filter(([name]) => isParent(name)))
 }

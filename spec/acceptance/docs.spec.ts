@@ -137,7 +137,7 @@ const configured = [
   'SecurityHeadersOptions',
   'DatabaseSessionsOptions',
   'RedisSessionsOptions',
-  'DeclareOptions',
+  'RouteOptions',
   'PageOptions',
 ]
 
@@ -230,7 +230,7 @@ import * as classValidator from 'class-validator'
 import { Column, Entity, In, Table, type EntityManager, type MigrationInterface, type QueryRunner } from 'typeorm'
 import {
   App, BadRequest, BaseResource, csrf, Database, databaseSessions, forceSSL, HttpError, Model, Parent, parameterLogger, Present,
-  redisSessions, Resource, securityHeaders, sessionsTable, transaction, translations,
+  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type SessionData,
   type SessionStore, type ValidationErrors,
 } from 'resource-kit'

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { Site } from '../support/site.js'
 import { openBlog } from '../support/blog.js'
-import { App, BaseResource, Resource, type Context, type Route } from '../../src/index.js'
+import { App, BaseResource, Resource, type Context, type DeclaredRoute } from '../../src/index.js'
 
-function rows(routes: readonly Route[]): string[] {
+function rows(routes: readonly DeclaredRoute[]): string[] {
   return routes.map((route) => `${route.method} ${route.path} ${route.name} ${route.handlerName}`)
 }
 

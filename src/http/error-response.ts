@@ -1,6 +1,6 @@
 import type { Context } from '../context.js'
 import * as errors from '../errors.js'
-import type { Route } from '../routing/route.js'
+import type { DeclaredRoute } from '../routing/declared-route.js'
 import { discreetPath } from '../logging/redacted-path.js'
 import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
@@ -10,7 +10,7 @@ import { sourceExcerpt } from './source-excerpt.js'
 export interface ErrorPages {
   /** Whether error pages show internals: in development. */
   showsInternals: boolean
-  routes: readonly Route[]
+  routes: readonly DeclaredRoute[]
   /** Renders a template of the framework. */
   render(ctx: Context, view: string, locals: Record<string, unknown>): string
 }

@@ -1,5 +1,5 @@
 import { injectable } from 'tsyringe'
-import type { Middleware, Context } from '../context.js'
+import type { Context } from '../context.js'
 import { ResourceNotImplemented } from '../errors.js'
 import { describeResource } from './metadata.js'
 
@@ -33,8 +33,8 @@ export type ResourceClass = new (...dependencies: any[]) => Resource
 export interface ResourceOptions {
   /** The name of the item's parameter. The default is the singular and `_id`: `post_id`. */
   param?: string
-  /** Middleware of this resource and its nested resources. It runs after the middleware registered above it. */
-  middleware?: Middleware[]
+  /** The model of the records that the resource serves: `Post`. */
+  model?: new () => object
 }
 
 /**

@@ -1,5 +1,6 @@
 import { DeclarationError } from '../errors.js'
 import { actions, type Action } from './actions.js'
+import { decorationsOf, type Decorations } from './decorations.js'
 import { resourceMetadata } from './metadata.js'
 import { BaseResource, type Resource, type ResourceClass, type ResourceOptions } from './resource.js'
 
@@ -13,6 +14,8 @@ export interface ResourceDefinition {
   parent: ResourceClass | undefined
   /** The actions with a route, in mount order: the five required ones, and new and edit if they are implemented. */
   actions: Action[]
+  /** The routes and middleware of its decorators. */
+  decorations: Decorations
 }
 
 /**
@@ -32,7 +35,26 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
     )
   }
   const { path, options = {}, parent } = resourceMetadata(resource)
-  return { resource, path, options, parent, actions: actions.filter((action) => hasRoute(resource, action)) }
+  const decorations = decorationsOf(resource.prototype)
+  refuseUnrouted(resource, decorations)
+  return {
+    resource,
+    path,
+    options,
+    parent,
+    actions: actions.filter((action) => hasRoute(resource, action)),
+    decorations,
+  }
+}
+
+/** Middleware of a method that no route calls would never run. */
+function refuseUnrouted(resource: ResourceClass, { methods }: Decorations): void {
+  for (const [name, { routes }] of methods) {
+    if (routes.length > 0 || actions.some(({ handler }) => handler === name)) continue
+    throw new DeclarationError(
+      `${resource.name}.${name} has @Use, but no route calls it. Decorate it with @Route, or remove @Use.`,
+    )
+  }
 }
 
 function hasRoute(resource: ResourceClass, action: Action): boolean {

@@ -1,11 +1,13 @@
-import type { Middleware } from '../context.js'
+import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
-import { pathNames, resourceNames } from '../names.js'
-import type { Action } from '../resources/actions.js'
-import { resourceFactory, type WithResource } from '../resources/injection.js'
+import { defaultPathName, pathNames, resourceNames } from '../names.js'
+import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
+import { resourceFactory } from '../resources/injection.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
+import { decoratedPath } from './decorated-path.js'
+import type { RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
-import type { RouteOptions } from './route.js'
+import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
 /** The place in which a resource is mounted. */
 export interface Place {
@@ -14,59 +16,99 @@ export interface Place {
   host: string | undefined
   /** The foreign keys of the parents in the path. */
   parentKeys: readonly string[]
-  /** The middleware registered above the resource, and its own. */
+  /** The middleware that was registered above the resource. */
   middleware: readonly Middleware[]
 }
 
-/** The routes of a resource, and the path of its item, below which more routes can be declared. */
+/** The routes of a resource, and the path and middleware of its item, below which further routes may be declared. */
 export interface ResourceRoutes {
   itemPath: string
   /** The foreign key of a nested record: `post_id`, independent of the path's parameter. */
   key: string
-  routes: RouteOptions[]
+  itemMiddleware: Middleware[]
+  routes: RouteDeclaration[]
 }
 
 /**
- * Creates the five to seven routes of a resource.
+ * Returns the routes of a resource in mount order: those of the seven actions and those of `@Route`.
  *
- * @throws DeclarationError when the path does not end in a word that names the resource
+ * @throws DeclarationError when the path does not end in a word that names the resource, or the path of a `@Route` is
+ *   wrong
  */
 export function resourceRoutes(definition: ResourceDefinition, place: Place): ResourceRoutes {
-  const { resource, options } = definition
+  const { resource, options, decorations } = definition
   if (!/[\p{L}][^/{}]*$/u.test(place.path)) {
     throw new DeclarationError(
       `${resource.name} is mounted at "${place.path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
     )
   }
   const words = resourceNames(place.path)
-  const names = pathNames(place.path)
   const param = options.param ?? words.param
-  const paths = { collection: place.path, item: `${place.path}/{${param}}` }
-  const withResource = resourceFactory(resource)
-  const routes = definition.actions.map((action): RouteOptions => {
-    const handlerName = `${resource.name}.${action.handler}`
-    return {
-      method: action.method,
-      path: paths[action.on] + action.suffix,
-      host: place.host,
-      name: names[action.name],
-      handlerName,
-      resource: {
-        plural: words.plural,
-        singular: words.singular,
-        param,
-        parentKeys: place.parentKeys,
-        itemPath: paths.item,
-        action: action.handler,
-      },
-      middleware: place.middleware,
-      handler: callAction(withResource, action, handlerName),
-      declared: Reflect.get(resource.prototype, action.handler),
-    }
-  })
-  return { itemPath: paths.item, key: words.param, routes }
+  const paths = { resource: resource.name, collection: place.path, item: `${place.path}/{${param}}` }
+  const callHandler = handlerCaller(definition)
+  const actions = actionRoutes(definition, paths)
+  const decorated = decoratedRoutes(definition, place.path, param)
+  const routes = inMountOrder(actions, decorated, paths).map(({ handler, ...route }) => ({
+    ...route,
+    host: place.host,
+    handlerName: `${resource.name}.${handler}`,
+    resource: {
+      plural: words.plural,
+      singular: words.singular,
+      param,
+      parentKeys: place.parentKeys,
+      itemPath: paths.item,
+      action: handler,
+      model: options.model,
+    },
+    middleware: [...place.middleware, ...handlerMiddleware(decorations, handler)],
+    handler: callHandler(handler),
+    declared: Reflect.get(resource.prototype, handler),
+  }))
+  const itemMiddleware = [...place.middleware, ...nestedMiddleware(decorations)]
+  return { itemPath: paths.item, key: words.param, itemMiddleware, routes }
 }
 
-function callAction(withResource: WithResource, action: Action, handlerName: string): Middleware {
-  return toMiddleware((ctx) => withResource((resource) => resource[action.handler]?.(ctx)), handlerName)
+function actionRoutes({ actions }: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
+  const names = pathNames(paths.collection)
+  return actions.map(({ handler, method, on, suffix, name }) => ({
+    handler,
+    method,
+    path: paths[on] + suffix,
+    name: names[name],
+  }))
+}
+
+function decoratedRoutes(definition: ResourceDefinition, collection: string, param: string): HandlerRoute[] {
+  const { resource, decorations } = definition
+  return [...decorations.methods].flatMap(([handler, { routes }]) =>
+    routes.map(({ method, path: relative, options }) => {
+      const absolute = (one: string) => decoratedPath(collection, one, param, `${resource.name}.${handler}`)
+      const path = absolute(relative)
+      const { name, aliases = [], body } = options
+      return {
+        handler,
+        method,
+        path,
+        aliases: aliases.map(absolute),
+        name: name ?? defaultPathName(path),
+        hasDefaultName: name === undefined,
+        readsBody: body,
+      }
+    }),
+  )
+}
+
+/** Returns the function that makes the last middleware of a handler's route. */
+function handlerCaller({ resource }: ResourceDefinition): (handler: string) => Middleware {
+  const withResource = resourceFactory(resource)
+  return (handler) => {
+    const call: Handler = (ctx) => withResource((instance) => handlersOf(instance)[handler]?.(ctx))
+    return toMiddleware(call, `${resource.name}.${handler}`)
+  }
+}
+
+/** The scanner and `@Route` have checked that the names of handlers are those of methods. */
+function handlersOf(instance: object): Record<string, Handler> {
+  return instance as Record<string, Handler>
 }

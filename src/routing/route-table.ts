@@ -3,42 +3,42 @@ import { DeclarationError, UnknownRoute } from '../errors.js'
 import { nearest } from '../names.js'
 import { PathPattern, type PathArgument } from './path.js'
 import { RouteIndex } from './route-index.js'
-import { Route, type RouteOptions } from './route.js'
+import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
 
 /** A route that matches a request, and the parameters in its path. */
 export interface Match {
-  route: Route
+  route: DeclaredRoute
   params: Record<string, string>
 }
 
 /** The routes of one path. They read the same parameters from it. */
 interface PathEntry {
   /** The first of them. */
-  route: Route
-  routes: Route[]
+  route: DeclaredRoute
+  routes: DeclaredRoute[]
   layer: Layer
 }
 
 /** The routes of an application in the order of declaration, for serving, listing and naming them. */
 export class RouteTable {
-  readonly routes: Route[] = []
+  readonly routes: DeclaredRoute[] = []
   /** Whether any route depends on the host of a request. */
   hasHosts = false
   /** A path helper for each route name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
-  private readonly lists = new Map<string, Route[]>()
+  private readonly lists = new Map<string, DeclaredRoute[]>()
   private readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
   private readonly entries = new Map<string, PathEntry>()
-  private readonly named = new Map<string, Route>()
+  private readonly named = new Map<string, DeclaredRoute>()
 
   /**
    * Appends a route.
    *
    * @throws DeclarationError when its name already belongs to another path
    */
-  add(options: RouteOptions): Route {
-    const route = new Route(this.withFreeName(options), this.routes.length)
+  add(options: RouteDeclaration): DeclaredRoute {
+    const route = new DeclaredRoute(this.withFreeName(options), this.routes.length)
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
     this.hasHosts ||= route.host !== undefined
@@ -65,7 +65,7 @@ export class RouteTable {
   }
 
   /** The list routes of the resources nested in an item's path; without a path, of the resources that are not nested. */
-  collections(itemPath = ''): readonly Route[] {
+  collections(itemPath = ''): readonly DeclaredRoute[] {
     return this.lists.get(itemPath) ?? []
   }
 
@@ -80,12 +80,12 @@ export class RouteTable {
     return route.url(...args)
   }
 
-  private addList(route: Route): void {
+  private addList(route: DeclaredRoute): void {
     const itemPath = route.path.slice(0, route.path.lastIndexOf('}') + 1)
     this.lists.set(itemPath, [...(this.lists.get(itemPath) ?? []), route])
   }
 
-  private register(pattern: PathPattern, route: Route): void {
+  private register(pattern: PathPattern, route: DeclaredRoute): void {
     const path = pattern.toRouterPath()
     const known = this.entries.get(path)
     if (known) {
@@ -101,14 +101,14 @@ export class RouteTable {
   }
 
   /** A name that was only derived from the path gives way to an existing one. */
-  private withFreeName(options: RouteOptions): RouteOptions {
+  private withFreeName(options: RouteDeclaration): RouteDeclaration {
     if (!options.hasDefaultName || options.name === undefined) return options
     const taken = this.named.get(options.name)
     if (!taken || taken.path === new PathPattern(options.path).path) return options
     return { ...options, name: undefined }
   }
 
-  private claim(name: string, route: Route): void {
+  private claim(name: string, route: DeclaredRoute): void {
     const taken = this.named.get(name)
     if (!taken || taken.hasDefaultName) {
       this.named.set(name, route)

@@ -2,24 +2,16 @@ import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { defaultPathName } from '../names.js'
 import type { ResourceClass } from '../resources/resource.js'
+import type { RouteOptions } from '../resources/route.js'
+import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
 import { toMiddleware } from './handler.js'
 import { resourceRoutes } from './resource-routes.js'
-import type { Route } from './route.js'
+import type { DeclaredRoute } from './declared-route.js'
 import { RouteTable } from './route-table.js'
 import { HostPattern } from './host.js'
 import { PathPattern } from './path.js'
 import type { StaticMount } from './static-mount.js'
-
-/** The options of a route. */
-export interface DeclareOptions {
-  /** The name of the route, like `loginPath`. By default it is derived from the path. */
-  name?: string
-  /** Other paths with the same handler. */
-  aliases?: string[]
-  /** Whether the route reads a body. By default, it does if its method is neither GET, HEAD nor DELETE. */
-  body?: boolean
-}
 
 /** The declarations that all scopes of an application share. */
 export class Declarations {
@@ -70,37 +62,37 @@ export class Scope {
   }
 
   /** Declares a route for GET and HEAD: `app.get('/', home)`. */
-  get(path: string, handler: Handler, options?: DeclareOptions): Route {
+  get(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('GET', path, handler, options)
   }
 
   /** Declares a route for POST. */
-  post(path: string, handler: Handler, options?: DeclareOptions): Route {
+  post(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('POST', path, handler, options)
   }
 
   /** Declares a route for PUT. */
-  put(path: string, handler: Handler, options?: DeclareOptions): Route {
+  put(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('PUT', path, handler, options)
   }
 
   /** Declares a route for PATCH. */
-  patch(path: string, handler: Handler, options?: DeclareOptions): Route {
+  patch(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('PATCH', path, handler, options)
   }
 
   /** Declares a route for DELETE. */
-  delete(path: string, handler: Handler, options?: DeclareOptions): Route {
+  delete(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('DELETE', path, handler, options)
   }
 
   /** Declares a route for HEAD. A route for GET handles HEAD as well. */
-  head(path: string, handler: Handler, options?: DeclareOptions): Route {
+  head(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('HEAD', path, handler, options)
   }
 
   /** Declares a route for OPTIONS. Without one, an existing path returns 204 with the header `Allow`. */
-  options(path: string, handler: Handler, options?: DeclareOptions): Route {
+  options(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('OPTIONS', path, handler, options)
   }
 
@@ -111,7 +103,7 @@ export class Scope {
    * @param status 301, 302, 303, 307 or 308
    * @throws DeclarationError when `to` has a parameter that `path` lacks
    */
-  redirect(path: string, to: string, status = 301): Route {
+  redirect(path: string, to: string, status = 301): DeclaredRoute {
     const [, origin = '', target = ''] = /^(https?:\/\/[^/]+)?(.*)$/.exec(to) ?? []
     const pattern = new PathPattern(target)
     const route = this.get(path, function redirect(ctx) {
@@ -145,12 +137,12 @@ export class Scope {
   }
 
   /**
-   * Declares the five to seven routes of a resource, at the path of its `@Resource` or at the given one. A class with
+   * Declares the routes of a resource, at the path of its `@Resource` or at the given one. A class with
    * `@Parent` is mounted below its parent's item.
    *
    * @returns the scope of the item, for nested resources and further routes: `posts.get('/publish', publish)`
-   * @throws DeclarationError when the resource has no path, lacks a handler, or its parent is not declared yet, or
-   *   declared more than once
+   * @throws DeclarationError when the resource has no path, lacks a handler or has two for one method and path, or its
+   *   parent is not declared yet, or declared more than once
    */
   resource(resource: ResourceClass): Scope
   resource(path: string, resource: ResourceClass): Scope
@@ -182,7 +174,7 @@ export class Scope {
     return this
   }
 
-  private route(method: string, path: string, handler: Handler, options: DeclareOptions = {}): Route {
+  private route(method: string, path: string, handler: Handler, options: RouteOptions = {}): DeclaredRoute {
     if (typeof handler !== 'function') {
       throw new DeclarationError(`${method} ${path} expects a handler function, not ${String(handler)}.`)
     }
@@ -205,17 +197,15 @@ export class Scope {
   }
 
   private mount(definition: ResourceDefinition, path: string): Scope {
-    const { table, middleware, items } = this.declarations
+    const { table, items } = this.declarations
     const { prefix, host, parentKeys } = this.place
-    const own = definition.options.middleware ?? []
-    for (const one of own) middleware.add(one)
-    const withOwn = [...this.middleware, ...own]
-    const place = { path: joinPaths(prefix, path), host, parentKeys, middleware: withOwn }
-    const { itemPath, key, routes } = resourceRoutes(definition, place)
+    const place = { path: joinPaths(prefix, path), host, parentKeys, middleware: this.middleware }
+    const { itemPath, key, itemMiddleware, routes } = resourceRoutes(definition, place)
     for (const route of routes) table.add(route)
+    for (const one of middlewareOf(definition.decorations)) this.declarations.middleware.add(one)
 
     const itemPlace = { prefix: itemPath, host, parentKeys: [...parentKeys, key] }
-    const item = new Scope(this.declarations, itemPlace, withOwn)
+    const item = new Scope(this.declarations, itemPlace, itemMiddleware)
     items.set(definition.resource, [...(items.get(definition.resource) ?? []), item])
     return item
   }

@@ -1,5 +1,5 @@
 import type { PathPattern } from './path.js'
-import type { Route } from './route.js'
+import type { DeclaredRoute } from './declared-route.js'
 import type { RouteTable } from './route-table.js'
 import { isServedBy, type StaticMount } from './static-mount.js'
 
@@ -16,7 +16,7 @@ export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]
 }
 
 function shadowOf(
-  route: Route,
+  route: DeclaredRoute,
   pattern: PathPattern,
   table: RouteTable,
   mounts: readonly StaticMount[],
@@ -32,7 +32,7 @@ function shadowOf(
   return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
 }
 
-function isShadowedBy(mount: StaticMount, route: Route, pattern: PathPattern): boolean {
+function isShadowedBy(mount: StaticMount, route: DeclaredRoute, pattern: PathPattern): boolean {
   const isOfHost = !mount.host || mount.host.pattern === route.host?.pattern
   return route.method === 'GET' && mount.order <= route.order && isOfHost && isServedBy(mount, pattern.path)
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { App } from '../../application.js'
 import { CommandError } from '../../command-errors.js'
-import type { Route } from '../../routing/route.js'
+import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'
 import { locate } from '../support/function-location.js'
 import { table } from '../support/table.js'
@@ -97,7 +97,7 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
   ])
 }
 
-function rowOf(route: Route, app: App): RouteRow {
+function rowOf(route: DeclaredRoute, app: App): RouteRow {
   return {
     method: route.method,
     host: route.host?.pattern ?? app.address,

@@ -1,12 +1,11 @@
 import type { Context, Middleware } from '../context.js'
-import type { Action } from '../resources/actions.js'
 import { DeclarationError } from '../errors.js'
 import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
 
 /** The declaration of a route. */
-export interface RouteOptions {
+export interface RouteDeclaration {
   method: string
   path: string
   /** The virtual host that the route belongs to: `{tenant}.example.com`. */
@@ -22,6 +21,8 @@ export interface RouteOptions {
   readsBody?: boolean | undefined
   /** The resource that the route belongs to. */
   resource?: RouteResource
+  /** Whether it also handles PATCH. */
+  includesPatch?: boolean
   /** The middleware that was declared before the route, in order. */
   middleware: readonly Middleware[]
   handler: Middleware
@@ -39,15 +40,17 @@ export interface RouteResource {
   parentKeys: readonly string[]
   /** `/posts/{post_id}` */
   itemPath: string
-  /** `list`, `show`, ... */
-  action: Action['handler']
+  /** The name of the handler: `list`, `show`, or the name of a method with `@Route`. */
+  action: string
+  /** The model of `@Resource`. */
+  model?: (new () => object) | undefined
 }
 
 /** The methods whose bodies mean nothing, unless a route declares otherwise (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */
 const bodiless = ['GET', 'HEAD', 'DELETE']
 
 /** One row of the routing table. */
-export class Route {
+export class DeclaredRoute {
   /** The number of routes that were declared before it. */
   readonly order: number
   readonly method: string
@@ -64,11 +67,13 @@ export class Route {
   readonly handler: Middleware
   /** The function as the application declared it, which leads to its file. */
   readonly declared: unknown
+  /** The method that the route handles in addition to its own. */
+  readonly alsoAnswers: string | undefined
   /** Runs the middleware and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
 
   /** @internal */
-  constructor(options: RouteOptions, order: number) {
+  constructor(options: RouteDeclaration, order: number) {
     this.order = order
     this.method = options.method
     this.pattern = new PathPattern(options.path)
@@ -82,6 +87,7 @@ export class Route {
     this.middleware = options.middleware
     this.handler = options.handler
     this.declared = options.declared
+    this.alsoAnswers = secondMethod(options)
     const clash = this.host?.params.find((name) => this.pattern.params.includes(name))
     if (clash) {
       throw new DeclarationError(
@@ -101,14 +107,13 @@ export class Route {
     return this.pattern.fill(args, this.name)
   }
 
-  /** Whether the route handles a method: GET includes HEAD, and PUT of a resource includes PATCH. */
+  /** Whether the route handles a method: GET includes HEAD, and PUT of an item includes PATCH. */
   answers(method: string): boolean {
     return this.method === method || this.alsoAnswers === method
   }
+}
 
-  /** The method that the route handles in addition to its own. */
-  get alsoAnswers(): string | undefined {
-    if (this.method === 'GET') return 'HEAD'
-    return this.method === 'PUT' && this.resource ? 'PATCH' : undefined
-  }
+function secondMethod({ method, includesPatch }: RouteDeclaration): string | undefined {
+  if (method === 'GET') return 'HEAD'
+  return includesPatch ? 'PATCH' : undefined
 }

@@ -1,0 +1,103 @@
+import 'reflect-metadata'
+import type { Middleware } from '../context.js'
+import type { RouteMethod, RouteOptions } from './route.js'
+
+/** A route that `@Route` declares. */
+export interface DecoratedRoute {
+  method: RouteMethod
+  /** Relative to the resource: `/{post_id}/publish`. */
+  path: string
+  options: RouteOptions
+}
+
+/** The middleware that `@Use` registers for a class, and the handlers that it is limited to. */
+export interface ClassMiddleware {
+  middleware: readonly Middleware[]
+  only?: readonly string[] | undefined
+  except?: readonly string[] | undefined
+}
+
+/** The routes and the middleware of one method. */
+export interface DecoratedMethod {
+  routes: readonly DecoratedRoute[]
+  middleware: readonly Middleware[]
+}
+
+/** Everything that `@Route` and `@Use` record for a class, from top to bottom. */
+export interface Decorations {
+  classes: readonly ClassMiddleware[]
+  methods: ReadonlyMap<string, DecoratedMethod>
+}
+
+const key = Symbol('resource-kit:decorations')
+const none: Decorations = { classes: [], methods: new Map() }
+
+/** Records a route of a method. Decorators are evaluated from bottom to top. */
+export function recordRoute(prototype: object, name: string, route: DecoratedRoute): void {
+  const { routes, middleware } = methodOf(prototype, name)
+  recordMethod(prototype, name, { routes: [route, ...routes], middleware })
+}
+
+/** Records middleware of a method. */
+export function recordMethodMiddleware(prototype: object, name: string, added: readonly Middleware[]): void {
+  const { routes, middleware } = methodOf(prototype, name)
+  recordMethod(prototype, name, { routes, middleware: [...added, ...middleware] })
+}
+
+/** Records middleware of a class. */
+export function recordClassMiddleware(prototype: object, added: ClassMiddleware): void {
+  const { classes, methods } = ownDecorations(prototype)
+  Reflect.defineMetadata(key, { classes: [added, ...classes], methods }, prototype)
+}
+
+/**
+ * The decorations of a class and the classes it extends, the base class first. An overridden method keeps its place
+ * and its middleware. Its routes are replaced if the subclass declares routes again.
+ */
+export function decorationsOf(prototype: object | null): Decorations {
+  if (prototype === null) return none
+  const base = decorationsOf(Object.getPrototypeOf(prototype))
+  const own = ownDecorations(prototype)
+  const methods = new Map(base.methods)
+  for (const [name, { routes, middleware }] of own.methods) {
+    const inherited = methods.get(name)
+    methods.set(name, {
+      routes: routes.length > 0 ? routes : (inherited?.routes ?? []),
+      middleware: [...(inherited?.middleware ?? []), ...middleware],
+    })
+  }
+  return { classes: [...base.classes, ...own.classes], methods }
+}
+
+/** The middleware of a handler: that of its class, then its own. */
+export function handlerMiddleware({ classes, methods }: Decorations, handler: string): Middleware[] {
+  const ofClass = classes
+    .filter(({ only, except }) => only?.includes(handler) ?? !except?.includes(handler))
+    .flatMap(({ middleware }) => middleware)
+  return [...ofClass, ...(methods.get(handler)?.middleware ?? [])]
+}
+
+/** The middleware of a class that also runs for everything nested in its items. */
+export function nestedMiddleware({ classes }: Decorations): Middleware[] {
+  return classes.filter(({ only }) => !only).flatMap(({ middleware }) => middleware)
+}
+
+/** All middleware of a class and its methods. */
+export function middlewareOf({ classes, methods }: Decorations): Middleware[] {
+  return [...classes, ...methods.values()].flatMap(({ middleware }) => middleware)
+}
+
+function methodOf(prototype: object, name: string): DecoratedMethod {
+  return ownDecorations(prototype).methods.get(name) ?? { routes: [], middleware: [] }
+}
+
+function recordMethod(prototype: object, name: string, method: DecoratedMethod): void {
+  const { classes, methods } = ownDecorations(prototype)
+  Reflect.defineMetadata(key, { classes, methods: new Map(methods).set(name, method) }, prototype)
+}
+
+/** The decorations of a class itself: those of its superclasses are on their prototypes. */
+function ownDecorations(prototype: object): Decorations {
+  const own: Decorations | undefined = Reflect.getOwnMetadata(key, prototype)
+  return own ?? none
+}

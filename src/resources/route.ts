@@ -1,0 +1,55 @@
+import type { Handler } from '../context.js'
+import { DeclarationError } from '../errors.js'
+import { actions } from './actions.js'
+import { recordRoute } from './decorations.js'
+import { checkMethod, type MethodDecoration } from './method-decorator.js'
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
+
+/** The method of a `@Route`. */
+export type RouteMethod = (typeof methods)[number]
+
+/** The options of a route. */
+export interface RouteOptions {
+  /** The name of the route, like `loginPath`. By default it is derived from the path. */
+  name?: string
+  /** Other paths with the same handler. They begin where the path of the route begins. */
+  aliases?: string[]
+  /** Whether the route reads a body. By default, it does if its method is neither GET, HEAD nor DELETE. */
+  body?: boolean
+}
+
+/**
+ * Declares a route for a method of a resource class. A method can have several routes. A subclass that overrides the
+ * method inherits them, unless it declares routes again.
+ *
+ * @example
+ * \@Resource('/posts')
+ * export class PostsResource extends BaseResource {
+ *   \@Route('POST', '/{post_id}/publish')
+ *   async publish(ctx: Context) {
+ *     return ctx.seeOther(ctx.pathFor('postPath', ctx.params))
+ *   }
+ * }
+ *
+ * @param path the path below that of the resource. If it begins with a parameter, that is the item's: `{post_id}`, or
+ *   `{id}` in a class that is mounted in several places
+ * @throws DeclarationError when the method is static, is not a method, or is one of the seven handlers. Mounting throws
+ *   one when the path begins with the parameter of something else, or another handler has the same method and path
+ */
+export function Route(method: RouteMethod, path: string, options: RouteOptions = {}): MethodDecoration {
+  return <H extends Handler>(target: object, name: string, descriptor: TypedPropertyDescriptor<H>): void => {
+    const handler = checkMethod('@Route', target, name, descriptor)
+    if (!methods.includes(method)) {
+      throw new DeclarationError(
+        `@Route of ${handler} received the method "${method}". Use one of ${methods.join(', ')}.`,
+      )
+    }
+    if (actions.some((action) => action.handler === name)) {
+      throw new DeclarationError(
+        `${handler} is one of the seven handlers, whose routes are fixed. Remove @Route, or rename the method.`,
+      )
+    }
+    recordRoute(target, name, { method, path, options })
+  }
+}

@@ -1,0 +1,95 @@
+import type { Handler, Middleware } from '../context.js'
+import { DeclarationError } from '../errors.js'
+import { nearest } from '../names.js'
+import { actions } from './actions.js'
+import { decorationsOf, recordClassMiddleware, recordMethodMiddleware } from './decorations.js'
+import { checkMethod, type MethodDecoration } from './method-decorator.js'
+
+/** The handlers that the middleware of a class runs for: only some, or all except some. */
+export type UseOptions<Name extends string = string> =
+  { only: readonly Name[]; except?: never } | { except: readonly Name[]; only?: never }
+
+/** A decorator of a class that has these handlers. */
+// A constructor with any parameters is assignable only to one with parameters of the type any.
+// oxlint-disable-next-line no-explicit-any
+type ClassDecoration<Name extends string> = (target: new (...args: any[]) => Record<Name, Handler>) => void
+
+/**
+ * Registers middleware for a resource class or for one of its methods. It runs after the middleware of the application:
+ * first that of the class, then that of the method, each from top to bottom, with that of a base class first.
+ *
+ * On a class, it also runs for nested resources and for routes that are declared on the scope of the item, unless
+ * `only` limits it to some handlers. `except` excludes handlers of the class itself.
+ *
+ * @example
+ * \@Resource('/posts')
+ * \@Use(requireUser, { except: ['list', 'show'] })
+ * export class PostsResource extends BaseResource {
+ *   \@Use(requireAdmin)
+ *   async destroy(ctx: Context) {
+ *     // ...
+ *   }
+ * }
+ *
+ * @throws DeclarationError when an argument is not a middleware, when `only` or `except` names a handler that the class
+ *   lacks, or when the decorated member is static or is not a method
+ */
+export function Use<Name extends string>(
+  ...args: [first: Middleware, ...more: Middleware[], options: UseOptions<Name>]
+): ClassDecoration<Name>
+export function Use(first: Middleware, ...more: Middleware[]): ClassDecoration<never> & MethodDecoration
+export function Use(...args: [Middleware, ...(Middleware | UseOptions)[]]) {
+  const options = optionsOf(args.at(-1))
+  const middleware = options ? args.slice(0, -1) : args
+  checkMiddleware(middleware)
+  return (target: object, name?: string, descriptor?: PropertyDescriptor): void => {
+    if (name === undefined) return useForClass(target, middleware, options)
+    const handler = checkMethod('@Use', target, name, descriptor)
+    if (options) {
+      throw new DeclarationError(
+        `@Use of ${handler} has "only" or "except", which a class can have, but not a method. Remove the option.`,
+      )
+    }
+    recordMethodMiddleware(target, name, middleware)
+  }
+}
+
+function optionsOf(last: unknown): UseOptions | undefined {
+  return typeof last === 'object' && last !== null && ('only' in last || 'except' in last)
+    ? (last as UseOptions)
+    : undefined
+}
+
+function checkMiddleware(values: readonly unknown[]): asserts values is Middleware[] {
+  if (values.length === 0) throw new DeclarationError('@Use requires at least one middleware.')
+  for (const value of values) {
+    if (typeof value !== 'function')
+      throw new DeclarationError(`@Use expects middleware functions, not ${String(value)}.`)
+  }
+}
+
+function useForClass(
+  target: object,
+  middleware: readonly Middleware[],
+  { only, except }: Partial<Record<'only' | 'except', readonly string[]>> = {},
+): void {
+  if (typeof target !== 'function') return
+  if (only && except) {
+    throw new DeclarationError(`@Use of ${target.name} has both "only" and "except". Keep one of them.`)
+  }
+  const known = [...actions.map(({ handler }) => handler as string), ...routedMethods(target.prototype)]
+  for (const name of only ?? except ?? []) {
+    if (known.includes(name)) continue
+    const near = nearest(name, known)
+    throw new DeclarationError(
+      `@Use of ${target.name} names "${name}", which is neither one of the seven handlers nor a method with @Route.` +
+        (near ? ` Did you mean "${near}"?` : ''),
+    )
+  }
+  recordClassMiddleware(target.prototype, { middleware, only, except })
+}
+
+function routedMethods(prototype: object): string[] {
+  const methods = [...decorationsOf(prototype).methods]
+  return methods.filter(([, { routes }]) => routes.length > 0).map(([name]) => name)
+}
