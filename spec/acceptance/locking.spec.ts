@@ -4,7 +4,8 @@ import { engine } from '../support/engine.js'
 import { newShelf, Shelf, withLibrary } from '../support/library.js'
 import { Issue, Note, openTracker, Project, titled } from '../support/tracker.js'
 import { LazyTransaction } from '../../src/data/transactions/lazy-transaction.js'
-import { findRecord, findRecordBy, saveRecord } from '../../src/data/records/records.js'
+import { findRecord, findRecordBy } from '../../src/data/records/find.js'
+import { saveRecord } from '../../src/data/records/save.js'
 
 const json = { accept: 'application/json' }
 

@@ -4,7 +4,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { kindOf, type AttributeKind } from '../data/attributes.js'
 import type { Database } from '../data/database.js'
 import type { Model } from '../data/model.js'
-import { saveRecord } from '../data/records/records.js'
+import { saveRecord } from '../data/records/save.js'
 import { FactoryError } from '../errors.js'
 
 /** The class of a model. */

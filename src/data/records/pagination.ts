@@ -6,9 +6,8 @@ import type {
   FindOptionsWhere,
 } from 'typeorm'
 import { readAlternatives, type Where } from './conditions.js'
-import { countRecords, selectRecords } from './fast-path/cached-queries.js'
+import { fastPath, type FastPath } from './fast-path/fast-path.js'
 import type { Model } from '../model.js'
-import { plainModel, type PlainModel } from './fast-path/plain-model.js'
 
 /** Where a page stands among the others. */
 export class Pagination {
@@ -145,8 +144,7 @@ async function count<T extends Model>(
   model: EntityTarget<T>,
   { where, relations }: ReadOptions<T>,
 ): Promise<number> {
-  const plain = plainFor(tx, model, relations)
-  const total = plain && (await countRecords(tx, plain, where))
+  const total = await fastPathFor(tx, model, relations)?.count(where)
   return total ?? tx.count(model, { ...(where && { where }) })
 }
 
@@ -159,9 +157,9 @@ async function read<T extends Model>(
 ): Promise<T[]> {
   // Every model has an id, which the compiler cannot see through the conditional types of FindOptionsOrder.
   const fullOrder = { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>
-  const plain = plainFor(tx, model, relations)
-  const found = plain && (await selectRecords(tx, plain, { where, order: fullOrder, limit, offset }))
-  // A plain model's records are of its class. What is no plain model's is up to TypeORM.
+  const path = fastPathFor(tx, model, relations)
+  const found = await path?.select({ where, order: fullOrder, limit, offset })
+  // The fast path's records are of the model's class.
   if (found) return found as T[]
   return tx.find(model, {
     ...(where && { where }),
@@ -172,8 +170,12 @@ async function read<T extends Model>(
   })
 }
 
-function plainFor(tx: EntityManager, model: EntityTarget<Model>, relations: unknown): PlainModel | undefined {
-  return relations ? undefined : plainModel(tx, tx.dataSource.getMetadata(model))
+function fastPathFor(
+  tx: EntityManager,
+  model: EntityTarget<Model>,
+  relations: unknown,
+): FastPath | undefined {
+  return relations ? undefined : fastPath(tx, tx.dataSource.getMetadata(model))
 }
 
 /**

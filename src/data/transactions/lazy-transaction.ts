@@ -15,7 +15,7 @@ import { IdleTime } from './idle-time.js'
 import { Savepoints } from './savepoints.js'
 import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
-import { WorkUnderWay } from './pending-work.js'
+import { PendingWork } from './pending-work.js'
 
 /** What a transaction is, where it is not to be as usual. */
 export interface LazyOptions {
@@ -47,7 +47,7 @@ export class LazyTransaction {
   private readonly runner: QueryRunner
   private readonly isolation: IsolationLevel | undefined
   private readonly isAbandoned: () => boolean
-  private readonly work: WorkUnderWay
+  private readonly work: PendingWork
   private readonly onIdle: LazyOptions['onIdle']
   private readonly idle: IdleTime | undefined
   private readonly order = new Savepoints()
@@ -64,7 +64,7 @@ export class LazyTransaction {
     const { now = () => performance.now() } = options
     this.isolation = isolation
     this.isAbandoned = isAbandoned
-    this.work = new WorkUnderWay(onLost)
+    this.work = new PendingWork(onLost)
     this.onIdle = onIdle
     this.idle = onIdle && new IdleTime(now)
     this.runner = dataSource.createQueryRunner(mode)

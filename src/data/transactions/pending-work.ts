@@ -1,5 +1,5 @@
 /** What of a request's work with the database is still under way, and what of it failed without anybody waiting for it. */
-export class WorkUnderWay {
+export class PendingWork {
   private count = 0
   private hasLost = false
 
@@ -60,7 +60,7 @@ function hear(reason: unknown): void {
   else if (process.listenerCount('unhandledRejection') === 1) throw reason
 }
 
-function ownerOf(error: unknown): WorkUnderWay | undefined {
+function ownerOf(error: unknown): PendingWork | undefined {
   if (!(error instanceof Error)) return undefined
-  return (error as { [owner]?: WorkUnderWay })[owner] ?? ownerOf(error.cause)
+  return (error as { [owner]?: PendingWork })[owner] ?? ownerOf(error.cause)
 }

@@ -1,14 +1,14 @@
 import { EntityManager } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
 import type { Savepoints } from './savepoints.js'
-import type { WorkUnderWay } from './pending-work.js'
+import type { PendingWork } from './pending-work.js'
 
 /** The EntityManager of a request, which knows what of its work is still under way. */
 export class TransactionManager extends EntityManager {
   constructor(
     dataSource: DataSource,
     queryRunner: QueryRunner,
-    readonly work: WorkUnderWay,
+    readonly work: PendingWork,
     readonly savepoints: Savepoints,
   ) {
     super(dataSource, queryRunner)

@@ -18,8 +18,9 @@ import type { EntitySubscriberInterface, FindOptionsWhere, ValueTransformer } fr
 import { Database } from '../../../../src/data/database.js'
 import { Model } from '../../../../src/data/model.js'
 import { paginate } from '../../../../src/data/records/pagination.js'
-import { plainModel } from '../../../../src/data/records/fast-path/plain-model.js'
-import { destroyRecord, findRecord, saveRecord } from '../../../../src/data/records/records.js'
+import { fastPath } from '../../../../src/data/records/fast-path/fast-path.js'
+import { findRecord } from '../../../../src/data/records/find.js'
+import { destroyRecord, saveRecord } from '../../../../src/data/records/save.js'
 import { engine, newDatabase } from '../../../support/engine.js'
 
 const reversed: ValueTransformer = {
@@ -222,7 +223,7 @@ describe('A model that is plain, and one that is not', () => {
 
   it('is plain unless it has more than columns, or somebody listens', () => {
     const plain = samples
-      .filter(([model]) => plainModel(database.manager, database.getMetadata(model)))
+      .filter(([model]) => fastPath(database.manager, database.getMetadata(model)))
       .map(([model]) => model.name)
     expect(plain).to.deep.equal([
       'Plain',

@@ -3,8 +3,8 @@ import { lockClause } from '../locking.js'
 import type { PlainModel, Row } from './plain-model.js'
 import { COUNTED } from '../../engines/sqlite/cached-counts.js'
 
-/** What a query asks for beside the model. */
-export interface Asked {
+/** The records that a query selects. */
+export interface Selection {
   /** Columns and what they have to be. */
   where?: object | undefined
   order?: object | undefined
@@ -16,18 +16,18 @@ export interface Asked {
 }
 
 /** A query that TypeORM has built once, for all that have these columns in their condition. */
-interface KeptQuery {
+interface CachedQuery {
   sql: string
   /** The columns of the condition, in the order of the query's parameters. */
   names: string[]
 }
 
-/** So many queries are kept of a model. */
-const mostKept = 200
+/** The number of queries that are cached for a model. */
+const maxQueries = 200
 
-const kept = new WeakMap<PlainModel, Map<string, KeptQuery>>()
+const cached = new WeakMap<PlainModel, Map<string, CachedQuery>>()
 
-/** Whether a condition is one that queries are kept for: each column has to be one text or number. */
+/** Whether a condition is one that queries are cached for: each column has to be one text or number. */
 function isSimple(where: unknown): where is Record<string, string | number> {
   if (typeof where !== 'object' || where === null || Array.isArray(where)) return false
   for (const value of Object.values(where))
@@ -39,7 +39,7 @@ function isSimple(where: unknown): where is Record<string, string | number> {
 export async function selectRecords(
   tx: EntityManager,
   model: PlainModel,
-  { where = {}, order, limit, offset, lock }: Asked,
+  { where = {}, order, limit, offset, lock }: Selection,
 ): Promise<object[] | undefined> {
   if (!isSimple(where)) return undefined
   const query = queryFor(tx, model, where, order, 'records')
@@ -50,7 +50,7 @@ export async function selectRecords(
   if (limit !== undefined) sql += ` LIMIT ${Number(limit)}`
   if (offset) sql += ` OFFSET ${place(tx, values.push(offset))}`
   if (lock) sql += lockClause(tx)
-  const rows = await ask(tx, sql, values)
+  const rows = await run(tx, sql, values)
   return rows.map((row) => model.toRecord(row))
 }
 
@@ -63,7 +63,7 @@ export async function countRecords(
   if (!isSimple(where)) return undefined
   const query = queryFor(tx, model, where, undefined, 'count')
   if (!query) return undefined
-  const [row] = await ask(
+  const [row] = await run(
     tx,
     query.sql,
     query.names.map((name) => where[name]),
@@ -71,7 +71,8 @@ export async function countRecords(
   return Number(row?.[COUNTED])
 }
 
-function ask(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+/** Runs a statement. The query runner of a request tracks it, so the manager need not do so, too. */
+export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
 
@@ -81,15 +82,15 @@ function queryFor(
   where: Record<string, string | number>,
   order: object | undefined,
   what: 'records' | 'count',
-): KeptQuery | undefined {
-  const queries = kept.get(model) ?? new Map<string, KeptQuery>()
-  kept.set(model, queries)
+): CachedQuery | undefined {
+  const queries = cached.get(model) ?? new Map<string, CachedQuery>()
+  cached.set(model, queries)
   const names = Object.keys(where)
   const key = JSON.stringify([what, names, order])
   let query = queries.get(key)
   if (!query) {
     query = build(tx, model, names, order, what)
-    if (query && queries.size < mostKept) queries.set(key, query)
+    if (query && queries.size < maxQueries) queries.set(key, query)
   }
   return query
 }
@@ -105,7 +106,7 @@ function build(
   names: string[],
   order: object | undefined,
   what: 'records' | 'count',
-): KeptQuery | undefined {
+): CachedQuery | undefined {
   const columns = names.map((name) => metadata.findColumnWithPropertyPathStrict(name))
   if (columns.some((column) => !column || column.transformer || column.embeddedMetadata)) return undefined
   const signs = names.map((name) => `sign of ${name}`)

@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
+import type { DataSource, EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { engineOf } from '../../engines/engines.js'
@@ -44,25 +44,14 @@ interface Member {
 
 const known = new WeakMap<EntityMetadata, PlainModel | false>()
 
-/** A model as a plain one; undefined when it is more, or when somebody listens for its records to be loaded. */
-export function plainModel(tx: EntityManager, metadata: EntityMetadata): PlainModel | undefined {
+/** A model as a plain one; undefined if it is more than its columns. */
+export function plainModel(metadata: EntityMetadata): PlainModel | undefined {
   let model = known.get(metadata)
   if (model === undefined) {
     model = isPlain(metadata) && new PlainModel(metadata)
     known.set(metadata, model)
   }
-  if (model === false || isHeard(tx.dataSource.subscribers, ['afterLoad'])) return undefined
-  return model
-}
-
-/** Whether a subscriber of the application hears of one of these events, of whichever model. */
-export function isHeard(
-  subscribers: readonly EntitySubscriberInterface[],
-  events: readonly (keyof EntitySubscriberInterface)[],
-): boolean {
-  // The first subscriber is the framework's own.
-  if (subscribers.length <= 1) return false
-  return subscribers.slice(1).some((subscriber) => events.some((event) => subscriber[event] !== undefined))
+  return model || undefined
 }
 
 function isPlain(metadata: EntityMetadata): boolean {

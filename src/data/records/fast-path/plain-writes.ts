@@ -1,16 +1,16 @@
-import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
+import type { EntityManager, EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
 import { engineOf } from '../../engines/engines.js'
-import { selectRecords } from './cached-queries.js'
+import { run, selectRecords } from './cached-queries.js'
 import { Model } from '../../model.js'
-import { isHeard, plainModel, type PlainModel } from './plain-model.js'
+import type { PlainModel } from './plain-model.js'
 
 /**
  * How plain models are written to SQLite: by statements that are built once. The rules are TypeORM's own. What is asked
  * of it here, and that is not done, it has to do itself.
  */
-class PlainSaving {
+export class PlainWrites {
   private readonly table: string
   private readonly columns: ColumnMetadata[]
   private readonly insertion: string
@@ -32,7 +32,7 @@ class PlainSaving {
     stampsOf(record).stampInsert()
     // In the place of what has no value is NULL.
     const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
-    await tx.query(this.insertion, values)
+    await run(tx, this.insertion, values)
     this.fillWithNull(record)
   }
 
@@ -50,14 +50,14 @@ class PlainSaving {
     const changes = this.changesOf(record, found)
     const assignments = changes.map(([{ databaseName }]) => `${this.escape(databaseName)} = ?`).join(', ')
     const sql = `UPDATE ${this.table} SET ${assignments} WHERE ${this.escape(this.idName)} = ?`
-    await tx.query(sql, [...changes.map(([, value]) => value), record.id])
+    await run(tx, sql, [...changes.map(([, value]) => value), record.id])
     this.fillWithNull(record)
     return true
   }
 
   /** Deletes a record. */
   async remove(tx: EntityManager, record: Model): Promise<void> {
-    await tx.query(`DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ?`, [record.id])
+    await run(tx, `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ?`, [record.id])
   }
 
   private get idName(): string {
@@ -94,23 +94,17 @@ class PlainSaving {
   }
 }
 
-const known = new WeakMap<EntityMetadata, PlainSaving | false>()
+const known = new WeakMap<EntityMetadata, PlainWrites | false>()
 
-/** How a record is written; undefined when it is up to TypeORM. */
-export function plainSaving(
-  tx: EntityManager,
-  record: Model,
-  events: readonly (keyof EntitySubscriberInterface)[],
-): PlainSaving | undefined {
-  const metadata = tx.dataSource.getMetadata(record.constructor)
-  const model = plainModel(tx, metadata)
-  if (!model || isHeard(tx.dataSource.subscribers, events)) return undefined
-  let saving = known.get(metadata)
-  if (saving === undefined) {
-    saving = isPlainlySaved(metadata) && new PlainSaving(model)
-    known.set(metadata, saving)
+/** How the records of a model are written; undefined if TypeORM has to write this one. */
+export function plainWrites(model: PlainModel, record: Model): PlainWrites | undefined {
+  const { metadata } = model
+  let writes = known.get(metadata)
+  if (writes === undefined) {
+    writes = isPlainlySaved(metadata) && new PlainWrites(model)
+    known.set(metadata, writes)
   }
-  return saving && holdsColumnsAlone(metadata, record) ? saving : undefined
+  return writes && holdsColumnsAlone(metadata, record) ? writes : undefined
 }
 
 /** Whether a record holds nothing but values of its columns: no other record, and no expression of SQL. */

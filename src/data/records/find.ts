@@ -1,0 +1,69 @@
+import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } from 'typeorm'
+import { RecordNotFound } from '../../errors.js'
+import type { Model } from '../model.js'
+import { readConditions } from './conditions.js'
+import { fastPath } from './fast-path/fast-path.js'
+import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
+
+/**
+ * Finds the record of a model that has this id.
+ *
+ * @throws RecordNotFound (404) if there is none, also if the id is not text
+ */
+export async function findRecord<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  id: unknown,
+  options?: FindRecordOptions,
+): Promise<T> {
+  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {}, options)
+}
+
+/**
+ * Finds one record of a model by the values of its columns.
+ *
+ * @example await findRecordBy(tx, Comment, { id: comment_id, post_id })
+ * @throws RecordNotFound (404) if there is none, also for conditions that no record can meet, and without conditions
+ */
+export async function findRecordBy<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  conditions: object,
+  { lock = false }: FindRecordOptions = {},
+): Promise<T> {
+  const metadata = tx.dataSource.getMetadata(model)
+  const where = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
+  const record = where && (await findOne<T>(tx, metadata, where, lock))
+  if (!record) throw notFound(metadata)
+  if (lock) markLocked(record)
+  return record
+}
+
+/** Whether conditions name a column at all: a list, or no condition, would find the first record. */
+function namesColumns(conditions: unknown): conditions is object {
+  if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return false
+  return Object.keys(conditions).length > 0
+}
+
+/** In production nobody is shown where the record was looked for, and the stack is what costs most of that answer. */
+function notFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
+  const { stackTraceLimit } = Error
+  // A plain DataSource of TypeORM has no environment.
+  if (Reflect.get(dataSource, 'environment') === 'production') Error.stackTraceLimit = 0
+  const error = new RecordNotFound(targetName)
+  Error.stackTraceLimit = stackTraceLimit
+  return error
+}
+
+async function findOne<T extends Model>(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  where: object,
+  lock: boolean,
+): Promise<T | undefined> {
+  const found = await fastPath(tx, metadata)?.select({ where, limit: 1, lock })
+  // The fast path's records are of the model's class.
+  if (found) return found[0] as T | undefined
+  const options = { where: where as FindOptionsWhere<T>, ...(lock && lockOption(tx, metadata)) }
+  return (await tx.findOne<T>(metadata.target, options)) ?? undefined
+}

@@ -1,0 +1,102 @@
+import type { EntityManager, EntityMetadata } from 'typeorm'
+import { ValidationErrors } from '../../errors.js'
+import { humanize, recordName } from '../../names.js'
+import { explainDatabaseError, RECORD } from '../database-errors.js'
+import type { Model } from '../model.js'
+import { isTooLong } from '../text-length.js'
+import { addedMessage, attributeName, messageOf, type Translate } from '../validation.js'
+
+/** The errors of a record that the database has refused. Any other error is thrown. */
+export async function refusal(tx: EntityManager, record: Model, error: unknown): Promise<ValidationErrors> {
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const explained = explainDatabaseError(error, metadata)
+  if (!(explained instanceof ValidationErrors)) throw explained
+
+  const [violation] = explained.fields.get(RECORD) ?? []
+  const field = violation && (await fieldOf(tx, metadata, record, violation.rule))
+  if (!violation || !field) return explained
+  const attribute = humanize(field)
+  return new ValidationErrors(explained.status === 409 ? 409 : 422, { cause: error }).add(
+    field,
+    violation.rule,
+    violation.rule === 'reference' ? `${attribute} does not exist.` : `${attribute} is too long.`,
+    { attribute },
+  )
+}
+
+/** The column that was refused, where the engine does not say so: a reference (SQLite), a text (PostgreSQL). */
+async function fieldOf(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  record: Model,
+  rule: string,
+): Promise<string | undefined> {
+  if (rule === 'reference') return missingReference(tx, metadata, record)
+  if (rule !== 'too_long') return undefined
+  return metadata.columns.find((column) => {
+    const value: unknown = column.getEntityValue(record)
+    return typeof value === 'string' && isTooLong(value, column)
+  })?.databaseName
+}
+
+/** The column of a record that refers to nothing. */
+async function missingReference(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  record: Model,
+): Promise<string | undefined> {
+  for (const { columns, referencedColumns, referencedEntityMetadata } of metadata.foreignKeys) {
+    const [column] = columns
+    const [referenced] = referencedColumns
+    const value: unknown = column?.getEntityValue(record)
+    if (!column || !referenced || value === undefined || value === null) continue
+    const where = { [referenced.propertyName]: value }
+    if (!(await tx.existsBy(referencedEntityMetadata.target, where))) return column.databaseName
+  }
+  return undefined
+}
+
+/** Translates the database's errors like those of class-validator. */
+export function translate(
+  errors: ValidationErrors,
+  record: Model,
+  t: Translate | undefined,
+): ValidationErrors {
+  const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
+  for (const [field, violations] of errors.fields) {
+    for (const { rule, message, values: given = {} } of violations) {
+      const values = { ...given, attribute: nameOf(record, field, t) ?? given['attribute'] }
+      translated.add(
+        field,
+        rule,
+        messageOf(record.constructor, field, rule, values, { own: message }, t),
+        values,
+      )
+    }
+  }
+  return translated
+}
+
+/** What a hook of the model has added. */
+export function translateAdded(
+  errors: ValidationErrors,
+  record: Model,
+  t: Translate | undefined,
+): ValidationErrors {
+  const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
+  for (const [field, violations] of errors.fields) {
+    const attribute = nameOf(record, field, t) ?? humanize(recordName(record.constructor.name))
+    for (const violation of violations) {
+      const values = { ...violation.values, attribute }
+      const message = addedMessage(record.constructor, field, violation, values, t)
+      translated.add(field, violation.rule, message, values)
+    }
+  }
+  return translated
+}
+
+/** The name of a field, or of the record as a whole if it has one in the locale files. */
+function nameOf(record: Model, field: string, t: Translate | undefined): string | undefined {
+  if (field !== RECORD) return attributeName(record.constructor, field, t)
+  return t?.(recordName(record.constructor.name), {})
+}

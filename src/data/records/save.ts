@@ -1,0 +1,133 @@
+import type { EntityManager } from 'typeorm'
+import { ValidationErrors } from '../../errors.js'
+import { explainDatabaseError } from '../database-errors.js'
+import { engineOf } from '../engines/engines.js'
+import type { Model } from '../model.js'
+import { inSavepoint } from '../transactions/savepoints.js'
+import { validate, type Translate } from '../validation.js'
+import { fastPath } from './fast-path/fast-path.js'
+import { dropStale, withoutLoaded } from './loaded-relations.js'
+import { seeLocked } from './locking.js'
+import { refusal, translate, translateAdded } from './refusals.js'
+
+/**
+ * Validates a record and, when nothing is wrong, asks the hook of its model, and inserts or updates it.
+ *
+ * @param known what is wrong with fields that could not be read
+ * @returns what is wrong, be it that the database says so, or undefined when the record has been saved
+ */
+export async function saveRecord(
+  tx: EntityManager,
+  record: Model,
+  t?: Translate,
+  known?: ValidationErrors,
+): Promise<ValidationErrors | undefined> {
+  const isNew = !isSaved(record)
+  const errors = await validate(record, t, known)
+  if (errors) return errors
+
+  // A model may have left its hooks away, or assigned undefined to them.
+  const hook = isNew ? record.validateCreate : record.validateUpdate
+  const further = new ValidationErrors()
+  await hook?.call(record, further, tx)
+  if (!further.isEmpty) return translateAdded(further, record, t)
+
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const refused = await withoutLoaded(metadata, record, () => writeOrRefuse(tx, record, isNew, t))
+  if (!refused) dropStale(metadata, record)
+  return refused
+}
+
+/** Writes a record, unless the database refuses it. */
+async function writeOrRefuse(
+  tx: EntityManager,
+  record: Model,
+  isNew: boolean,
+  t: Translate | undefined,
+): Promise<ValidationErrors | undefined> {
+  const { id, created_at, updated_at } = record
+  try {
+    await undoable(tx, record, (manager) => write(manager, record, isNew))
+    return undefined
+  } catch (error) {
+    Object.assign(record, { id, created_at, updated_at })
+    return translate(await refusal(tx, record, error), record, t)
+  }
+}
+
+/**
+ * Deletes a record. It keeps its id, so that it can be shown once more.
+ *
+ * @throws ValidationErrors (409) when other records refer to it
+ */
+export async function destroyRecord(tx: EntityManager, record: Model, t?: Translate): Promise<void> {
+  const { id } = record
+  try {
+    await undoable(tx, record, (manager) => remove(manager, record))
+  } catch (error) {
+    const explained = explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
+    throw explained instanceof ValidationErrors ? translate(explained, record, t) : explained
+  } finally {
+    record.id = id
+  }
+}
+
+/** Inserts or updates a record, by the fast path or by TypeORM. */
+async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  if (await fastPath(tx, metadata)?.save(record, isNew)) return
+  if (isNew) engineOf(tx.dataSource).prepareInsert?.(metadata, record)
+  else await seeLocked(tx, record)
+  await tx.save(record, { reload: mustReload(tx, record) })
+}
+
+async function remove(tx: EntityManager, record: Model): Promise<void> {
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  if (!(await fastPath(tx, metadata)?.remove(record))) await tx.remove(record)
+}
+
+/**
+ * Does what the database may refuse, so that a refusal leaves nothing of it behind: in a savepoint, unless it is one
+ * statement that the engine undoes itself. PostgreSQL would refuse every query after it, and the form is shown again
+ * with some.
+ */
+async function undoable<T>(
+  tx: EntityManager,
+  record: Model,
+  work: (manager: EntityManager) => Promise<T>,
+): Promise<T> {
+  return isOneStatement(tx, record) ? work(tx) : inSavepoint(tx, work)
+}
+
+function isOneStatement(tx: EntityManager, record: Model): boolean {
+  const { subscribers } = tx.dataSource
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const { afterInsertListeners, afterUpdateListeners, afterRemoveListeners } = metadata
+  // What comes after the statement may fail as well. The first subscriber is the framework's own.
+  const after = [afterInsertListeners, afterUpdateListeners, afterRemoveListeners, subscribers.slice(1)]
+  if (engineOf(tx.dataSource).failureAborts || metadata.treeType || after.flat().length > 0) return false
+  return !metadata.relations.some(
+    (relation) =>
+      relation.isCascadeInsert ||
+      relation.isCascadeUpdate ||
+      relation.isCascadeRemove ||
+      relation.isManyToMany ||
+      (!relation.isManyToOne && relation.getEntityValue(record) !== undefined),
+  )
+}
+
+/** Whether a record comes from the database. Its id alone does not tell: it may have been chosen before. */
+function isSaved(record: Partial<Model>): boolean {
+  return record.id !== undefined && record.created_at !== undefined
+}
+
+/** Whether the database knows more of a saved record than the framework has set: a default, a version, a relation. */
+function mustReload(tx: EntityManager, record: Model): boolean {
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  return (
+    metadata.getInsertionReturningColumns().some((column) => !column.isCreateDate && !column.isUpdateDate) ||
+    metadata.relations.some(
+      (relation) => !relation.isManyToOne && relation.getEntityValue(record) !== undefined,
+    )
+  )
+}
