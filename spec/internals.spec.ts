@@ -1,0 +1,142 @@
+import 'reflect-metadata'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import { Socket } from 'node:net'
+import { expect } from 'chai'
+import { getMetadataStorage } from 'class-validator'
+import Koa from 'koa'
+import { container, inject, injectable } from 'tsyringe'
+import { MigrationExecutor } from 'typeorm'
+import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js'
+import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
+import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
+import { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
+import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { EntityMetadata } from 'typeorm/metadata/EntityMetadata.js'
+import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
+import { Broadcaster } from 'typeorm/subscriber/Broadcaster.js'
+import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
+import { Database } from '../src/index.js'
+
+const require = createRequire(import.meta.url)
+
+/** The methods that a prototype has, or inherits. */
+function methodsOf(prototype: object, names: readonly string[]): string[] {
+  return names.filter((name) => typeof Reflect.get(prototype, name) === 'function')
+}
+
+/** The private parts of other packages that the framework uses: an upgrade that changes one fails here first. */
+describe('The internals of other packages', () => {
+  const classes: Record<string, [prototype: object, methods: readonly string[]]> = {
+    'the driver of SQLite': [
+      BetterSqlite3Driver.prototype,
+      ['connect', 'disconnect', 'createQueryRunner', 'preparePersistentValue', 'prepareHydratedValue'],
+    ],
+    'the query runner of SQLite': [
+      BetterSqlite3QueryRunner.prototype,
+      [
+        'startTransaction',
+        'commitTransaction',
+        'rollbackTransaction',
+        'release',
+        'query',
+        'getReplicationMode',
+        'clearSqlMemory',
+        'beforeMigration',
+      ],
+    ],
+    'the driver of PostgreSQL': [
+      PostgresDriver.prototype,
+      ['obtainMasterConnection', 'normalizeType', 'createParameter'],
+    ],
+    'the driver of MariaDB and MySQL': [
+      MysqlDriver.prototype,
+      ['obtainMasterConnection', 'connect', 'disconnect', 'normalizeType', 'prepareHydratedValue'],
+    ],
+    'the migration executor': [
+      MigrationExecutor.prototype,
+      [
+        'getMigrations',
+        'createMigrationsTableIfNotExist',
+        'loadExecutedMigrations',
+        'insertExecutedMigration',
+        'deleteExecutedMigration',
+      ],
+    ],
+    'the schema builder': [RdbmsSchemaBuilder.prototype, ['createMetadataTableIfNecessary']],
+    'the broadcaster': [Broadcaster.prototype, ['broadcast', 'broadcastAfterQueryEvent']],
+    'an entity': [
+      EntityMetadata.prototype,
+      [
+        'create',
+        'findColumnWithPropertyName',
+        'findColumnWithPropertyPathStrict',
+        'findRelationWithPropertyPath',
+        'getInsertionReturningColumns',
+      ],
+    ],
+  }
+  for (const [name, [prototype, methods]] of Object.entries(classes)) {
+    it(`TypeORM: ${name} has the methods that are called or overridden`, () => {
+      expect(methodsOf(prototype, methods)).to.deep.equal(methods)
+    })
+  }
+
+  it('TypeORM: aliases of columns are built, and conditions are recognized, by its helpers', () => {
+    expect(DriverUtils.buildAlias).to.be.a('function')
+    expect(Object.getOwnPropertyNames(InstanceChecker)).to.include('isFindOperator')
+  })
+
+  it('TypeORM: a query runner has the fields that the one of SQLite sets', async () => {
+    const database = new Database({ test: { url: 'sqlite::memory:' } }, 'test')
+    const runner = database.createQueryRunner()
+    expect(runner).to.include({ isTransactionActive: false, isReleased: false, transactionDepth: 0 })
+    expect(Reflect.get(runner, 'loadedTables')).to.deep.equal([])
+    expect(database.driver.mappedDataTypes).to.include.keys('createDateDefault', 'updateDateDefault')
+    await runner.release()
+  })
+
+  it('Koa: a response has the fields that are restored before a handler is retried', () => {
+    const koa = new Koa()
+    const request = new IncomingMessage(new Socket())
+    const context = koa.createContext(request, new ServerResponse(request))
+    context.status = 201
+    context.body = 'text'
+    expect(Object.keys(context.response)).to.include.members(['_explicitStatus', '_body'])
+    context.body = null
+    expect(Object.keys(context.response)).to.include('_explicitNullBody')
+  })
+
+  it('koa-session: a context gets its session from a property that can be redefined', () => {
+    const koa = new Koa()
+    koa.keys = ['a secret of the specs']
+    const { default: session } = require('koa-session')
+    session({ key: 'name' }, koa)
+    expect(Object.getOwnPropertyDescriptor(koa.context, 'session')).to.include({ configurable: true })
+  })
+
+  it('tsyringe: a container lists its registrations, and classes their tokens', () => {
+    @injectable()
+    class Registered {
+      constructor(@inject('token') readonly given: unknown) {}
+    }
+    const child = container.createChildContainer()
+    child.registerSingleton(Registered)
+    const registry = Reflect.get(Reflect.get(child, '_registry'), '_registryMap') as Map<unknown, object[]>
+    expect(registry.get(Registered)?.at(-1))
+      .to.have.property('provider')
+      .with.property('useClass', Registered)
+    expect(Reflect.getMetadata('injectionTokens', Registered)).to.have.nested.property('0.token', 'token')
+  })
+
+  it('class-transformer: its storage lists the rules of a class', () => {
+    const { defaultMetadataStorage: storage } = require('class-transformer/cjs/storage.js')
+    const names = ['getExposedMetadatas', 'getExcludedMetadatas', 'getStrategy']
+    expect(methodsOf(storage, names)).to.deep.equal(names)
+    expect(storage._transformMetadatas).to.be.an.instanceOf(Map)
+  })
+
+  it('class-validator: its storage lists the rules of a class', () => {
+    expect(getMetadataStorage().getTargetValidationMetadatas(class {}, '', false, false)).to.deep.equal([])
+  })
+})
