@@ -85,13 +85,7 @@ class PostsResource extends BaseResource {
   override async create(ctx: Context) {
     const post = ctx.bind(new Post())
     const errors = await ctx.save(post)
-    if (errors) {
-      return ctx.respond(errors.status, {
-        html: () => ctx.render('posts/new', { post, errors }),
-        json: errors,
-        xml: errors,
-      })
-    }
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
     return ctx.respond(201, {
       html: () => ctx.seeOther('/posts', { success: ctx.t('post.created.success') }),
       json: post,

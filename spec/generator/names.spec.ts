@@ -172,6 +172,7 @@ describe('namesOf(word)', () => {
     'function',
     'new',
     'flash_message',
+    'actionButton',
     'deleteButton',
     'of',
     'xml',

@@ -47,6 +47,24 @@ describe('viewHelpers(context)', () => {
     expect(label('post')).to.equal('post')
   })
 
+  it('sends a request with a button that works without JavaScript', () => {
+    const { actionButton } = viewHelpers(viewContext())
+    const compact = (button: unknown) => String(button).replaceAll(/>\s+</g, '><')
+    expect(compact(actionButton('/posts/"1"/publish', '<Publish>'))).to.equal(
+      '<form action="/posts/&quot;1&quot;/publish" method="post">' +
+        '<input type="hidden" name="authenticity_token" value="token" />' +
+        '<button type="submit">&lt;Publish&gt;</button></form>',
+    )
+    expect(
+      compact(actionButton('/session', 'Sign out', { method: 'DELETE', confirm: 'Leave "now"?' })),
+    ).to.equal(
+      '<form action="/session" method="post" data-confirm="Leave &quot;now&quot;?">' +
+        '<input type="hidden" name="_method" value="DELETE" />' +
+        '<input type="hidden" name="authenticity_token" value="token" />' +
+        '<button type="submit">Sign out</button></form>',
+    )
+  })
+
   it('deletes with a form that works without JavaScript', () => {
     const button = String(viewHelpers(viewContext()).deleteButton('/posts/"1"'))
     expect(button.replaceAll(/>\s+</g, '><')).to.equal(

@@ -23,6 +23,10 @@ function breakLine(line: string): string {
   const indent = /^ */.exec(line)?.[0] ?? ''
   const [, arrow, body] = /^(\s*\w+: (?:async )?\(\) =>) (.*)$/.exec(line) ?? []
   if (arrow !== undefined && body !== undefined) return `${arrow}\n${breakLine(`${indent}  ${body}`)}`
+  const [, condition, statement] = /^(\s*if \(\w+\)) (return .*)$/.exec(line) ?? []
+  if (condition !== undefined) {
+    return [`${condition} {`, breakLine(`${indent}  ${statement}`), `${indent}}`].join('\n')
+  }
 
   const end = closingOf(line)
   const start = openingOf(line, end)

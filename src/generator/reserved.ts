@@ -21,7 +21,7 @@ export const reservedAttributes: ReadonlySet<string> = new Set([
 export const reservedResources: ReadonlySet<string> = new Set([
   ...keywords,
   ...words('ctx errors path pagination form where'),
-  ...words('locale currentUrl t label time display paginator formFor hiddenFields deleteButton'),
+  ...words('locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton'),
   ...words('flashMessages collectionLinks nestedLinks of block attributes locals xml'),
   ...words('resource baseResource parent context sortByLabel model present validationErrors'),
   ...words('column entity joinColumn manyToOne relation entityManager migration'),

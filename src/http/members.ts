@@ -1,6 +1,6 @@
 import type { Context } from '../context.js'
 import { attributesOf, isEntity } from '../data/attributes.js'
-import { NotAnEntity } from '../errors.js'
+import { NotAnEntity, ValidationErrors } from '../errors.js'
 import { bind, unreadableOf, type UnreadableField } from './binder.js'
 import { hasForm } from './body.js'
 import type { Format } from './negotiation.js'
@@ -21,14 +21,22 @@ export interface HttpMembers {
   bind<T extends object>(record: T): T
 
   /**
-   * Responds in the format that the client prefers. `html` is a function that renders or redirects. `json` and `xml` are
-   * the value to serialize, or a function that returns it.
+   * Responds in the format that the client prefers. `html` is a function that renders or redirects. `data` is the value
+   * for JSON and XML, or a function that returns it; `json` and `xml` override it for their format.
    *
-   * @example await ctx.respond(201, { html: () => ctx.seeOther(path), json: post, xml: post })
+   * @example await ctx.respond(201, { html: () => ctx.seeOther(path), data: post })
    * @throws NotAcceptable (406) when the client accepts none of them
    */
   respond(responses: Responses): Promise<void>
   respond(status: number, responses: Responses): Promise<void>
+
+  /**
+   * Responds with the errors that `save` or `validate` returned: their status, and a problem document in JSON and XML.
+   * `html` renders the form again.
+   *
+   * @example await ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
+   */
+  respond(errors: ValidationErrors, responses?: Responses): Promise<void>
 
   /**
    * Redirects with 303 See Other: the browser requests the URL with GET (RFC 9110, section 15.4.4).
@@ -74,9 +82,9 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
       })
     },
 
-    respond(...args: [Responses] | [number, Responses]) {
-      const [status, responses] = args.length === 2 ? args : [200, args[0]]
-      return respond(this, status, responses)
+    respond(first: Responses | ValidationErrors | number, responses: Responses = {}) {
+      if (first instanceof ValidationErrors) return respond(this, first.status, { data: first, ...responses })
+      return typeof first === 'number' ? respond(this, first, responses) : respond(this, 200, first)
     },
 
     seeOther(url, flash = {}) {

@@ -6,12 +6,18 @@ import { toPlain } from './serializer.js'
 import { rootName, toXml } from './xml.js'
 
 /**
- * The responses that a handler offers. `html` is a function that renders or redirects. `json` and `xml` are the value to
- * serialize, or a function that returns it.
+ * The responses that a handler offers.
+ *
+ * @example { html: () => ctx.render('posts/show', { post }), data: post }
  */
 export interface Responses {
+  /** Renders a page or redirects. It may be async, and load what only the page needs. */
   html?: () => unknown
+  /** The value to serialize to JSON and XML, or a function that returns it. */
+  data?: unknown
+  /** The value for JSON, if it differs from `data`. */
   json?: unknown
+  /** The value for XML, if it differs from `data`. */
   xml?: unknown
 }
 
@@ -21,13 +27,17 @@ export interface Responses {
  * @throws NotAcceptable (406) when it accepts none of them
  */
 export async function respond(ctx: Context, status: number, responses: Responses): Promise<void> {
-  const offered = formats.filter((format) => responses[format] !== undefined)
+  const offered = formats.filter((format) => responseIn(format, responses) !== undefined)
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
   ctx.status = status
-  const response = responses[format]
+  const response = responseIn(format, responses)
   const value: unknown = typeof response === 'function' ? await response() : response
   if (format !== 'html') writeValue(ctx, format, value)
+}
+
+function responseIn(format: Format, { html, data, json = data, xml = data }: Responses): unknown {
+  return { html, json, xml }[format]
 }
 
 /** Returns the format of the response. Sets `Vary: Accept`, because other clients may receive another format. */

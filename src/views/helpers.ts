@@ -1,5 +1,5 @@
 import type { Pagination } from '../data/records/pagination.js'
-import { deleteButton } from './delete-button.js'
+import { actionButton, deleteButton, type ActionButtonOptions } from './action-button.js'
 import { display, time } from './formats.js'
 import { Form, type FormOptions } from './forms.js'
 import { hiddenFields, type FormMethod } from './hidden-fields.js'
@@ -31,7 +31,9 @@ export interface ViewHelpers {
   collectionLinks(): Html
   /** Renders links to the collections that are nested in a record. */
   nestedLinks(record: object): Html
-  /** Renders a button that sends DELETE to a path. */
+  /** Renders a button that sends POST to a path: `actionButton(postPublishPath(post), 'Publish')`. */
+  actionButton(path: string, label: string, options?: ActionButtonOptions): Html
+  /** Renders a button that sends DELETE to a path, and asks for confirmation. */
   deleteButton(path: string, label?: string): Html
   /** Formats a datetime or a day in the page's language, in UTC. */
   time(value: Date | string | null | undefined): Html
@@ -41,8 +43,7 @@ export interface ViewHelpers {
 
 /** The locals of every template: the helpers, and the path helpers by name (`postPath(post)`). */
 export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['paths'] {
-  // A list has a button for each record, with the same hidden fields.
-  let deletion: Html | undefined
+  const fieldsOf = hiddenFieldsOnce(context)
   const helpers: ViewHelpers = {
     locale: context.locale,
     currentUrl: context.currentUrl,
@@ -50,16 +51,23 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     label: (id) => label(context, id),
     flashMessages: () => flashMessages(context),
     formFor: (record, options) => new Form(context, record, options),
-    hiddenFields: (method = 'POST') => hiddenFields(context, method),
+    hiddenFields: (method = 'POST') => fieldsOf(method),
     paginator: (pagination) => paginator(context, pagination),
     collectionLinks: () => collectionLinks(context),
     nestedLinks: (record) => nestedLinks(context, record),
-    deleteButton: (path, text) =>
-      deleteButton(context, path, text, (deletion ??= hiddenFields(context, 'DELETE'))),
+    actionButton: (path, text, { method = 'POST', confirm } = {}) =>
+      actionButton(path, text, fieldsOf(method), confirm),
+    deleteButton: (path, text) => deleteButton(context, path, fieldsOf('DELETE'), text),
     time: (value) => time(context, value),
     display: (value) => display(context, value),
   }
   return Object.assign(Object.create(context.paths), helpers)
+}
+
+/** Returns the hidden fields of each method, rendered once: a list has a button for each record, with the same fields. */
+function hiddenFieldsOnce(context: ViewContext): (method: FormMethod) => Html {
+  const rendered: Partial<Record<FormMethod, Html>> = {}
+  return (method) => (rendered[method] ??= hiddenFields(context, method))
 }
 
 function flashMessages(context: ViewContext): Html {

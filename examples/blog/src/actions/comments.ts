@@ -14,19 +14,14 @@ export class CommentsResource extends BaseResource {
     const { records: comments, pagination } = await ctx.paginate(Comment, { where })
     return ctx.respond({
       html: () => ctx.render('comments/index', { post, comments, pagination }),
-      json: comments,
-      xml: comments,
+      data: comments,
     })
   }
 
   /** GET /posts/{post_id}/comments/{comment_id} */
   async show(ctx: Context) {
     const comment = await this.findComment(ctx)
-    return ctx.respond({
-      html: () => ctx.render('comments/show', { comment }),
-      json: comment,
-      xml: comment,
-    })
+    return ctx.respond({ html: () => ctx.render('comments/show', { comment }), data: comment })
   }
 
   /** GET /posts/{post_id}/comments/new: the form for a new comment. */
@@ -43,19 +38,14 @@ export class CommentsResource extends BaseResource {
     comment.post_id = post.id
     const errors = await ctx.save(comment)
     if (errors) {
-      return ctx.respond(errors.status, {
-        html: () => ctx.render('comments/new', { post, comment, errors }),
-        json: errors,
-        xml: errors,
-      })
+      return ctx.respond(errors, { html: () => ctx.render('comments/new', { post, comment, errors }) })
     }
 
     const path = ctx.pathFor('postCommentPath', comment)
     ctx.set('Location', path)
     return ctx.respond(201, {
       html: () => ctx.seeOther(path, { success: ctx.t('comment.created.success') }),
-      json: comment,
-      xml: comment,
+      data: comment,
     })
   }
 
@@ -69,19 +59,12 @@ export class CommentsResource extends BaseResource {
   async update(ctx: Context) {
     const comment = ctx.bind(await this.findComment(ctx))
     const errors = await ctx.save(comment)
-    if (errors) {
-      return ctx.respond(errors.status, {
-        html: () => ctx.render('comments/edit', { comment, errors }),
-        json: errors,
-        xml: errors,
-      })
-    }
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('comments/edit', { comment, errors }) })
 
     const path = ctx.pathFor('postCommentPath', comment)
     return ctx.respond({
       html: () => ctx.seeOther(path, { success: ctx.t('comment.updated.success') }),
-      json: comment,
-      xml: comment,
+      data: comment,
     })
   }
 
@@ -92,8 +75,7 @@ export class CommentsResource extends BaseResource {
     const path = ctx.pathFor('postCommentsPath', { post_id: comment.post_id })
     return ctx.respond({
       html: () => ctx.seeOther(path, { success: ctx.t('comment.destroyed.success') }),
-      json: comment,
-      xml: comment,
+      data: comment,
     })
   }
 

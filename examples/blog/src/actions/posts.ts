@@ -7,21 +7,13 @@ export class PostsResource extends BaseResource {
   /** GET /posts: one page of posts, newest first. */
   async list(ctx: Context) {
     const { records: posts, pagination } = await ctx.paginate(Post)
-    return ctx.respond({
-      html: () => ctx.render('posts/index', { posts, pagination }),
-      json: posts,
-      xml: posts,
-    })
+    return ctx.respond({ html: () => ctx.render('posts/index', { posts, pagination }), data: posts })
   }
 
   /** GET /posts/{post_id} */
   async show(ctx: Context) {
-    const post = await ctx.find(Post, ctx.params.post_id)
-    return ctx.respond({
-      html: () => ctx.render('posts/show', { post }),
-      json: post,
-      xml: post,
-    })
+    const post = await this.findPost(ctx)
+    return ctx.respond({ html: () => ctx.render('posts/show', { post }), data: post })
   }
 
   /** GET /posts/new: the form for a new post. */
@@ -34,58 +26,48 @@ export class PostsResource extends BaseResource {
   async create(ctx: Context) {
     const post = ctx.bind(new Post())
     const errors = await ctx.save(post)
-    if (errors) {
-      return ctx.respond(errors.status, {
-        html: () => ctx.render('posts/new', { post, errors }),
-        json: errors,
-        xml: errors,
-      })
-    }
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
 
     const path = ctx.pathFor('postPath', post)
     ctx.set('Location', path)
     return ctx.respond(201, {
       html: () => ctx.seeOther(path, { success: ctx.t('post.created.success') }),
-      json: post,
-      xml: post,
+      data: post,
     })
   }
 
   /** GET /posts/{post_id}/edit: the form to edit a post. */
   async edit(ctx: Context) {
-    const post = await ctx.find(Post, ctx.params.post_id)
+    const post = await this.findPost(ctx)
     return ctx.respond({ html: () => ctx.render('posts/edit', { post }) })
   }
 
   /** PUT /posts/{post_id} */
   async update(ctx: Context) {
-    const post = ctx.bind(await ctx.find(Post, ctx.params.post_id))
+    const post = ctx.bind(await this.findPost(ctx))
     const errors = await ctx.save(post)
-    if (errors) {
-      return ctx.respond(errors.status, {
-        html: () => ctx.render('posts/edit', { post, errors }),
-        json: errors,
-        xml: errors,
-      })
-    }
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
 
     const path = ctx.pathFor('postPath', post)
     return ctx.respond({
       html: () => ctx.seeOther(path, { success: ctx.t('post.updated.success') }),
-      json: post,
-      xml: post,
+      data: post,
     })
   }
 
   /** DELETE /posts/{post_id} */
   async destroy(ctx: Context) {
-    const post = await ctx.find(Post, ctx.params.post_id)
+    const post = await this.findPost(ctx)
     await ctx.destroy(post)
     const path = ctx.pathFor('postsPath')
     return ctx.respond({
       html: () => ctx.seeOther(path, { success: ctx.t('post.destroyed.success') }),
-      json: post,
-      xml: post,
+      data: post,
     })
+  }
+
+  /** Finds the post by the id in the path. */
+  private findPost(ctx: Context) {
+    return ctx.find(Post, ctx.params.post_id)
   }
 }
