@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
-import { parseXml } from '../../src/http/xml.js'
+import { parseXml } from '../../src/http/xml-reader.js'
 import { openBlog } from '../support/blog.js'
 import { openEverything, thing } from '../support/everything.js'
 import type { Site, SpecRequest, SpecResponse } from '../support/site.js'
@@ -118,6 +118,8 @@ describe('Bad input', () => {
       for (const value of [...notText, ['a', 'b'], { a: { b: 1 } }, 'a\0b']) {
         // A form has nothing but text.
         if (sent.endsWith('form') && typeof value === 'object') continue
+        // XML cannot hold this character: the body is not well-formed (400).
+        if (sent === 'XML' && value === 'a\0b') continue
         it(`is refused with 422 where a title should be: ${JSON.stringify(value)}`, async () => {
           for (const format of ['html', 'json', 'xml'] as const) {
             const accept = types[format]
@@ -128,7 +130,16 @@ describe('Bad input', () => {
       }
 
       it('is refused with 422 for every attribute that it is no value of', async () => {
-        const wrong = ['no such value', '', 'a\0b', '2026-02-30', '9'.repeat(400), '-1e999', '{', 'NaN']
+        const wrong = [
+          'no such value',
+          '',
+          ...(sent === 'XML' ? [] : ['a\0b']),
+          '2026-02-30',
+          '9'.repeat(400),
+          '-1e999',
+          '{',
+          'NaN',
+        ]
         const structures = [['a', 'b'], { a: 1 }, { a: [{ b: null }] }]
         const values = sent.endsWith('form') ? wrong : [...wrong, ...structures]
         for (const name of Object.keys(thing)) {
@@ -218,7 +229,8 @@ describe('Bad input', () => {
       ['100,000 lists', 'application/json', `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, [413]],
       ['100,000 objects', 'application/json', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`, [413]],
       ['broken XML', 'application/xml', '<post><title>A</post>', [400]],
-      ['100,000 open elements', 'application/xml', '<a>'.repeat(100_000), [413]],
+      ['100,000 open elements', 'application/xml', '<a>'.repeat(100_000), [400]],
+      ['U+0000 in XML', 'application/xml', '<post><title>a\0b</title></post>', [400]],
       ['a DOCTYPE', 'application/xml', '<!DOCTYPE post><post><title>A</title></post>', [400]],
       [
         'an external entity',

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseXml } from '../../src/http/xml.js'
+import { parseXml } from '../../src/http/xml-reader.js'
 import { engine } from '../support/engine.js'
 import { openEverything, Thing, thing } from '../support/everything.js'
 import type { SpecResponse } from '../support/site.js'

@@ -1,5 +1,5 @@
 import { Agent, request, type IncomingHttpHeaders } from 'node:http'
-import { parseXml } from '../../src/http/xml.js'
+import { parseXml } from '../../src/http/xml-reader.js'
 import type { FuzzRequest } from './fuzz-requests.js'
 
 /** What came back. */

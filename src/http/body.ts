@@ -14,7 +14,7 @@ import { decompressed, encodingOf } from './body-stream.js'
 import { hasTooManyMembers, isTooDeep, namesPrototype } from '../depth.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
-import { parseXml } from './xml.js'
+import { parseXml } from './xml-reader.js'
 
 /** The limits of a body. */
 export interface BodyLimits {
