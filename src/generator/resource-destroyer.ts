@@ -3,7 +3,7 @@ import { basename, join, posix } from 'node:path'
 import { parentOf } from './application.js'
 import { isCreate, type FileAction } from './files.js'
 import { namesOf, type Names } from './names.js'
-import { stepsOf } from './resource-generator.js'
+import { planOf, stepsOf } from './resource-generator.js'
 import { indexName } from './tables.js'
 
 /** What `kit destroy resource` undoes, and what it can say about a file before it goes. */
@@ -26,7 +26,8 @@ export function resourceDestruction(
   const attributes = attributesOfMigration(folder, names)
   const parent = parentOf(folder, names)
   const options = { attributes: attributes ?? [], parent, useModel: sharedModel(folder, names) }
-  const expected = [false, true].map((fullSpec) => stepsOf(folder, word, { ...options, fullSpec }))
+  const plan = planOf(folder, word, options)
+  const expected = [false, true].map((fullSpec) => stepsOf(folder, plan, { ...options, fullSpec }))
 
   const actions = expected[0] ?? []
 

@@ -5,7 +5,7 @@ import {
   requireProperties,
   requireReference,
 } from './application.js'
-import { parseAttributes } from './attributes.js'
+import { parseAttributes, type Attribute } from './attributes.js'
 import type { FileAction } from './files.js'
 import { migrationNames } from './migration-names.js'
 import { modelNamesOf, namesOf, type Names } from './names.js'
@@ -31,6 +31,15 @@ export interface ResourceOptions {
   now?: Date
 }
 
+/** A resource as its words describe it, computed once. */
+export interface ResourcePlan {
+  kind: 'web' | 'api'
+  names: Names
+  /** The names of its model, which may be that of another resource. */
+  model: Names
+  attributes: readonly Attribute[]
+}
+
 /**
  * The steps that make a resource: the files that are written, and its registration in src/app.ts.
  *
@@ -38,29 +47,34 @@ export interface ResourceOptions {
  * @throws CommandError whose sentence says what is wrong
  */
 export function resourceActions(folder: string, word: string, options: ResourceOptions = {}): FileAction[] {
-  readApplication(folder)
-  const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
-  if (parent) requireParent(folder, parent)
-  const names = namesOf(word, parent)
-  const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
+  const plan = planOf(folder, word, options)
+  const { names, model, attributes } = plan
+  if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
-  if (options.useModel !== undefined) {
-    requireProperties(folder, modelNamesOf(options.useModel), attributes, parent)
-  }
-  return stepsOf(folder, word, options)
+  if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
+  return stepsOf(folder, plan, options)
 }
 
-/** The same steps, whatever else there is in the application: destroy asks for those that generate has done. */
-export function stepsOf(folder: string, word: string, options: ResourceOptions = {}): FileAction[] {
+/** Reads the words of a resource, and checks nothing of the application: destroy needs what generate has written. */
+export function planOf(folder: string, word: string, options: ResourceOptions): ResourcePlan {
   const kind = isApi(readApplication(folder)) ? 'api' : 'web'
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
   const names = namesOf(word, parent)
   const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
   const model = options.useModel === undefined ? names : modelNamesOf(options.useModel)
+  return { kind, names, model, attributes }
+}
+
+/** The steps of a plan. */
+export function stepsOf(
+  folder: string,
+  { kind, names, model, attributes }: ResourcePlan,
+  options: ResourceOptions,
+): FileAction[] {
   const scaffolds = [
     'resource/common',
     `resource/${kind}`,
-    ...(parent ? [`resource/nested-${kind}`] : []),
+    ...(names.parent ? [`resource/nested-${kind}`] : []),
     ...(options.fullSpec ? ['resource/full-common', `resource/full-${kind}`] : []),
   ]
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
