@@ -210,6 +210,28 @@ export class NotAwaited extends HttpError {
   }
 }
 
+/** `transactionOptions()` ran after the first query of its request. */
+export class TransactionBegun extends Error {
+  override name = 'TransactionBegun'
+  constructor() {
+    super(
+      'The transaction of this request has begun with its first query, so its options cannot change. Register ' +
+        'transactionOptions() above the middleware that queries the database.',
+    )
+  }
+}
+
+/** A statement writes, but `transactionOptions({ readOnly: true })` is set for its request. */
+export class ReadOnlyTransaction extends Error {
+  override name = 'ReadOnlyTransaction'
+  constructor(options?: ErrorOptions) {
+    super(
+      'The transaction of this request only reads, because of transactionOptions({ readOnly: true }).',
+      options,
+    )
+  }
+}
+
 /** A query was sent in the transaction of a request that has ended. */
 export class TransactionEnded extends Error {
   override name = 'TransactionEnded'

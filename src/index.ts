@@ -44,6 +44,8 @@ export {
   type SecurityHeadersOptions,
 } from './middleware/security-headers.js'
 export { transaction, type TransactionOptions } from './middleware/transaction.js'
+export { transactionOptions } from './middleware/transaction-options.js'
+export type { BeginOptions } from './data/transactions/lazy-transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Views

@@ -132,6 +132,7 @@ const configured = [
   'ParameterFilterOptions',
   'CsrfOptions',
   'TransactionOptions',
+  'BeginOptions',
   'RepeatOptions',
   'TranslationsOptions',
   'SecurityHeadersOptions',
@@ -230,7 +231,7 @@ import * as classValidator from 'class-validator'
 import { Column, Entity, In, Table, type EntityManager, type MigrationInterface, type QueryRunner } from 'typeorm'
 import {
   App, BadRequest, BaseResource, csrf, Database, databaseSessions, forceSSL, HttpError, Model, Parent, parameterLogger, Present,
-  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, translations, Use,
+  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type SessionData,
   type SessionStore, type ValidationErrors,
 } from 'resource-kit'

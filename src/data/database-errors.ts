@@ -81,6 +81,7 @@ const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>
     new ServiceUnavailable('The database took too long, so the statement was canceled.', 5, { cause }),
   lost: (cause) => new ServiceUnavailable('The connection to the database was lost.', 5, { cause }),
   down: (cause) => new ServiceUnavailable('The database does not respond.', 5, { cause }),
+  readonly: (cause) => new ServiceUnavailable('The database only reads at the moment.', 5, { cause }),
 }
 
 /** The failed check of a JSON column, which MariaDB adds to it, means that the value isn't JSON. */

@@ -65,7 +65,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     const onIdle = idleLimit < Infinity ? (time: number) => warnOfIdle(ctx, time, idleLimit) : undefined
     const lazy = new LazyTransaction(database, mode, { isolation, isAbandoned, onLost, onIdle })
     const hooks: (() => unknown)[] = []
-    beginTransaction(ctx, { manager: lazy.manager, hooks })
+    beginTransaction(ctx, { manager: lazy.manager, hooks, configure: (begin) => lazy.configure(begin) })
     try {
       await next()
       if (ctx.status < 400) await checkBeforeCommit(ctx)

@@ -1,4 +1,5 @@
 import type { DataSource, DataSourceOptions, EntityMetadata, FindOneOptions, QueryRunner } from 'typeorm'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../attributes.js'
 import type { ColumnDetails } from '../columns.js'
@@ -20,6 +21,8 @@ export type Problem =
   | 'slow'
   | 'lost'
   | 'down'
+  /** The transaction, or the server, only reads. */
+  | 'readonly'
   /** An earlier statement of the transaction has failed. */
   | 'aborted'
   /** A table or a column does not exist. */
@@ -143,6 +146,8 @@ export interface Engine {
   adapt(dataSource: DataSource, limits: ConnectionLimits): Ping
   /** @throws ServiceUnavailable when the open database can no longer be used, although it responds */
   check?(dataSource: DataSource): Promise<void>
+  /** Begins a transaction that only reads. */
+  beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
   /** Closes a connection in an unknown state, which would otherwise return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
 

@@ -56,8 +56,8 @@ const errors: EngineErrors = {
       'ER_DISK_FULL',
       'ER_RECORD_FILE_FULL',
       'ER_OPTION_PREVENTS_STATEMENT',
-      'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
     ],
+    readonly: ['ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION'],
     missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
     exists: ['ER_DB_CREATE_EXISTS'],
     absent: ['ER_DB_DROP_EXISTS', 'ER_BAD_DB_ERROR'],
@@ -129,6 +129,16 @@ export const mariadb: Engine = {
     const ping = limitConnections(driver as unknown as Connecting, limits)
     configureMysqlDriver(driver as MysqlDriver)
     return ping
+  },
+
+  async beginReadOnly(runner, isolation) {
+    try {
+      await runner.query('SET TRANSACTION READ ONLY')
+    } catch (error) {
+      // In the isolation of a test, the transaction of a request is a savepoint of one that has begun.
+      if (Reflect.get(Object(error), 'code') !== 'ER_CANT_CHANGE_TX_CHARACTERISTICS') throw error
+    }
+    await runner.startTransaction(isolation)
   },
 
   async discard(runner) {

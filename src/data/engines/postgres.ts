@@ -32,7 +32,8 @@ const errors: EngineErrors = {
     busy: ['55P03'],
     slow: ['57014'],
     lost: ['08000', '08003', '08006', '57P01', '57P02', '57P05', '25P03'],
-    down: ['08001', '08004', '53100', '53200', '53300', '57P03', '25006'],
+    down: ['08001', '08004', '53100', '53200', '53300', '57P03'],
+    readonly: ['25006'],
     aborted: ['25P02'],
     missing: ['42P01', '42703'],
     exists: ['42P04'],
@@ -80,6 +81,11 @@ export const postgres: Engine = {
     const ping = limitConnections(driver as unknown as Connecting, connectionSemaphore(limits))
     keepDatetimesInUtc(driver)
     return ping
+  },
+
+  async beginReadOnly(runner, isolation) {
+    await runner.startTransaction(isolation)
+    await runner.query('SET TRANSACTION READ ONLY')
   },
 
   server: {

@@ -6,7 +6,9 @@ import {
   HttpError,
   NotAwaited,
   OutcomeUnknown,
+  ReadOnlyTransaction,
   ServiceUnavailable,
+  TransactionBegun,
   TransactionEnded,
 } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
@@ -17,10 +19,16 @@ import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
 import { PendingWork } from './pending-work.js'
 
-/** What a transaction is, where it is not to be as usual. */
-export interface LazyOptions {
-  /** The isolation level, where it is not to be the engine's own. */
+/** How the transaction of a request begins. */
+export interface BeginOptions {
+  /** The isolation level. The default is that of the engine. SQLite ignores it, because its transactions are serializable. */
   isolation?: IsolationLevel | undefined
+  /** Whether it only reads (no). The database rejects a statement that writes, and SQLite does not wait for the write lock. */
+  readOnly?: boolean | undefined
+}
+
+/** What a transaction is, where it is not to be as usual. */
+export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
   /** Whether nobody waits for the result any more. A transaction that has not begun then does not begin. */
   isAbandoned?: () => boolean
   /** Hears of what failed while nobody waited for it. */
@@ -45,7 +53,8 @@ export class LazyTransaction {
   /** Asks within the transaction. After its end it throws. */
   readonly manager: EntityManager
   private readonly runner: QueryRunner
-  private readonly isolation: IsolationLevel | undefined
+  private isolation: IsolationLevel | undefined
+  private isReadOnly = false
   private readonly isAbandoned: () => boolean
   private readonly work: PendingWork
   private readonly onIdle: LazyOptions['onIdle']
@@ -70,6 +79,17 @@ export class LazyTransaction {
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner)
     this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this.work, this.order)
+  }
+
+  /**
+   * Sets how the transaction begins. Options that are not given stay as they are.
+   *
+   * @throws TransactionBegun when it has begun
+   */
+  configure({ isolation = this.isolation, readOnly = this.isReadOnly }: BeginOptions): void {
+    if (this.beginning) throw new TransactionBegun()
+    this.isolation = isolation
+    this.isReadOnly = readOnly
   }
 
   /**
@@ -166,11 +186,21 @@ export class LazyTransaction {
 
   private async start(): Promise<void> {
     if (this.isAbandoned()) throw new ClientClosedRequest()
-    await this.runner.startTransaction(this.isolation)
+    if (this.isReadOnly) await engineOf(this.runner.dataSource).beginReadOnly(this.runner, this.isolation)
+    else await this.runner.startTransaction(this.isolation)
     // It may have waited for a connection, or for its turn to write.
     if (!this.isAbandoned()) return
     await this.runner.rollbackTransaction()
     throw new ClientClosedRequest()
+  }
+
+  /** PostgreSQL and MariaDB report the same when the server itself only reads, which is a failure of the database. */
+  private explainWrite<T>(result: Promise<T>): Promise<T> {
+    if (!this.isReadOnly) return result
+    return result.catch((error: unknown) => {
+      const isWrite = error instanceof QueryFailedError && problemOf(error) === 'readonly'
+      throw isWrite ? new ReadOnlyTransaction({ cause: error }) : error
+    })
   }
 
   private refuseWhenEnded(): void {
@@ -187,7 +217,7 @@ export class LazyTransaction {
         this.work.run(() =>
           this.order.query(async () => {
             await this.begin()
-            const query = () => this.health.watch(() => runner.query(...args))
+            const query = () => this.health.watch(() => this.explainWrite(runner.query(...args)))
             return this.idle ? this.idle.during(query) : query()
           }),
         ),

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm'
+import type { BeginOptions } from './lazy-transaction.js'
 import { PerRequest } from '../../per-request.js'
 
 /** The transaction of a request, as its context shows it. */
@@ -6,6 +7,8 @@ export interface RequestTransaction {
   readonly manager: EntityManager
   /** What is to be done once it has been committed. */
   readonly hooks: Array<() => unknown>
+  /** Sets how it begins. */
+  configure(options: BeginOptions): void
 }
 
 const transactions = new PerRequest<RequestTransaction>('transaction')

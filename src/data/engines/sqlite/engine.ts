@@ -2,6 +2,7 @@ import { sqlitePath } from '../database-url.js'
 import type { Engine, EngineErrors, Reference } from '../engine.js'
 import { parseDatetime } from './datetime.js'
 import { PooledSqliteDriver } from './pooled-driver.js'
+import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 
 const errors: EngineErrors = {
   codes: {
@@ -57,6 +58,11 @@ export const sqlite: Engine = {
   adapt(dataSource, limits) {
     dataSource.driver = new PooledSqliteDriver(dataSource, limits)
     return () => dataSource.query('SELECT 1')
+  },
+
+  async beginReadOnly(runner) {
+    if (runner instanceof PooledSqliteQueryRunner) runner.isReadOnly = true
+    await runner.startTransaction()
   },
 
   async check({ driver }) {

@@ -4,7 +4,7 @@ import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSq
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlaceholdersNotSupportedError.js'
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
-import { HttpError, TransactionConflict, TransactionEnded } from '../../../errors.js'
+import { HttpError, ReadOnlyTransaction, TransactionConflict, TransactionEnded } from '../../../errors.js'
 import type { Release } from '../semaphore.js'
 import type { PooledSqliteDriver } from './pooled-driver.js'
 import { isStale } from './connection.js'
@@ -21,6 +21,8 @@ const STAYS = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
  */
 export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: PooledSqliteDriver
+  /** Whether its transactions only read, and reject statements that write. */
+  isReadOnly = false
   private held: Promise<Held> | undefined
   /** What is held, once it is. */
   private current: Held | undefined
@@ -36,6 +38,10 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     private readonly replicationMode: ReplicationMode,
   ) {
     super(driver)
+  }
+
+  private get isReading(): boolean {
+    return this.isReadOnly || this.replicationMode === 'slave'
   }
 
   override getReplicationMode(): ReplicationMode {
@@ -169,7 +175,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private async begin(): Promise<void> {
-    const isReading = this.replicationMode === 'slave'
+    const { isReading } = this
     this.deadline = this.newDeadline()
     try {
       if (!isReading && !this.tryAcquireWriteLock()) await this.acquireWriteLock()
@@ -265,6 +271,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const { connection } = await this.hold(() => this.pool.take())
     try {
       const statement = connection.prepare(sql)
+      if (!statement.readonly && this.isReadOnly) throw new ReadOnlyTransaction()
       if (!statement.readonly) await this.acquireWriteLockOn(connection)
       return await connection.run(statement, values, deadline)
     } catch (error) {
