@@ -1,19 +1,43 @@
-/** So many texts are remembered, and only those that are no longer than this. */
-const most = { texts: 100, characters: 300 }
+/** The length of a text whose result is kept. Longer ones are rarely sent twice. */
+const maxLength = 300
 
-/**
- * Makes a function remember what it has made of the last texts: browsers and clients send few different headers, and want
- * few different languages, each of them many times.
- */
-export function remembered<Result>(read: (text: string) => Result): (text: string) => Result {
-  const results = new Map<string, Result>()
+/** A map with a limit: when it is full, the oldest entry is removed. */
+export class BoundedMap<Value> extends Map<string, Value> {
+  constructor(private readonly limit: number) {
+    super()
+  }
 
-  return function recall(text) {
+  override set(key: string, value: Value): this {
+    super.set(key, value)
+    const [oldest] = this.size > this.limit ? this.keys() : []
+    if (oldest !== undefined) this.delete(oldest)
+    return this
+  }
+}
+
+/** Keeps the results of a function of texts, for example of a header that clients send with each request. */
+export function memoize<Result>(compute: (text: string) => Result, limit = 100): (text: string) => Result {
+  const results = new BoundedMap<Result>(limit)
+  return function memoized(text) {
     const known = results.get(text)
-    if (known !== undefined) return known
-    const result = read(text)
-    if (results.size === most.texts) results.clear()
-    if (text.length <= most.characters) results.set(text, result)
+    // A result may be undefined; then it is known as well.
+    if (known !== undefined || results.has(text)) return known as Result
+    const result = compute(text)
+    if (text.length <= maxLength) results.set(text, result)
+    return result
+  }
+}
+
+/** Keeps the results of a function of objects, for example of classes, as long as the objects exist. */
+export function memoizeByObject<Key extends object, Result>(
+  compute: (key: Key) => Result,
+): (key: Key) => Result {
+  const results = new WeakMap<Key, Result>()
+  return function memoized(key) {
+    const known = results.get(key)
+    if (known !== undefined || results.has(key)) return known as Result
+    const result = compute(key)
+    results.set(key, result)
     return result
   }
 }

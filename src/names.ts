@@ -1,4 +1,5 @@
 import { camelize, humanize as humanizeWord, pluralize, singularize, underscore } from 'inflection'
+import { memoize } from './memoize.js'
 
 /** The words that derive from the last word of a resource's base path. */
 export interface ResourceNames {
@@ -49,16 +50,7 @@ export function defaultPathName(path: string): string {
 }
 
 /** The name of a class's records in XML and in locale ids: `BlogPost` -> `blog_post`. */
-export function recordName(className: string): string {
-  const known = recordNames.get(className)
-  if (known !== undefined) return known
-  const name = underscore(className)
-  if (recordNames.size < 1000) recordNames.set(className, name)
-  return name
-}
-
-/** Not limited, because an application has few classes. */
-const recordNames = new Map<string, string>()
+export const recordName = memoize((className) => underscore(className), 1000)
 
 /** `blog_post` -> `blog_posts` */
 export function collectionName(name: string): string {
@@ -86,16 +78,7 @@ const singulars = new Map<string, string>([
 ])
 
 /** Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `api_url` -> `API URL`. */
-export function humanize(field: string): string {
-  const known = humanized.get(field)
-  if (known !== undefined) return known
-  const words = capitalizeAcronyms(humanizeWord(field))
-  // There are few names of fields. Other names, which may come from requests, are not kept forever.
-  if (humanized.size < 1000) humanized.set(field, words)
-  return words
-}
-
-const humanized = new Map<string, string>()
+export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(field)), 1000)
 
 /** Writes words that are acronyms in capitals: `Book isbn` -> `Book ISBN`, `urls` -> `URLs`. */
 function capitalizeAcronyms(words: string): string {

@@ -1,6 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import type { ColumnType } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
+import { memoizeByObject } from '../memoize.js'
 
 /** What an attribute holds, whatever the engine calls its column. */
 export type AttributeKind =
@@ -80,18 +81,14 @@ export function kindOf(type: ColumnType | undefined): AttributeKind | undefined 
   return type === undefined ? undefined : KINDS.get(type)
 }
 
-const known = new WeakMap<Function, Attribute[]>()
-
 /**
  * The attributes of a model that a client may set: its regular columns, the inherited ones first. Not the id, the
  * dates that the framework sets, a version, what is generated, hidden (`select: false`) or not written
  * (`insert: false`, `update: false`), nor a column whose type has no textual form (a blob, an array).
  */
-export function attributesOf(model: Function): Attribute[] {
-  const attributes = known.get(model) ?? columnsOf(model).filter(isSettable).flatMap(toAttribute)
-  known.set(model, attributes)
-  return attributes
-}
+export const attributesOf = memoizeByObject((model: Function): Attribute[] =>
+  columnsOf(model).filter(isSettable).flatMap(toAttribute),
+)
 
 /** Whether a class, or one that it extends, is marked with `@Entity`. */
 export function isEntity(model: Function): boolean {

@@ -2,6 +2,7 @@ import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-va
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { ValidationErrors, type Violation } from '../errors.js'
+import { memoizeByObject } from '../memoize.js'
 import { humanize, recordName } from '../names.js'
 import { attributesOf } from './attributes.js'
 
@@ -139,16 +140,15 @@ function addError(
 
 /** How the decorator of a rule was called. */
 function ruleOf(model: Function, property: string, rule: string): ValidationMetadata | undefined {
-  const known = rules.get(model) ?? new Map<string, ValidationMetadata>()
-  rules.set(model, known)
+  const known = rulesOf(model)
   const key = `${property} ${rule}`
   const metadata = known.get(key) ?? findRule(model, property, rule)
   if (metadata) known.set(key, metadata)
   return metadata
 }
 
-/** What was found, by model: class-validator goes through all models each time that it is asked for the rules of one. */
-const rules = new WeakMap<Function, Map<string, ValidationMetadata>>()
+/** The rules found so far: class-validator searches all models each time. */
+const rulesOf = memoizeByObject((_model: Function) => new Map<string, ValidationMetadata>())
 
 function findRule(model: Function, property: string, rule: string): ValidationMetadata | undefined {
   return getMetadataStorage()

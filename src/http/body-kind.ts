@@ -1,4 +1,5 @@
 import type { Context } from '../context.js'
+import { memoize } from '../memoize.js'
 
 /** The formats of bodies. */
 export const bodyFormats = ['form', 'multipart', 'json', 'xml'] as const
@@ -16,11 +17,6 @@ const types: ReadonlyArray<readonly [BodyKind, RegExp]> = [
   ['xml', /^(?:text\/xml|application\/(?:[^/]+\+)?xml)$/],
 ]
 
-/** Memoized, because requests have few different headers. */
-const kept = new Map<string, BodyKind>()
-const mostKept = 100
-const longestKept = 200
-
 /** The kind of a request's body. A request without one has none. */
 export function bodyKindOf(ctx: Context): BodyKind {
   return hasBody(ctx) ? declaredKindOf(ctx) : undefined
@@ -28,14 +24,13 @@ export function bodyKindOf(ctx: Context): BodyKind {
 
 /** The kind that the content type declares, whether or not there is a body. */
 export function declaredKindOf(ctx: Context): BodyKind {
-  const header = ctx.get('Content-Type')
-  if (kept.has(header)) return kept.get(header)
-  const type = ctx.request.type.trim().toLowerCase()
-  const kind = types.find(([, pattern]) => pattern.test(type))?.[0]
-  if (kept.size === mostKept) kept.clear()
-  if (header.length <= longestKept) kept.set(header, kind)
-  return kind
+  return kindOfType(ctx.get('Content-Type'))
 }
+
+const kindOfType = memoize((header): BodyKind => {
+  const [type = ''] = header.split(';', 1)
+  return types.find(([, pattern]) => pattern.test(type.trim().toLowerCase()))?.[0]
+})
 
 /** Whether a request has a body at all. */
 export function hasBody(ctx: Context): boolean {

@@ -1,4 +1,4 @@
-import { remembered } from '../memoize.js'
+import { memoize } from '../memoize.js'
 
 /** The formats of responses. The first ones are preferred if a client accepts several equally. */
 export const formats = ['html', 'json', 'xml'] as const
@@ -70,7 +70,7 @@ interface Range {
   quality: number
 }
 
-const rangesOf = remembered(parseAccept)
+const rangesOf = memoize(parseAccept)
 
 function parseAccept(header: string): readonly Range[] {
   return header

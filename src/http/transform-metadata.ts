@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as ClassTransformer from 'class-transformer'
+import { memoizeByObject } from '../memoize.js'
 
 /** The part of class-transformer's storage that shows whether a class has rules. */
 interface Storage {
@@ -19,17 +20,13 @@ export function classTransformer(): typeof ClassTransformer {
   return require('class-transformer')
 }
 
-const known = new WeakMap<object, boolean>()
-
 /** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
 export function hasTransformMetadata(target: unknown): boolean {
   if (typeof target !== 'function' || target === Object) return false
-  const answer = known.get(target) ?? lookUp(target)
-  known.set(target, answer)
-  return answer
+  return hasRules(target)
 }
 
-function lookUp(target: object): boolean {
+const hasRules = memoizeByObject((target: object): boolean => {
   const storage = storageModule.defaultMetadataStorage
   return (
     storage.getExposedMetadatas(target).length > 0 ||
@@ -37,7 +34,7 @@ function lookUp(target: object): boolean {
     storage.getStrategy(target) !== 'none' ||
     isTransformed(storage, target)
   )
-}
+})
 
 function isTransformed(storage: Storage, target: object): boolean {
   for (

@@ -1,4 +1,5 @@
 import { DeclarationError } from '../errors.js'
+import { memoize } from '../memoize.js'
 import { fieldsOf, headOf } from './error-fields.js'
 import { bareName, nameMatcher, secretNames } from './secret-names.js'
 
@@ -23,9 +24,6 @@ const longest = 1000
 /** The maximum length of a name. The value of a longer name is treated as a secret. */
 const longestName = 200
 
-/** The number of names whose results are cached. */
-const mostKnown = 500
-
 /**
  * Makes a filter. A value is a secret when its name is one of `secretNames` or contains one of the words, at any depth
  * and however it is written: `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
@@ -46,16 +44,7 @@ export function parameterFilter({
     )
   }
   const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })
-  const known = new Map<string, boolean>()
-  const isSecret = (name: string): boolean => {
-    if (name.length > longestName) return true
-    const answer = known.get(name)
-    if (answer !== undefined) return answer
-    const isOne = matches(name)
-    // The names of an application's parameters are few; those that somebody makes up are not kept forever.
-    if (known.size < mostKnown) known.set(name, isOne)
-    return isOne
-  }
+  const isSecret = memoize((name) => name.length > longestName || matches(name), 500)
   return (values) => new FilteredCopy(isSecret, limit).of(values)
 }
 

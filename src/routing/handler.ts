@@ -1,4 +1,5 @@
 import type { Context, Handler, Middleware } from '../context.js'
+import { isPlainObject } from './path.js'
 
 /**
  * Calls a handler as the last of a route's middleware. A returned Error is treated as thrown, and a handler that ends
@@ -12,7 +13,7 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
       throw new Error(
         `${handlerName} ended without a response. Call ctx.respond or ctx.seeOther, or set ctx.body.`,
       )
-    if (isPlainObject(ctx.body)) writeJson(ctx, ctx.body)
+    if (Array.isArray(ctx.body) || isPlainObject(ctx.body)) writeJson(ctx, ctx.body)
   }
 }
 
@@ -21,12 +22,6 @@ function writeJson(ctx: Context, body: object): void {
   const json = JSON.stringify(body)
   if (!ctx.response.get('Content-Type')) ctx.type = 'json'
   ctx.body = json
-}
-
-function isPlainObject(body: unknown): body is object {
-  if (typeof body !== 'object' || body === null) return false
-  const prototype: unknown = Object.getPrototypeOf(body)
-  return Array.isArray(body) || prototype === Object.prototype || prototype === null
 }
 
 function hasAnswered(ctx: Context): boolean {

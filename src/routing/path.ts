@@ -167,7 +167,8 @@ function setValue(values: Map<string, string>, name: string, value: unknown): vo
   if (scalar !== undefined && scalar !== null) values.set(name, String(scalar))
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+/** Whether a value is an object without a class. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

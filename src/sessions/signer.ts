@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { BoundedMap } from '../memoize.js'
 
 /** The minimum length of a secret that cannot be guessed by trying. */
 export const shortestSecret = 32
@@ -10,7 +11,7 @@ export const signatureLength = 44
 export class Signer {
   private readonly keys: KeyObject[]
   /** Verified texts, because a browser sends the same one with each request. */
-  private readonly verified = new Map<string, string>()
+  private readonly verified = new BoundedMap<string>(maxVerified)
 
   /**
    * @param name the cookie's name, which is part of the signature: a value is valid for this cookie only
@@ -35,7 +36,6 @@ export class Signer {
     const [value = '', signature = '', ...rest] = signed.split('.')
     if (value === '' || rest.length > 0) return undefined
     if (!this.keys.some((key) => isEqual(signature, this.signature(value, key)))) return undefined
-    if (this.verified.size === mostVerified) this.verified.clear()
     this.verified.set(signed, value)
     return value
   }
@@ -47,7 +47,7 @@ export class Signer {
 }
 
 /** The number of cached texts: those of the current visitors, of at most 4 KiB each. */
-const mostVerified = 500
+const maxVerified = 500
 
 function isEqual(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]

@@ -1,4 +1,4 @@
-import { remembered } from '../memoize.js'
+import { memoize } from '../memoize.js'
 
 /** The last fallback. */
 export const defaultLocale = 'en-US'
@@ -8,7 +8,7 @@ export const defaultLocale = 'en-US'
  * the formatter of the default one.
  */
 export function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
-  return remembered((locale) => make(isLocale(locale) ? locale : defaultLocale))
+  return memoize((locale) => make(isLocale(locale) ? locale : defaultLocale))
 }
 
 /** Formats a day: `May 1, 2026`. */

@@ -1,4 +1,4 @@
-import { remembered } from '../memoize.js'
+import { memoize } from '../memoize.js'
 import { truncations } from './catalogue.js'
 
 /** The languages that a client prefers. */
@@ -40,7 +40,7 @@ function accepted(known: readonly string[], header: string, fallback: string): s
   return undefined
 }
 
-const rangesOf = remembered(parseAcceptLanguage)
+const rangesOf = memoize(parseAcceptLanguage)
 
 /** Parses `de-CH, de;q=0.9, *;q=0.1`. Malformed parts are ignored. */
 function parseAcceptLanguage(header: string): readonly Range[] {

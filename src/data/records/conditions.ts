@@ -1,6 +1,7 @@
 import type { EntityMetadata, FindOptionsWhere } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
+import { memoizeByObject } from '../../memoize.js'
 import { coerce, unreadable } from '../../coerce.js'
 import { kindOf, type Attribute, type AttributeKind } from '../attributes.js'
 import { Model } from '../model.js'
@@ -46,11 +47,10 @@ export function readAlternatives(
 /** Reads a value that is compared with a property; `unreadable` is what it cannot have. */
 type Reader = (value: unknown) => unknown
 
-const readers = new WeakMap<EntityMetadata, Map<string, Reader>>()
+const readersOf = memoizeByObject((_metadata: EntityMetadata) => new Map<string, Reader>())
 
 function readerOf(metadata: EntityMetadata, path: string): Reader {
-  const known = readers.get(metadata) ?? new Map<string, Reader>()
-  readers.set(metadata, known)
+  const known = readersOf(metadata)
   let reader = known.get(path)
   if (!reader) {
     const made = makeReader(metadata, path)

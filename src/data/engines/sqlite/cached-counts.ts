@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { BoundedMap } from '../../../memoize.js'
 import type { Outcome, SqliteStatement } from './statement.js'
 
 /** A count, and the state of the database that it is of. */
@@ -26,7 +27,7 @@ const mostKept = 100
  * a connection that has never written keeps it; it learns from SQLite whether another one has.
  */
 export class SqliteCounts {
-  private readonly kept = new Map<string, KeptCount>()
+  private readonly kept = new BoundedMap<KeptCount>(mostKept)
   private readonly slow = new WeakSet<SqliteStatement>()
   private readonly dataVersion: Statement
   private readonly changes: Statement
@@ -55,17 +56,12 @@ export class SqliteCounts {
     const version = this.version()
     if (known && known.version === version) return { rows: [...(known.outcome.rows ?? [])] }
     const outcome = statement.execute(parameters)
-    if (version !== undefined) this.keep(key, { version, outcome })
+    if (version !== undefined) this.kept.set(key, { version, outcome })
     return outcome
   }
 
   /** The state of the database; undefined where this connection has written, for SQLite does not tell it of its own work. */
   private version(): unknown {
     return this.changes.get() === 0 ? this.dataVersion.get() : undefined
-  }
-
-  private keep(key: string, count: KeptCount): void {
-    if (this.kept.size >= mostKept) this.kept.clear()
-    this.kept.set(key, count)
   }
 }

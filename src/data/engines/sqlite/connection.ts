@@ -1,5 +1,6 @@
 import type { Database, Options } from 'better-sqlite3'
 import { ServiceUnavailable } from '../../../errors.js'
+import { BoundedMap } from '../../../memoize.js'
 import { retry } from '../../../retry.js'
 import { SqliteCounts } from './cached-counts.js'
 import { SqliteStatement } from './statement.js'
@@ -12,7 +13,7 @@ const STATEMENTS_KEPT = 500
 
 /** One connection to a SQLite file, with the statements that it has prepared. */
 export class SqliteConnection {
-  private readonly statements = new Map<string, SqliteStatement>()
+  private readonly statements = new BoundedMap<SqliteStatement>(STATEMENTS_KEPT)
   private mayHaveSettings = false
   private counts: SqliteCounts | undefined
 
@@ -75,10 +76,6 @@ export class SqliteConnection {
     if (known) return known
     const statement = new SqliteStatement(this.database.prepare(sql))
     this.statements.set(sql, statement)
-    if (this.statements.size > STATEMENTS_KEPT) {
-      const [oldest] = this.statements.keys()
-      if (oldest !== undefined) this.statements.delete(oldest)
-    }
     return statement
   }
 

@@ -1,4 +1,5 @@
 import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import { BoundedMap, memoizeByObject } from '../../../memoize.js'
 import { lockClause } from '../locking.js'
 import type { PlainModel, Row } from './plain-model.js'
 import { COUNTED } from '../../engines/sqlite/cached-counts.js'
@@ -25,7 +26,7 @@ interface CachedQuery {
 /** The number of queries that are cached for a model. */
 const maxQueries = 200
 
-const cached = new WeakMap<PlainModel, Map<string, CachedQuery>>()
+const queriesOf = memoizeByObject((_model: PlainModel) => new BoundedMap<CachedQuery>(maxQueries))
 
 /** Whether a condition is one that queries are cached for: each column has to be one text or number. */
 function isSimple(where: unknown): where is Record<string, string | number> {
@@ -83,14 +84,13 @@ function queryFor(
   order: object | undefined,
   what: 'records' | 'count',
 ): CachedQuery | undefined {
-  const queries = cached.get(model) ?? new Map<string, CachedQuery>()
-  cached.set(model, queries)
+  const queries = queriesOf(model)
   const names = Object.keys(where)
   const key = JSON.stringify([what, names, order])
   let query = queries.get(key)
   if (!query) {
     query = build(tx, model, names, order, what)
-    if (query && queries.size < maxQueries) queries.set(key, query)
+    if (query) queries.set(key, query)
   }
   return query
 }

@@ -1,6 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
+import { memoizeByObject } from '../../../memoize.js'
 import { engineOf } from '../../engines/engines.js'
 
 /** A row as a query of TypeORM returns it: the columns by their aliases. */
@@ -42,17 +43,10 @@ interface Member {
   read: (value: unknown) => unknown
 }
 
-const known = new WeakMap<EntityMetadata, PlainModel | false>()
-
 /** A model as a plain one; undefined if it is more than its columns. */
-export function plainModel(metadata: EntityMetadata): PlainModel | undefined {
-  let model = known.get(metadata)
-  if (model === undefined) {
-    model = isPlain(metadata) && new PlainModel(metadata)
-    known.set(metadata, model)
-  }
-  return model || undefined
-}
+export const plainModel = memoizeByObject((metadata: EntityMetadata) =>
+  isPlain(metadata) ? new PlainModel(metadata) : undefined,
+)
 
 function isPlain(metadata: EntityMetadata): boolean {
   const { options, queryResultCache } = metadata.dataSource

@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
+import { memoizeByObject } from '../../../memoize.js'
 import { engineOf } from '../../engines/engines.js'
 import { run, selectRecords } from './cached-queries.js'
 import { Model } from '../../model.js'
@@ -94,18 +95,15 @@ export class PlainWrites {
   }
 }
 
-const known = new WeakMap<EntityMetadata, PlainWrites | false>()
-
 /** How the records of a model are written; undefined if TypeORM has to write this one. */
 export function plainWrites(model: PlainModel, record: Model): PlainWrites | undefined {
-  const { metadata } = model
-  let writes = known.get(metadata)
-  if (writes === undefined) {
-    writes = isPlainlySaved(metadata) && new PlainWrites(model)
-    known.set(metadata, writes)
-  }
-  return writes && holdsColumnsAlone(metadata, record) ? writes : undefined
+  const writes = writesOf(model)
+  return writes && holdsColumnsAlone(model.metadata, record) ? writes : undefined
 }
+
+const writesOf = memoizeByObject((model: PlainModel) =>
+  isPlainlySaved(model.metadata) ? new PlainWrites(model) : undefined,
+)
 
 /** Whether a record holds nothing but values of its columns: no other record, and no expression of SQL. */
 function holdsColumnsAlone({ relations, columns }: EntityMetadata, record: object): boolean {
