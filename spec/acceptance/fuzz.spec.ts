@@ -177,7 +177,7 @@ async function shown(
   return record.post_id ? undefined : record.id
 }
 
-/** An answer as it is compared: on MariaDB, without the last digit of a float that has more than 15 (docs/database.md). */
+/** An answer as it is compared: on MariaDB, without the last digit of a float that has more than 15 (docs/models.md). */
 function readable(text: string): unknown {
   return JSON.parse(text, (_name, value: unknown) =>
     engine === 'mariadb' && typeof value === 'number' ? Number(value.toPrecision(15)) : value,
