@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import { container, type DependencyContainer } from 'tsyringe'
 import { extendContext, type Context, type Middleware } from './context.js'
 import { usualMembers } from './depth.js'
 import { Dispatcher } from './dispatcher.js'
@@ -15,6 +16,7 @@ import { Cors, type CorsOptions } from './http/cors.js'
 import { rejectForeignForm } from './http/cross-site.js'
 import { readForwarded, trustedProxies } from './http/forwarded.js'
 import { removeStaleUploads } from './http/upload-folders.js'
+import { Injector } from './injection/injector.js'
 import { createLogger, discreet } from './logging/logger.js'
 import { developmentHosts } from './steps/development-hosts.js'
 import { tolerateBodyErrors, errorHandler } from './steps/error-handler.js'
@@ -78,6 +80,11 @@ export interface AppOptions extends Timeouts {
    * for none of those named.
    */
   developmentHosts?: readonly string[]
+  /**
+   * The tsyringe container with the dependencies of resources and middleware classes (the global one). Two applications in
+   * one process can have a container each: `container.createChildContainer()`.
+   */
+  container?: DependencyContainer
   /** The logger. A child of it redacts secrets in errors. */
   logger?: Logger
   /**
@@ -128,7 +135,7 @@ export class App extends Scope {
   private removeSignalHandlers = (): void => {}
 
   constructor(options: AppOptions = {}) {
-    super(new Declarations(), rootPlace, [])
+    super(new Declarations(new Injector(options.container ?? container)), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
@@ -140,6 +147,15 @@ export class App extends Scope {
   /** The routing table, in the order of declaration. */
   get routes(): readonly DeclaredRoute[] {
     return this.declarations.table.routes
+  }
+
+  /**
+   * Creates resources and middleware classes. A spec replaces their dependencies here.
+   *
+   * @internal
+   */
+  get injector(): Injector {
+    return this.declarations.injector
   }
 
   /** The format of responses to clients that do not ask for one: html, or json in an API application. */

@@ -87,6 +87,12 @@ export interface Middleware {
   check?(): Promise<void>
   /** Prepares the context of every request, including requests that no route matches. */
   begin?(ctx: Context): void
+  /**
+   * The class that it instantiates for each request.
+   *
+   * @internal
+   */
+  middlewareClass?: Function
 }
 
 /** A function that responds to a request. A returned Error is treated as thrown. */

@@ -35,6 +35,7 @@ export { Present } from './data/validation.js'
 export { Pagination, type Page, type PageOptions } from './data/records/pagination.js'
 
 // Middleware
+export type { MiddlewareClass, MiddlewareConstructor } from './injection/middleware-class.js'
 export { csrf, type CsrfOptions } from './middleware/csrf.js'
 export { forceSSL, type ForceSSLOptions, type StrictTransportSecurity } from './middleware/force-ssl.js'
 export { parameterLogger, type ParameterLoggerOptions } from './middleware/parameter-logger.js'

@@ -287,12 +287,12 @@ describe('@Use', () => {
       'it receives something else than a function': [
         // @ts-expect-error: not a function
         () => Use(csrf, 'csrf'),
-        '@Use expects middleware functions, not csrf.',
+        '@Use expects middleware functions or classes, not csrf.',
       ],
       'it receives undefined, because two files import each other': [
         // @ts-expect-error: not a function
         () => Use(undefined),
-        '@Use expects middleware functions, not undefined.',
+        '@Use expects middleware functions or classes, not undefined.',
       ],
       'it names a handler that does not exist': [
         () => {

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import type { Middleware } from '../context.js'
+import type { AnyMiddleware } from '../injection/middleware-class.js'
 import type { RouteMethod, RouteOptions } from './route.js'
 
 /** A route that `@Route` declares. */
@@ -12,7 +12,7 @@ export interface DecoratedRoute {
 
 /** The middleware that `@Use` registers for a class, and the handlers that it is limited to. */
 export interface ClassMiddleware {
-  middleware: readonly Middleware[]
+  middleware: readonly AnyMiddleware[]
   only?: readonly string[] | undefined
   except?: readonly string[] | undefined
 }
@@ -20,7 +20,7 @@ export interface ClassMiddleware {
 /** The routes and the middleware of one method. */
 export interface DecoratedMethod {
   routes: readonly DecoratedRoute[]
-  middleware: readonly Middleware[]
+  middleware: readonly AnyMiddleware[]
 }
 
 /** Everything that `@Route` and `@Use` record for a class, from top to bottom. */
@@ -39,7 +39,11 @@ export function recordRoute(prototype: object, name: string, route: DecoratedRou
 }
 
 /** Records middleware of a method. */
-export function recordMethodMiddleware(prototype: object, name: string, added: readonly Middleware[]): void {
+export function recordMethodMiddleware(
+  prototype: object,
+  name: string,
+  added: readonly AnyMiddleware[],
+): void {
   const { routes, middleware } = methodOf(prototype, name)
   recordMethod(prototype, name, { routes, middleware: [...added, ...middleware] })
 }
@@ -70,7 +74,7 @@ export function decorationsOf(prototype: object | null): Decorations {
 }
 
 /** The middleware of a handler: that of its class, then its own. */
-export function handlerMiddleware({ classes, methods }: Decorations, handler: string): Middleware[] {
+export function handlerMiddleware({ classes, methods }: Decorations, handler: string): AnyMiddleware[] {
   const ofClass = classes
     .filter(({ only, except }) => only?.includes(handler) ?? !except?.includes(handler))
     .flatMap(({ middleware }) => middleware)
@@ -78,12 +82,12 @@ export function handlerMiddleware({ classes, methods }: Decorations, handler: st
 }
 
 /** The middleware of a class that also runs for everything nested in its items. */
-export function nestedMiddleware({ classes }: Decorations): Middleware[] {
+export function nestedMiddleware({ classes }: Decorations): AnyMiddleware[] {
   return classes.filter(({ only }) => !only).flatMap(({ middleware }) => middleware)
 }
 
 /** All middleware of a class and its methods. */
-export function middlewareOf({ classes, methods }: Decorations): Middleware[] {
+export function middlewareOf({ classes, methods }: Decorations): AnyMiddleware[] {
   return [...classes, ...methods.values()].flatMap(({ middleware }) => middleware)
 }
 

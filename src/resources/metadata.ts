@@ -20,15 +20,3 @@ export function resourceMetadata(target: object): ResourceMetadata {
   const metadata: ResourceMetadata | undefined = Reflect.getMetadata(key, target)
   return metadata ?? {}
 }
-
-/** The types of a class's constructor parameters, as TypeScript emits them. */
-export function constructorParameters(target: object): unknown[] {
-  const types: unknown[] | undefined = Reflect.getMetadata('design:paramtypes', target)
-  return types ?? []
-}
-
-/** The tokens of constructor parameters with tsyringe's `@inject`, by position. */
-export function injectedTokens(target: object): Record<number, unknown> {
-  const tokens: Record<number, unknown> | undefined = Reflect.getMetadata('injectionTokens', target)
-  return tokens ?? {}
-}

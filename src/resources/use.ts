@@ -1,5 +1,6 @@
-import type { Handler, Middleware } from '../context.js'
+import type { Handler } from '../context.js'
 import { DeclarationError } from '../errors.js'
+import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
 import { nearest } from '../names.js'
 import { actions } from './actions.js'
 import { decorationsOf, recordClassMiddleware, recordMethodMiddleware } from './decorations.js'
@@ -31,17 +32,18 @@ type ClassDecoration<Name extends string> = (target: new (...args: any[]) => Rec
  *   }
  * }
  *
- * @throws DeclarationError when an argument is not a middleware, when `only` or `except` names a handler that the class
- *   lacks, or when the decorated member is static or is not a method
+ * @throws DeclarationError when an argument is neither a middleware function nor a middleware class, when `only` or
+ *   `except` names a handler that the class lacks, or when the decorated member is static or is not a method
  */
 export function Use<Name extends string>(
-  ...args: [first: Middleware, ...more: Middleware[], options: UseOptions<Name>]
+  ...args: [first: AnyMiddleware, ...more: AnyMiddleware[], options: UseOptions<Name>]
 ): ClassDecoration<Name>
-export function Use(first: Middleware, ...more: Middleware[]): ClassDecoration<never> & MethodDecoration
-export function Use(...args: [Middleware, ...(Middleware | UseOptions)[]]) {
+export function Use(first: AnyMiddleware, ...more: AnyMiddleware[]): ClassDecoration<never> & MethodDecoration
+export function Use(...args: [AnyMiddleware, ...(AnyMiddleware | UseOptions)[]]) {
   const options = optionsOf(args.at(-1))
   const middleware = options ? args.slice(0, -1) : args
-  checkMiddleware(middleware)
+  if (middleware.length === 0) throw new DeclarationError('@Use requires at least one middleware.')
+  checkMiddleware('@Use', middleware)
   return (target: object, name?: string, descriptor?: PropertyDescriptor): void => {
     if (name === undefined) return useForClass(target, middleware, options)
     const handler = checkMethod('@Use', target, name, descriptor)
@@ -60,17 +62,9 @@ function optionsOf(last: unknown): UseOptions | undefined {
     : undefined
 }
 
-function checkMiddleware(values: readonly unknown[]): asserts values is Middleware[] {
-  if (values.length === 0) throw new DeclarationError('@Use requires at least one middleware.')
-  for (const value of values) {
-    if (typeof value !== 'function')
-      throw new DeclarationError(`@Use expects middleware functions, not ${String(value)}.`)
-  }
-}
-
 function useForClass(
   target: object,
-  middleware: readonly Middleware[],
+  middleware: readonly AnyMiddleware[],
   { only, except }: Partial<Record<'only' | 'except', readonly string[]>> = {},
 ): void {
   if (typeof target !== 'function') return

@@ -1,8 +1,9 @@
 import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
+import type { Injector } from '../injection/injector.js'
+import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { defaultPathName, pathNames, resourceNames } from '../names.js'
 import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
-import { resourceFactory } from '../resources/injection.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import { decoratedPath } from './decorated-path.js'
 import type { RouteDeclaration } from './declared-route.js'
@@ -33,9 +34,13 @@ export interface ResourceRoutes {
  * Returns the routes of a resource in mount order: those of the seven actions and those of `@Route`.
  *
  * @throws DeclarationError when the path does not end in a word that names the resource, or the path of a `@Route` is
- *   wrong
+ *   wrong, or the dependencies of the resource or of a middleware class are
  */
-export function resourceRoutes(definition: ResourceDefinition, place: Place): ResourceRoutes {
+export function resourceRoutes(
+  definition: ResourceDefinition,
+  place: Place,
+  injector: Injector,
+): ResourceRoutes {
   const { resource, options, decorations } = definition
   if (!/[\p{L}][^/{}]*$/u.test(place.path)) {
     throw new DeclarationError(
@@ -45,7 +50,8 @@ export function resourceRoutes(definition: ResourceDefinition, place: Place): Re
   const words = resourceNames(place.path)
   const param = options.param ?? words.param
   const paths = { resource: resource.name, collection: place.path, item: `${place.path}/{${param}}` }
-  const callHandler = handlerCaller(definition)
+  const callHandler = handlerCaller(definition, injector)
+  const injected = (middleware: AnyMiddleware[]) => middleware.map((one) => injector.toFunction(one))
   const actions = actionRoutes(definition, paths)
   const decorated = decoratedRoutes(definition, place.path, param)
   const routes = inMountOrder(actions, decorated, paths).map(({ handler, ...route }) => ({
@@ -61,11 +67,11 @@ export function resourceRoutes(definition: ResourceDefinition, place: Place): Re
       action: handler,
       model: options.model,
     },
-    middleware: [...place.middleware, ...handlerMiddleware(decorations, handler)],
+    middleware: [...place.middleware, ...injected(handlerMiddleware(decorations, handler))],
     handler: callHandler(handler),
     declared: Reflect.get(resource.prototype, handler),
   }))
-  const itemMiddleware = [...place.middleware, ...nestedMiddleware(decorations)]
+  const itemMiddleware = [...place.middleware, ...injected(nestedMiddleware(decorations))]
   return { itemPath: paths.item, key: words.param, itemMiddleware, routes }
 }
 
@@ -100,10 +106,13 @@ function decoratedRoutes(definition: ResourceDefinition, collection: string, par
 }
 
 /** Returns the function that makes the last middleware of a handler's route. */
-function handlerCaller({ resource }: ResourceDefinition): (handler: string) => Middleware {
-  const withResource = resourceFactory(resource)
+function handlerCaller(
+  { resource }: ResourceDefinition,
+  injector: Injector,
+): (handler: string) => Middleware {
+  const withResource = injector.factory(resource)
   return (handler) => {
-    const call: Handler = (ctx) => withResource((instance) => handlersOf(instance)[handler]?.(ctx))
+    const call: Handler = (ctx) => withResource(ctx, (instance) => handlersOf(instance)[handler]?.(ctx))
     return toMiddleware(call, `${resource.name}.${handler}`)
   }
 }

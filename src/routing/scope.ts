@@ -1,5 +1,7 @@
 import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
+import type { Injector } from '../injection/injector.js'
+import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
 import { defaultPathName } from '../names.js'
 import type { ResourceClass } from '../resources/resource.js'
 import type { RouteOptions } from '../resources/route.js'
@@ -21,6 +23,8 @@ export class Declarations {
   readonly middleware = new Set<Middleware>()
   /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
+
+  constructor(readonly injector: Injector) {}
 }
 
 /** The host and path prefix of a scope. */
@@ -50,13 +54,17 @@ export class Scope {
     this.middleware = [...middleware]
   }
 
-  /** Registers middleware for everything that is declared below. */
-  use(...middleware: Middleware[]): this {
+  /**
+   * Registers middleware for everything that is declared below: functions, or classes that are instantiated for each request.
+   *
+   * @throws DeclarationError when an argument is neither, or when a dependency of a class is wrong
+   */
+  use(...middleware: AnyMiddleware[]): this {
+    checkMiddleware('app.use', middleware)
     for (const one of middleware) {
-      if (typeof one !== 'function')
-        throw new DeclarationError(`use() expects a middleware function, not ${String(one)}.`)
-      this.middleware.push(one)
-      this.declarations.middleware.add(one)
+      const run = this.declarations.injector.toFunction(one)
+      this.middleware.push(run)
+      this.declarations.middleware.add(run)
     }
     return this
   }
@@ -197,12 +205,14 @@ export class Scope {
   }
 
   private mount(definition: ResourceDefinition, path: string): Scope {
-    const { table, items } = this.declarations
+    const { table, items, injector } = this.declarations
     const { prefix, host, parentKeys } = this.place
     const place = { path: joinPaths(prefix, path), host, parentKeys, middleware: this.middleware }
-    const { itemPath, key, itemMiddleware, routes } = resourceRoutes(definition, place)
+    const { itemPath, key, itemMiddleware, routes } = resourceRoutes(definition, place, injector)
     for (const route of routes) table.add(route)
-    for (const one of middlewareOf(definition.decorations)) this.declarations.middleware.add(one)
+    for (const one of middlewareOf(definition.decorations)) {
+      this.declarations.middleware.add(injector.toFunction(one))
+    }
 
     const itemPlace = { prefix: itemPath, host, parentKeys: [...parentKeys, key] }
     const item = new Scope(this.declarations, itemPlace, itemMiddleware)

@@ -18,6 +18,13 @@ export interface RouteRow {
   handler: string
 }
 
+/** A middleware in the output of `kit routes --match`. */
+interface MiddlewareRow {
+  name: string
+  /** `src/middleware/audit.ts:7`, of a middleware class. */
+  file?: string
+}
+
 interface Options {
   json?: boolean
   grep?: string
@@ -78,7 +85,7 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
   const answer = {
     ...rowOf(route, app),
     params,
-    middleware: route.middleware.map(({ name }) => name || 'anonymous'),
+    middleware: await middlewareRows(route),
     file: await locate(route.declared),
   }
   if (json) return JSON.stringify(answer, null, 2)
@@ -91,10 +98,25 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
         .map((pair) => pair.join('='))
         .join(', ') || 'none',
     ],
-    ['Middleware', answer.middleware.join(', ') || 'none'],
+    ['Middleware', answer.middleware.map(nameAndFile).join(', ') || 'none'],
     ['Handler', answer.handler],
     ['File', answer.file ?? 'unknown'],
   ])
+}
+
+/** The middleware of a route. Only that of a class has a file: a function may be one that the framework returned. */
+async function middlewareRows({ middleware }: DeclaredRoute): Promise<MiddlewareRow[]> {
+  const rows: MiddlewareRow[] = []
+  // One after the other, because `locate` uses a global variable.
+  for (const { name, middlewareClass } of middleware) {
+    const file = await locate(middlewareClass)
+    rows.push({ name: name || 'anonymous', ...(file && { file }) })
+  }
+  return rows
+}
+
+function nameAndFile({ name, file }: MiddlewareRow): string {
+  return file === undefined ? name : `${name} (${file})`
 }
 
 function rowOf(route: DeclaredRoute, app: App): RouteRow {

@@ -1,0 +1,116 @@
+import 'reflect-metadata'
+import type { DependencyContainer, Lifecycle } from 'tsyringe'
+
+/** A parameter of a constructor: the token that tsyringe resolves for it. */
+export interface Dependency {
+  token: unknown
+  /** Whether it may be unregistered: `@inject('mailer', { isOptional: true })`. */
+  isOptional: boolean
+}
+
+/** The registration of a token in a container. */
+export interface Registration {
+  provider: { useClass?: unknown; useToken?: unknown; useValue?: unknown }
+  options: { lifecycle: Lifecycle }
+}
+
+/** tsyringe has no public API for reading registrations, so its registry is read. */
+interface Internals {
+  parent?: DependencyContainer
+  _registry?: { _registryMap?: Map<unknown, Registration[]> }
+}
+
+/** A container and the ones that it looks for registrations in, the nearest first. */
+export function* lineage(container: DependencyContainer): Generator<DependencyContainer> {
+  let current: DependencyContainer | undefined = container
+  while (current) {
+    yield current
+    current = (current as Internals).parent
+  }
+}
+
+/** The registrations of a container itself, by token. They can be changed. */
+export function registrationsOf(container: DependencyContainer): Map<unknown, Registration[]> {
+  return (container as Internals)._registry?._registryMap ?? new Map()
+}
+
+/** The registration that a container resolves a token by. */
+export function registrationOf(container: DependencyContainer, token: unknown): Registration | undefined {
+  for (const one of lineage(container)) {
+    const registration = registrationsOf(one).get(token)?.at(-1)
+    if (registration) return registration
+  }
+  return undefined
+}
+
+/**
+ * Copies registrations of the parent containers to a container, without their instances. Existing registrations of the
+ * container are kept.
+ */
+export function inheritRegistrations(
+  container: DependencyContainer,
+  isWanted: (token: unknown) => boolean,
+): void {
+  const own = registrationsOf(container)
+  const [, ...ancestors] = lineage(container)
+  for (const [token, registrations] of ancestors.flatMap((one) => [...registrationsOf(one)])) {
+    if (own.get(token)?.length || registrations.length === 0 || !isWanted(token)) continue
+    own.set(
+      token,
+      registrations.map(({ provider, options }) => ({ provider, options })),
+    )
+  }
+}
+
+/** The class that a container instantiates for a token; undefined if it returns a value or calls a factory. */
+export function classOf(container: DependencyContainer, token: unknown): Function | undefined {
+  const registration = registrationOf(container, token)
+  const target = registration ? registration.provider.useClass : token
+  return typeof target === 'function' ? target : undefined
+}
+
+/** The direct dependencies of a token. Those of a factory are unknown. */
+export function dependenciesOf(container: DependencyContainer, token: unknown): Dependency[] {
+  const useToken = registrationOf(container, token)?.provider.useToken
+  if (useToken !== undefined) return [{ token: useToken, isOptional: false }]
+  const target = classOf(container, token)
+  if (!target) return []
+  const injected = injectedTokens(target)
+  return constructorParameters(target).map((type, position) => dependency(injected[position] ?? type))
+}
+
+/** The chains of dependencies that begin with a token, each after the one that it extends. */
+export function* dependencyChains(
+  container: DependencyContainer,
+  token: unknown,
+  path: readonly unknown[] = [],
+): Generator<readonly unknown[]> {
+  if (path.includes(token)) return
+  const chain = [...path, token]
+  yield chain
+  for (const next of dependenciesOf(container, token)) yield* dependencyChains(container, next.token, chain)
+}
+
+/** Whether a token is registered with a lifecycle: as a singleton, or as scoped. */
+export function hasLifecycle(container: DependencyContainer, token: unknown, lifecycle: Lifecycle): boolean {
+  return registrationOf(container, token)?.options.lifecycle === lifecycle
+}
+
+/** The types of a class's constructor parameters, as TypeScript emits them. */
+export function constructorParameters(target: object): unknown[] {
+  const types: unknown[] | undefined = Reflect.getMetadata('design:paramtypes', target)
+  return types ?? []
+}
+
+/** The tokens of constructor parameters with tsyringe's `@inject`, by position. */
+function injectedTokens(target: object): Record<number, unknown> {
+  const tokens: Record<number, unknown> | undefined = Reflect.getMetadata('injectionTokens', target)
+  return tokens ?? {}
+}
+
+/** `@inject('token')` is stored as a description of the token. A plain type is its own token. */
+function dependency(parameter: unknown): Dependency {
+  return typeof parameter === 'object' && parameter !== null && 'token' in parameter
+    ? { token: parameter.token, isOptional: 'isOptional' in parameter && parameter.isOptional === true }
+    : { token: parameter, isOptional: false }
+}

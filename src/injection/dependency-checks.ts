@@ -1,0 +1,75 @@
+import { Lifecycle, type DependencyContainer } from 'tsyringe'
+import { DeclarationError } from '../errors.js'
+import {
+  classOf,
+  constructorParameters,
+  dependenciesOf,
+  dependencyChains,
+  hasLifecycle,
+  registrationOf,
+} from './dependencies.js'
+
+/**
+ * Checks everything that a class depends on before the first request needs it.
+ *
+ * @throws DeclarationError when a dependency is unknown or is not registered, or when a singleton would keep an object of
+ *   one request
+ */
+export function checkDependencies(container: DependencyContainer, target: Function): void {
+  for (const chain of dependencyChains(container, target)) {
+    const token = chain.at(-1)
+    refuseUndecorated(classOf(container, token))
+    refuseUnknown(container, token)
+    refuseCaptured(container, chain)
+  }
+}
+
+function refuseUndecorated(target: Function | undefined): void {
+  if (!target || target.length <= constructorParameters(target).length) return
+  throw new DeclarationError(
+    `The constructor of ${target.name} has parameters of unknown types. Decorate the class with @Resource if it is a resource, ` +
+      'else with @injectable(), and enable "emitDecoratorMetadata" in tsconfig.json.',
+  )
+}
+
+/** The run-time types of dependencies that are not classes: an interface, a number, a string. */
+const nameless: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
+
+function refuseUnknown(container: DependencyContainer, token: unknown): void {
+  for (const [index, dependency] of dependenciesOf(container, token).entries()) {
+    const parameter = `Parameter ${index + 1} of the constructor of ${describe(token)}`
+    if (nameless.includes(dependency.token)) {
+      throw new DeclarationError(
+        `${parameter} isn't a class, so its dependency is unknown. Use a class, or @inject with a token.`,
+      )
+    }
+    if (dependency.isOptional || !isName(dependency.token)) continue
+    if (registrationOf(container, dependency.token)) continue
+    throw new DeclarationError(
+      `${parameter} injects "${describe(dependency.token)}", which isn't registered. Register it before the class is used, ` +
+        'for example in src/services.ts.',
+    )
+  }
+}
+
+/** A name stands for nothing until it is registered. A class stands for itself. */
+function isName(token: unknown): boolean {
+  return typeof token === 'string' || typeof token === 'symbol'
+}
+
+/** A singleton outlives a request, so it must not reach an object that is created for each request. */
+function refuseCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
+  const token = chain.at(-1)
+  if (!hasLifecycle(container, token, Lifecycle.ContainerScoped)) return
+  const singleton = chain.findLast((one) => hasLifecycle(container, one, Lifecycle.Singleton))
+  if (singleton === undefined) return
+  throw new DeclarationError(
+    `The singleton ${describe(singleton)} depends on ${describe(token)}, which is created for each request ` +
+      `(${chain.map(describe).join(' -> ')}): it would leak data from one request to the next. ` +
+      `Make ${describe(singleton)} scoped, too.`,
+  )
+}
+
+function describe(token: unknown): string {
+  return typeof token === 'function' ? token.name : String(token)
+}

@@ -1,0 +1,121 @@
+import { injectable, Lifecycle, type DependencyContainer, type InjectionToken } from 'tsyringe'
+import type { Context, Middleware } from '../context.js'
+import { PerRequest } from '../per-request.js'
+import {
+  classOf,
+  constructorParameters,
+  dependencyChains,
+  hasLifecycle,
+  inheritRegistrations,
+  registrationOf,
+} from './dependencies.js'
+import { checkDependencies } from './dependency-checks.js'
+import { isMiddlewareClass, type AnyMiddleware, type MiddlewareConstructor } from './middleware-class.js'
+import { withReplacements, type Replacement } from './replacements.js'
+
+/** Calls `work` with a new instance of a class. */
+export type WithInstance<T> = (ctx: Context, work: (instance: T) => unknown) => Promise<unknown>
+
+// tsyringe calls the constructor with the dependencies it resolves, of any type.
+// oxlint-disable-next-line no-explicit-any
+type Constructor<T> = new (...dependencies: any[]) => T
+
+/** Creates the resources and middleware classes of an application, with their dependencies. */
+export class Injector {
+  /** The parent of the containers of requests: the application's container, unless a test replaces dependencies. */
+  private current: DependencyContainer
+  private readonly containers = new PerRequest<DependencyContainer>('container')
+  private readonly middleware = new Map<MiddlewareConstructor, Middleware>()
+
+  constructor(private readonly container: DependencyContainer) {
+    this.current = container
+  }
+
+  /**
+   * Returns the function that instantiates a class for a request. All instances of a request come from one container,
+   * which is disposed of after the outermost of them. A class that neither has dependencies nor is registered is
+   * instantiated with `new`.
+   *
+   * @throws DeclarationError when `checkDependencies` rejects the class
+   */
+  factory<T>(target: Constructor<T>): WithInstance<T> {
+    this.adoptScoped()
+    checkDependencies(this.container, target)
+    const tokens = [...dependencyChains(this.container, target)].map((chain) => chain.at(-1))
+    for (const token of tokens) describeToTsyringe(classOf(this.container, token))
+    const singletons = tokens.filter((token) => hasLifecycle(this.container, token, Lifecycle.Singleton))
+    const isPlain = constructorParameters(target).length === 0 && !registrationOf(this.container, target)
+    return async (ctx, work) => {
+      if (isPlain && this.current === this.container) return work(new target())
+      return this.withContainer(ctx, singletons as InjectionToken[], (container) =>
+        work(container.resolve(target)),
+      )
+    }
+  }
+
+  /**
+   * Returns a middleware as a function. A class has one function in an application.
+   *
+   * @throws DeclarationError when `checkDependencies` rejects a class
+   */
+  toFunction(middleware: AnyMiddleware): Middleware {
+    if (!isMiddlewareClass(middleware)) return middleware
+    const known = this.middleware.get(middleware)
+    if (known) return known
+    const withInstance = this.factory(middleware)
+    const handle: Middleware = (ctx, next) => withInstance(ctx, (instance) => instance.handle(ctx, next))
+    Object.defineProperty(handle, 'name', { value: middleware.name })
+    handle.middlewareClass = middleware
+    this.middleware.set(middleware, handle)
+    return handle
+  }
+
+  /**
+   * Replaces dependencies for the requests that begin from now on.
+   *
+   * @returns the function that restores them
+   */
+  replace(replacements: readonly Replacement[]): () => Promise<void> {
+    const previous = this.current
+    const replaced = withReplacements(previous, replacements)
+    this.current = replaced
+    return async () => {
+      this.current = previous
+      await replaced.dispose()
+    }
+  }
+
+  private async withContainer(
+    ctx: Context,
+    singletons: readonly InjectionToken[],
+    work: (container: DependencyContainer) => unknown,
+  ): Promise<unknown> {
+    // A container disposes of the instances it constructs, so the container of a request must not construct a singleton.
+    for (const token of singletons) this.current.resolve(token)
+    const existing = this.containers.get(ctx)
+    if (existing) return work(existing)
+    const container = this.current.createChildContainer()
+    this.containers.set(ctx, container)
+    try {
+      return await work(container)
+    } finally {
+      this.containers.delete(ctx)
+      await container.dispose()
+    }
+  }
+
+  /**
+   * Registers scoped dependencies of the parent containers in the application's own one: tsyringe creates an instance for
+   * each request only of those that the direct parent of the request's container has.
+   */
+  private adoptScoped(): void {
+    inheritRegistrations(this.container, (token) =>
+      hasLifecycle(this.container, token, Lifecycle.ContainerScoped),
+    )
+  }
+}
+
+/** tsyringe knows the dependencies of decorated classes only. A subclass without a decorator inherits those of its base. */
+function describeToTsyringe(target: Function | undefined): void {
+  if (target && constructorParameters(target).length > 0) injectable()(target as Constructor<unknown>)
+}

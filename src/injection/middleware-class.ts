@@ -1,0 +1,68 @@
+import type { Next } from 'koa'
+import type { Context, Middleware } from '../context.js'
+import { DeclarationError } from '../errors.js'
+
+/**
+ * A middleware that is a class, so that it can receive dependencies in its constructor. Each request has its own instance.
+ *
+ * @example
+ * \@injectable()
+ * export class Audit implements MiddlewareClass {
+ *   constructor(private readonly log: AuditLog) {}
+ *
+ *   async handle(ctx: Context, next: Next) {
+ *     await next()
+ *     this.log.add(ctx.method, ctx.path)
+ *   }
+ * }
+ *
+ * app.use(Audit)
+ */
+export interface MiddlewareClass {
+  /** Runs before and after the handler, which it calls by `next`. */
+  handle(ctx: Context, next: Next): unknown
+}
+
+/** A class whose instances are middleware. */
+// tsyringe calls the constructor with the dependencies it resolves, of any type.
+// oxlint-disable-next-line no-explicit-any
+export type MiddlewareConstructor = new (...dependencies: any[]) => MiddlewareClass
+
+/** Everything that `app.use` and `@Use` accept. */
+export type AnyMiddleware = Middleware | MiddlewareConstructor
+
+/**
+ * Checks the arguments of `app.use` or `@Use`.
+ *
+ * @param caller the function for messages: `app.use`
+ * @throws DeclarationError when one is neither a function nor a middleware class
+ */
+export function checkMiddleware(
+  caller: string,
+  values: readonly unknown[],
+): asserts values is AnyMiddleware[] {
+  for (const value of values) {
+    if (typeof value !== 'function') throw new DeclarationError(notAFunction(caller, value))
+    if (!isClass(value) || typeof value.prototype.handle === 'function') continue
+    throw new DeclarationError(
+      `${caller} received the class ${value.name}, which isn't middleware, because it has no method "handle". ` +
+        'Pass a function or a class with the method "handle(ctx: Context, next: Next)".',
+    )
+  }
+}
+
+/** Whether a checked middleware is a class. */
+export function isMiddlewareClass(middleware: AnyMiddleware): middleware is MiddlewareConstructor {
+  return isClass(middleware)
+}
+
+/** The property `prototype` is read-only in classes, writable in functions, and missing in arrow functions and methods. */
+function isClass(value: Function): boolean {
+  return Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false
+}
+
+function notAFunction(caller: string, value: unknown): string {
+  const name = typeof value === 'object' && value !== null ? value.constructor?.name : undefined
+  if (name === undefined) return `${caller} expects middleware functions or classes, not ${String(value)}.`
+  return `${caller} expects middleware functions or classes, not an instance of ${name}. Pass the class ${name} itself, or a function.`
+}
