@@ -23,16 +23,20 @@ export interface PathNames {
   edit: string
 }
 
-/** `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }` */
-export function resourceNames(path: string): ResourceNames {
+/**
+ * `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }`
+ *
+ * @param isSingular whether the path is that of a singular resource, whose only word is its last one: `/settings`
+ */
+export function resourceNames(path: string, isSingular = false): ResourceNames {
   const plural = snakeCase(staticSegments(path).at(-1) ?? 'root')
-  const singular = itemName(plural)
+  const singular = isSingular ? plural : itemName(plural)
   return { plural, singular, param: `${singular}_id` }
 }
 
 /** `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
-export function pathNames(path: string): PathNames {
-  const { plural, singular } = resourceNames(path)
+export function pathNames(path: string, isSingular = false): PathNames {
+  const { plural, singular } = resourceNames(path, isSingular)
   const prefix = words(path).slice(0, -1)
   const index = plural === singular ? ['index'] : []
   return {

@@ -106,6 +106,7 @@ describe('@Route', () => {
       param: 'post_id',
       parentKeys: [],
       itemPath: '/posts/{post_id}',
+      parentPath: '',
       action: 'drafts',
       model: Post,
     })

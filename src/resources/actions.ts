@@ -23,3 +23,8 @@ export const actions: readonly Action[] = [
   { handler: 'destroy', method: 'DELETE', on: 'item', suffix: '', name: 'item', optional: false },
   { handler: 'edit', method: 'GET', on: 'item', suffix: '/edit', name: 'edit', optional: true },
 ]
+
+/** The actions of a singular resource: it has no list, and its item is at the path of the resource. */
+export const singularActions: readonly Action[] = actions
+  .filter(({ handler }) => handler !== 'list')
+  .map((action) => ({ ...action, on: 'item', name: action.name === 'collection' ? 'item' : action.name }))

@@ -7,9 +7,13 @@ import { describeResource } from './metadata.js'
  * The handlers of a resource. Each one responds to the request or throws. A returned Error is
  * treated as thrown.
  */
-export interface Resource {
+export interface Resource extends SingularResource {
   /** GET /posts: the collection. */
   list(ctx: Context): unknown
+}
+
+/** The handlers of a singular resource, which has no list. */
+export interface SingularResource {
   /** POST /posts: adds an item. */
   create(ctx: Context): unknown
   /** GET /posts/{post_id}: one item. */
@@ -24,15 +28,17 @@ export interface Resource {
   edit?(ctx: Context): unknown
 }
 
-/** A class whose instances are resources: one for each request. */
+/** A class whose instances are resources: one for each request. Only a singular resource needs no list. */
 // tsyringe calls the constructor with the dependencies it resolves, of any type.
 // oxlint-disable-next-line no-explicit-any
-export type ResourceClass = new (...dependencies: any[]) => Resource
+export type ResourceClass<Handlers = SingularResource> = new (...dependencies: any[]) => Handlers
 
 /** The options of `@Resource`. */
 export interface ResourceOptions {
   /** The name of the item's parameter. The default is the singular and `_id`: `post_id`. */
   param?: string
+  /** Whether there is only one item, which has no id: `/session`, not `/sessions/{session_id}`. */
+  singular?: boolean
   /** The model of the records that the resource serves: `Post`. */
   model?: new () => object
 }
@@ -48,6 +54,11 @@ export interface ResourceOptions {
  *   }
  * }
  */
+export function Resource(
+  path: string,
+  options: ResourceOptions & { singular: true },
+): (target: ResourceClass) => void
+export function Resource(path: string, options?: ResourceOptions): (target: ResourceClass<Resource>) => void
 export function Resource(path: string, options: ResourceOptions = {}) {
   return (target: ResourceClass): void => {
     describeResource(target, { path, options })

@@ -1,5 +1,5 @@
 import { DeclarationError } from '../errors.js'
-import { actions, type Action } from './actions.js'
+import { actions, singularActions, type Action } from './actions.js'
 import { decorationsOf, type Decorations } from './decorations.js'
 import { resourceMetadata } from './metadata.js'
 import { BaseResource, type Resource, type ResourceClass, type ResourceOptions } from './resource.js'
@@ -27,7 +27,9 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
   if (typeof resource !== 'function') {
     throw new DeclarationError(`resource() expects a resource class, not ${String(resource)}.`)
   }
-  const missing = actions.filter((action) => !action.optional && handlerOf(resource, action) === undefined)
+  const missing = actionsOf(resource).filter(
+    (action) => !action.optional && handlerOf(resource, action) === undefined,
+  )
   if (missing.length > 0) {
     const names = missing.map((action) => action.handler).join(', ')
     throw new DeclarationError(
@@ -35,6 +37,7 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
     )
   }
   const { path, options = {}, parent } = resourceMetadata(resource)
+  if (options.singular) refusePlural(resource, options)
   const decorations = decorationsOf(resource.prototype)
   refuseUnrouted(resource, decorations)
   return {
@@ -42,8 +45,27 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
     path,
     options,
     parent,
-    actions: actions.filter((action) => hasRoute(resource, action)),
+    actions: actionsOf(resource).filter((action) => hasRoute(resource, action)),
     decorations,
+  }
+}
+
+/** The actions that a class can have: those of a singular resource, or all seven. */
+export function actionsOf(resource: ResourceClass): readonly Action[] {
+  return resourceMetadata(resource).options?.singular ? singularActions : actions
+}
+
+/** A singular resource has neither a list nor an id. */
+function refusePlural(resource: ResourceClass, { param }: ResourceOptions): void {
+  if (actions.some((action) => action.handler === 'list' && isImplemented(resource, action))) {
+    throw new DeclarationError(
+      `${resource.name} is a singular resource, which has no list. Remove the handler list, or the option "singular".`,
+    )
+  }
+  if (param !== undefined) {
+    throw new DeclarationError(
+      `${resource.name} is a singular resource, whose path has no parameter. Remove the option "param" or "singular".`,
+    )
   }
 }
 

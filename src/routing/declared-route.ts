@@ -34,12 +34,14 @@ export interface RouteDeclaration {
 export interface RouteResource {
   plural: string
   singular: string
-  /** The parameter of the item. The other parameters are those of its parents. */
+  /** The parameter of the item, which a singular resource lacks. The other parameters are those of its parents. */
   param: string
   /** The foreign keys from its records to those of its parents. */
   parentKeys: readonly string[]
-  /** `/posts/{post_id}` */
+  /** `/posts/{post_id}`, or `/session` of a singular resource. */
   itemPath: string
+  /** The path of the item that it is nested in, or of a group with parameters; empty if there is none. */
+  parentPath: string
   /** The name of the handler: `list`, `show`, or the name of a method with `@Route`. */
   action: string
   /** The model of `@Resource`. */

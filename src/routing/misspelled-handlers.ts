@@ -1,15 +1,14 @@
 import { isOneLetterOff } from '../names.js'
-import { actions } from '../resources/actions.js'
 import { decorationsOf } from '../resources/decorations.js'
 import { BaseResource, type ResourceClass } from '../resources/resource.js'
-import { isImplemented } from '../resources/scanner.js'
+import { actionsOf, isImplemented } from '../resources/scanner.js'
 
 /** Warns about each method whose name differs by one letter from a handler that the class does not implement. */
 export function misspelledHandlers(resources: Iterable<ResourceClass>): string[] {
   return [...resources].flatMap((resource) => {
     const { methods: decorated } = decorationsOf(resource.prototype)
     const methods = methodsOf(resource).filter((method) => !decorated.has(method))
-    return actions
+    return actionsOf(resource)
       .filter((action) => !isImplemented(resource, action))
       .flatMap(({ handler }) =>
         methods

@@ -14,6 +14,8 @@ import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-ord
 export interface Place {
   /** The path of the collection, including its parents'. */
   path: string
+  /** The path of the item that the resource is nested in; empty if there is none. */
+  parentPath: string
   host: string | undefined
   /** The foreign keys of the parents in the path. */
   parentKeys: readonly string[]
@@ -47,13 +49,15 @@ export function resourceRoutes(
       `${resource.name} is mounted at "${place.path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
     )
   }
-  const words = resourceNames(place.path)
+  const { singular = false } = options
+  const words = resourceNames(place.path, singular)
   const param = options.param ?? words.param
-  const paths = { resource: resource.name, collection: place.path, item: `${place.path}/{${param}}` }
+  const item = singular ? place.path : `${place.path}/{${param}}`
+  const paths = { resource: resource.name, collection: place.path, item }
   const callHandler = handlerCaller(definition, injector)
   const injected = (middleware: AnyMiddleware[]) => middleware.map((one) => injector.toFunction(one))
   const actions = actionRoutes(definition, paths)
-  const decorated = decoratedRoutes(definition, place.path, param)
+  const decorated = decoratedRoutes(definition, place.path, singular ? undefined : param)
   const routes = inMountOrder(actions, decorated, paths).map(({ handler, ...route }) => ({
     ...route,
     host: place.host,
@@ -63,7 +67,8 @@ export function resourceRoutes(
       singular: words.singular,
       param,
       parentKeys: place.parentKeys,
-      itemPath: paths.item,
+      itemPath: item,
+      parentPath: parentPathOf(place),
       action: handler,
       model: options.model,
     },
@@ -72,11 +77,17 @@ export function resourceRoutes(
     declared: Reflect.get(resource.prototype, handler),
   }))
   const itemMiddleware = [...place.middleware, ...injected(nestedMiddleware(decorations))]
-  return { itemPath: paths.item, key: words.param, itemMiddleware, routes }
+  return { itemPath: item, key: words.param, itemMiddleware, routes }
 }
 
-function actionRoutes({ actions }: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
-  const names = pathNames(paths.collection)
+/** The path whose parameters a list needs: that of its parent's item, or a longer one of a group with parameters. */
+function parentPathOf({ path, parentPath }: Place): string {
+  const end = path.lastIndexOf('}') + 1
+  return end > parentPath.length ? path.slice(0, end) : parentPath
+}
+
+function actionRoutes({ actions, options }: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
+  const names = pathNames(paths.collection, options.singular)
   return actions.map(({ handler, method, on, suffix, name }) => ({
     handler,
     method,
@@ -85,7 +96,11 @@ function actionRoutes({ actions }: ResourceDefinition, paths: ResourcePaths): Ha
   }))
 }
 
-function decoratedRoutes(definition: ResourceDefinition, collection: string, param: string): HandlerRoute[] {
+function decoratedRoutes(
+  definition: ResourceDefinition,
+  collection: string,
+  param: string | undefined,
+): HandlerRoute[] {
   const { resource, decorations } = definition
   return [...decorations.methods].flatMap(([handler, { routes }]) =>
     routes.map(({ method, path: relative, options }) => {

@@ -42,7 +42,7 @@ export class RouteTable {
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
     this.hasHosts ||= route.host !== undefined
-    if (route.resource?.action === 'list') this.addList(route)
+    if (route.resource?.action === 'list') this.addList(route, route.resource.parentPath)
     for (const pattern of [route.pattern, ...route.aliases]) this.register(pattern, route)
     return route
   }
@@ -80,9 +80,8 @@ export class RouteTable {
     return route.url(...args)
   }
 
-  private addList(route: DeclaredRoute): void {
-    const itemPath = route.path.slice(0, route.path.lastIndexOf('}') + 1)
-    this.lists.set(itemPath, [...(this.lists.get(itemPath) ?? []), route])
+  private addList(route: DeclaredRoute, parentPath: string): void {
+    this.lists.set(parentPath, [...(this.lists.get(parentPath) ?? []), route])
   }
 
   private register(pattern: PathPattern, route: DeclaredRoute): void {

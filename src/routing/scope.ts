@@ -30,13 +30,15 @@ export class Declarations {
 /** The host and path prefix of a scope. */
 interface ScopePlace {
   prefix: string
+  /** The path of the item that the scope belongs to. Empty outside of resources. */
+  itemPath: string
   host?: string | undefined
   /** The foreign keys for the records in the prefix, the outermost first: `['post_id']`. Empty outside of resources. */
   parentKeys: readonly string[]
 }
 
 /** The scope of the application itself. */
-export const rootPlace: ScopePlace = { prefix: '', parentKeys: [] }
+export const rootPlace: ScopePlace = { prefix: '', itemPath: '', parentKeys: [] }
 
 /**
  * A scope in which routes are declared: the application, a group, a virtual host, or the item of a resource. A route
@@ -206,15 +208,15 @@ export class Scope {
 
   private mount(definition: ResourceDefinition, path: string): Scope {
     const { table, items, injector } = this.declarations
-    const { prefix, host, parentKeys } = this.place
-    const place = { path: joinPaths(prefix, path), host, parentKeys, middleware: this.middleware }
+    const { prefix, itemPath: parentPath, host, parentKeys } = this.place
+    const place = { path: joinPaths(prefix, path), parentPath, host, parentKeys, middleware: this.middleware }
     const { itemPath, key, itemMiddleware, routes } = resourceRoutes(definition, place, injector)
     for (const route of routes) table.add(route)
     for (const one of middlewareOf(definition.decorations)) {
       this.declarations.middleware.add(injector.toFunction(one))
     }
 
-    const itemPlace = { prefix: itemPath, host, parentKeys: [...parentKeys, key] }
+    const itemPlace = { prefix: itemPath, itemPath, host, parentKeys: [...parentKeys, key] }
     const item = new Scope(this.declarations, itemPlace, itemMiddleware)
     items.set(definition.resource, [...(items.get(definition.resource) ?? []), item])
     return item

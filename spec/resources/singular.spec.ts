@@ -1,0 +1,255 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Column, Entity } from 'typeorm'
+import { App, BaseResource, Model, Parent, Resource, Route, type Context } from '../../src/index.js'
+import { Site } from '../support/site.js'
+
+@Entity('devices')
+class Device extends Model {
+  @Column('varchar')
+  name!: string
+
+  @Column('uuid')
+  session_id!: string
+}
+
+/** Responds with the handler's name and the parameters. */
+function answer(ctx: Context): void {
+  ctx.body = `${ctx.route.handlerName} ${JSON.stringify(ctx.params)}`
+}
+
+@Resource('/session', { singular: true })
+class SessionResource extends BaseResource {
+  override new(ctx: Context) {
+    answer(ctx)
+  }
+  override show(ctx: Context) {
+    return ctx.respond({
+      html: () => ctx.render('session', { session: new Device() }),
+      data: { name: 'Ada' },
+    })
+  }
+  override create(ctx: Context) {
+    answer(ctx)
+  }
+  override update(ctx: Context) {
+    answer(ctx)
+  }
+  override destroy(ctx: Context) {
+    answer(ctx)
+  }
+  override edit(ctx: Context) {
+    answer(ctx)
+  }
+
+  @Route('POST', '/renew')
+  renew(ctx: Context) {
+    answer(ctx)
+  }
+}
+
+@Resource('/devices')
+@Parent(SessionResource)
+class DevicesResource extends BaseResource {
+  override create(ctx: Context) {
+    ctx.body = ctx.bind(new Device())
+  }
+  override show(ctx: Context) {
+    answer(ctx)
+  }
+}
+
+function rowsOf(app: App): string[] {
+  return app.routes.map(({ method, path, name, handlerName }) => `${method} ${path} ${name} ${handlerName}`)
+}
+
+describe('@Resource(path, { singular: true })', () => {
+  it('has routes without a list and an id', () => {
+    const app = new App()
+    app.resource(SessionResource)
+    expect(rowsOf(app)).to.deep.equal([
+      'POST /session sessionPath SessionResource.create',
+      'POST /session/renew sessionRenewPath SessionResource.renew',
+      'GET /session/new newSessionPath SessionResource.new',
+      'GET /session sessionPath SessionResource.show',
+      'PUT /session sessionPath SessionResource.update',
+      'DELETE /session sessionPath SessionResource.destroy',
+      'GET /session/edit editSessionPath SessionResource.edit',
+    ])
+  })
+
+  it('keeps the word of its path, also when that is a plural', () => {
+    @Resource('/settings', { singular: true })
+    class SettingsResource extends BaseResource {
+      override edit() {}
+    }
+
+    @Resource('/colors')
+    @Parent(SettingsResource)
+    class ColorsResource extends BaseResource {}
+
+    const app = new App()
+    app.group('/admin', (admin) => {
+      admin.resource(SettingsResource)
+      admin.resource(ColorsResource)
+    })
+    expect([...new Set(app.routes.map(({ path, name }) => `${path} ${name}`))]).to.deep.equal([
+      '/admin/settings adminSettingsPath',
+      '/admin/settings/edit editAdminSettingsPath',
+      '/admin/settings/colors adminSettingsColorsPath',
+      '/admin/settings/colors/{color_id} adminSettingsColorPath',
+    ])
+  })
+
+  it('nests resources without an id of the parent', () => {
+    const app = new App()
+    app.resource(SessionResource)
+    app.resource(DevicesResource)
+    expect(rowsOf(app).slice(7)).to.deep.equal([
+      'GET /session/devices sessionDevicesPath DevicesResource.list',
+      'POST /session/devices sessionDevicesPath DevicesResource.create',
+      'GET /session/devices/{device_id} sessionDevicePath DevicesResource.show',
+      'PUT /session/devices/{device_id} sessionDevicePath DevicesResource.update',
+      'DELETE /session/devices/{device_id} sessionDevicePath DevicesResource.destroy',
+    ])
+    expect(app.pathFor('sessionDevicePath', { device_id: 7 })).to.equal('/session/devices/7')
+  })
+
+  it('can be nested in an item', () => {
+    @Resource('/users')
+    class UsersResource extends BaseResource {}
+
+    const app = new App()
+    app.resource(UsersResource).resource('/profile', SessionResource)
+    expect(app.pathFor('userProfilePath', { user_id: 7 })).to.equal('/users/7/profile')
+    expect(app.pathFor('editUserProfilePath', 7)).to.equal('/users/7/profile/edit')
+  })
+
+  describe('over HTTP', () => {
+    let site: Site
+    let folder: string
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'kit-singular-'))
+      await writeFile(join(folder, 'session.pug'), '!= nestedLinks(session)\n!= collectionLinks()\n')
+      const app = new App({ templates: folder })
+      app.resource(SessionResource)
+      app.resource(DevicesResource)
+      site = await Site.open(app)
+    })
+    after(async () => {
+      await site.close()
+      await rm(folder, { recursive: true })
+    })
+
+    const requests: [request: string, body: string][] = [
+      ['POST /session', 'SessionResource.create {}'],
+      ['PUT /session', 'SessionResource.update {}'],
+      ['PATCH /session', 'SessionResource.update {}'],
+      ['DELETE /session', 'SessionResource.destroy {}'],
+      ['GET /session/new', 'SessionResource.new {}'],
+      ['GET /session/edit', 'SessionResource.edit {}'],
+      ['POST /session/renew', 'SessionResource.renew {}'],
+      ['GET /session/devices/7', 'DevicesResource.show {"device_id":"7"}'],
+    ]
+    for (const [request, body] of requests) {
+      it(`responds to ${request}`, async () => {
+        const [method = '', path = ''] = request.split(' ')
+        expect((await site.request(method, path)).text).to.equal(body)
+      })
+    }
+
+    it('links from its page to the resources nested in it, which are no collections of the application', async () => {
+      const { text } = await site.get('/session')
+      expect(text.match(/<a [^>]*>/g)).to.deep.equal(['<a href="/session/devices" >'])
+      expect(text).to.contain('<nav class="nested"')
+    })
+
+    it('names the root element of XML', async () => {
+      const { text } = await site.get('/session', { accept: 'application/xml' })
+      expect(text).to.contain('<session><name>Ada</name></session>')
+    })
+
+    it('has no items: 404, and 405 for another method of its path', async () => {
+      expect((await site.get('/session/7')).status).to.equal(404)
+      const answer = await site.request('POST', '/session/edit')
+      expect([answer.status, answer.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS'])
+    })
+
+    it('does not bind the key that leads to it', async () => {
+      const { json } = await site.post('/session/devices', {
+        accept: 'application/json',
+        json: { name: 'Phone', session_id: '0193b6a2-7c3e-7000-8000-00000000000a' },
+      })
+      expect(json).to.deep.equal({ name: 'Phone' })
+    })
+  })
+
+  describe('is checked at the start', () => {
+    it('refuses a list', () => {
+      @Resource('/session', { singular: true })
+      class Listed extends BaseResource {
+        override list() {}
+      }
+      expect(() => new App().resource(Listed)).to.throw(
+        'Listed is a singular resource, which has no list. Remove the handler list, or the option "singular".',
+      )
+    })
+
+    it('needs no list in a class without BaseResource, but the other four', () => {
+      @Resource('/session', { singular: true })
+      class Plain {
+        show() {}
+        create() {}
+        update() {}
+        destroy() {}
+      }
+      const app = new App()
+      app.resource(Plain)
+      expect(app.routes).to.have.length(4)
+
+      class Incomplete {
+        show() {}
+      }
+      // @ts-expect-error: it lacks handlers
+      Resource('/session', { singular: true })(Incomplete)
+      // @ts-expect-error: it lacks handlers
+      expect(() => new App().resource(Incomplete)).to.throw(
+        'Incomplete does not have the required handler create, update, destroy.',
+      )
+    })
+
+    it('requires a list of other resources', () => {
+      class Unlisted {
+        show() {}
+        create() {}
+        update() {}
+        destroy() {}
+      }
+      // @ts-expect-error: it lacks the handler list
+      Resource('/posts')(Unlisted)
+      expect(() => new App().resource(Unlisted)).to.throw('Unlisted does not have the required handler list.')
+    })
+
+    it('refuses a parameter of its own', () => {
+      @Resource('/session', { singular: true, param: 'slug' })
+      class Named extends BaseResource {}
+      expect(() => new App().resource(Named)).to.throw(
+        'Named is a singular resource, whose path has no parameter. Remove the option "param" or "singular".',
+      )
+    })
+
+    it('refuses a @Route that begins with a parameter', () => {
+      @Resource('/session', { singular: true })
+      class Confused extends BaseResource {
+        @Route('POST', '/{id}/renew')
+        renew() {}
+      }
+      expect(() => new App().resource(Confused)).to.throw(
+        'The path "/{id}/renew" of Confused.renew begins with the parameter "id", but a singular resource has no id. Write "/renew".',
+      )
+    })
+  })
+})
