@@ -62,7 +62,9 @@ describe('kit routes', () => {
 
   it('prints JSON', async () => {
     const { output } = await run('--json', '--grep', 'EDITPOSTPATH')
-    expect(JSON.parse(output)).to.deep.equal([
+    const [route, ...others] = JSON.parse(output)
+    expect(route.file).to.match(/^src\/actions\/posts\.ts:\d+$/)
+    expect([route, ...others]).to.deep.equal([
       {
         method: 'GET',
         host: 'http://127.0.0.1:3000',
@@ -70,6 +72,7 @@ describe('kit routes', () => {
         aliases: [],
         name: 'editPostPath',
         handler: 'PostsResource.edit',
+        file: route.file,
       },
     ])
   })

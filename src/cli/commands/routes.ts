@@ -50,19 +50,20 @@ export function routesCommand(): Command {
 
 async function routes(options: Options): Promise<void> {
   const app = await loadApp()
-  console.log(options.match === undefined ? list(app, options) : await match(app, options.match, options))
+  console.log(
+    options.match === undefined ? await list(app, options) : await match(app, options.match, options),
+  )
 }
 
-function list(app: App, { grep = '', json }: Options): string {
+async function list(app: App, { grep = '', json }: Options): Promise<string> {
   const word = grep.toLowerCase()
-  const rows = app.routes
-    .map((route) => rowOf(route, app))
-    .filter((row) =>
-      Object.values(row)
-        .flat()
-        .some((value) => value.toLowerCase().includes(word)),
-    )
-  if (json) return JSON.stringify(rows, null, 2)
+  const routes = app.routes.filter((route) =>
+    Object.values(rowOf(route, app))
+      .flat()
+      .some((value) => value.toLowerCase().includes(word)),
+  )
+  const rows = routes.map((route) => rowOf(route, app))
+  if (json) return JSON.stringify(await withFiles(rows, routes), null, 2)
   if (rows.length === 0 && word) return `No route contains "${grep}".`
   return table(
     ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER'],
@@ -82,11 +83,12 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
   const found = app.match(method, path, host)
   if (!found) throw new CommandError(refusal(app, method, path, host))
   const { route, params } = found
+  const [file] = await locate([route.declared])
   const answer = {
     ...rowOf(route, app),
     params,
     middleware: await middlewareRows(route),
-    file: await locate(route.declared),
+    file,
   }
   if (json) return JSON.stringify(answer, null, 2)
   return table(undefined, [
@@ -106,17 +108,21 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
 
 /** The middleware of a route. Only that of a class has a file: a function may be one that the framework returned. */
 async function middlewareRows({ middleware }: DeclaredRoute): Promise<MiddlewareRow[]> {
-  const rows: MiddlewareRow[] = []
-  // One after the other, because `locate` uses a global variable.
-  for (const { name, middlewareClass } of middleware) {
-    const file = await locate(middlewareClass)
-    rows.push({ name: name || 'anonymous', ...(file && { file }) })
-  }
-  return rows
+  const files = await locate(middleware.map(({ middlewareClass }) => middlewareClass))
+  return middleware.map(({ name }, index) => {
+    const file = files[index]
+    return { name: name || 'anonymous', ...(file && { file }) }
+  })
 }
 
 function nameAndFile({ name, file }: MiddlewareRow): string {
   return file === undefined ? name : `${name} (${file})`
+}
+
+/** The rows with the file and line of each handler. */
+async function withFiles(rows: RouteRow[], routes: readonly DeclaredRoute[]): Promise<object[]> {
+  const files = await locate(routes.map(({ declared }) => declared))
+  return rows.map((row, index) => ({ ...row, file: files[index] }))
 }
 
 function rowOf(route: DeclaredRoute, app: App): RouteRow {

@@ -4,15 +4,19 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Finds the location of a function: `src/actions/posts.ts:39`. The inspector reports the compiled location, and the source map
- * leads to the source.
+ * Finds the locations of functions: `src/actions/posts.ts:39`. The inspector reports the compiled locations, and the source
+ * maps lead to the sources. A value that is not a function has no location.
  */
-export async function locate(declared: unknown): Promise<string | undefined> {
-  if (typeof declared !== 'function') return undefined
+export async function locate(values: readonly unknown[]): Promise<(string | undefined)[]> {
   const session = new Session()
   session.connect()
   try {
-    return await locateWith(session, declared)
+    const urls = new Map<string, string>()
+    session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url))
+    await session.post('Debugger.enable')
+    const locations: (string | undefined)[] = []
+    for (const value of values) locations.push(await locateWith(session, urls, value))
+    return locations
   } finally {
     session.disconnect()
   }
@@ -20,11 +24,13 @@ export async function locate(declared: unknown): Promise<string | undefined> {
 
 const HOLDER = '__located'
 
-async function locateWith(session: Session, declared: object): Promise<string | undefined> {
-  const urls = new Map<string, string>()
-  session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url))
-  await session.post('Debugger.enable')
-  Reflect.set(globalThis, HOLDER, declared)
+async function locateWith(
+  session: Session,
+  urls: ReadonlyMap<string, string>,
+  value: unknown,
+): Promise<string | undefined> {
+  if (typeof value !== 'function') return undefined
+  Reflect.set(globalThis, HOLDER, value)
   const { result } = await session.post('Runtime.evaluate', { expression: `globalThis.${HOLDER}` })
   Reflect.deleteProperty(globalThis, HOLDER)
   if (!result.objectId) return undefined
