@@ -13,13 +13,10 @@ const PAGES_TO_REWRITE: readonly string[] = [
   'docs/architecture.md',
   'docs/command-line.md',
   'docs/generator.md',
-  'docs/languages.md',
   'docs/middleware.md',
   'docs/performance.md',
   'docs/resources.md',
   'docs/routing.md',
-  'docs/security.md',
-  'docs/testing.md',
 ]
 
 /** Folders and files of src whose comments are not rewritten yet. Take one out when it is, and never add one. */
