@@ -9,7 +9,7 @@ const absent = '0193b6a2-7c3e-7000-8000-00000000000a'
 const types = { html: 'text/html', json: 'application/json', xml: 'application/xml' }
 type Format = keyof typeof types
 
-/** Fields as text, or as what JSON can hold beyond that. */
+/** Fields as text, or as values that only JSON can hold. */
 type Fields = Record<string, unknown>
 
 /** How the fields of a record are sent. */
@@ -44,7 +44,7 @@ function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
-/** That an answer is what a refusal should be: its status, a body in the format that was asked for, and its request id. */
+/** Asserts that a refusal has its status, a body in the requested format, and its request id. */
 function expectRefusal(answer: SpecResponse, statuses: number[], format: Format, what = ''): void {
   expect(answer.status, `${what}: ${answer.text.slice(0, 300)}`).to.be.oneOf(statuses)
   expect(answer.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
@@ -94,7 +94,7 @@ describe('Bad input', () => {
     process.off('uncaughtException', note).off('unhandledRejection', note)
   })
 
-  /** All that both databases hold. */
+  /** All rows of both databases. */
   async function contents(): Promise<unknown> {
     const posts = await blog.database.query('SELECT * FROM posts ORDER BY id')
     const comments = await blog.database.query('SELECT * FROM comments ORDER BY id')
@@ -106,7 +106,7 @@ describe('Bad input', () => {
     kept = await contents()
   })
 
-  afterEach('nothing is thrown that nobody catches, and what was refused has changed nothing', async () => {
+  afterEach('logs no error, and a refused request changes nothing', async () => {
     await new Promise(setImmediate)
     expect(crashes.splice(0)).to.deep.equal([])
     expect(await contents()).to.deep.equal(kept)
@@ -116,11 +116,11 @@ describe('Bad input', () => {
     describe(`in ${sent}`, () => {
       const notText = sent === 'JSON' ? [1, 1.5, true, false] : []
       for (const value of [...notText, ['a', 'b'], { a: { b: 1 } }, 'a\0b']) {
-        // A form has nothing but text.
+        // Forms contain text only.
         if (sent.endsWith('form') && typeof value === 'object') continue
-        // XML cannot hold this character: the body is not well-formed (400).
+        // XML cannot contain this character: the body is not well-formed (400).
         if (sent === 'XML' && value === 'a\0b') continue
-        it(`is refused with 422 where a title should be: ${JSON.stringify(value)}`, async () => {
+        it(`returns 422 if the title is ${JSON.stringify(value)}`, async () => {
           for (const format of ['html', 'json', 'xml'] as const) {
             const accept = types[format]
             expectRefusal(await site.post('/posts', { ...encode({ title: value }), accept }), [422], format)
@@ -129,7 +129,7 @@ describe('Bad input', () => {
         })
       }
 
-      it('is refused with 422 for every attribute that it is no value of', async () => {
+      it('returns 422 for a value of the wrong type, for every attribute', async () => {
         const wrong = [
           'no such value',
           '',
@@ -158,7 +158,7 @@ describe('Bad input', () => {
         }
       })
 
-      it('is refused with 422 where null is no value', async () => {
+      it('returns 422 for null if the attribute is not nullable', async () => {
         if (sent.endsWith('form')) return
         for (const name of Object.keys(thing)) {
           const request = { ...encode({ ...thing, [name]: null }), accept: types.json }
@@ -166,7 +166,7 @@ describe('Bad input', () => {
         }
       })
 
-      it('has no power over what objects inherit', async () => {
+      it('does not change what objects inherit', async () => {
         for (const key of [
           '__proto__',
           'constructor',
@@ -190,7 +190,7 @@ describe('Bad input', () => {
     })
   }
 
-  it('may be a megabyte of text, which is read, or more, which is refused with 413', async () => {
+  it('accepts a text of one megabyte, and returns 413 for a longer one', async () => {
     for (const encode of Object.values(encodings)) {
       for (const format of ['html', 'json', 'xml'] as const) {
         const accept = types[format]
@@ -207,7 +207,7 @@ describe('Bad input', () => {
     expect((await site.delete(`/posts/${long.json.id}`)).status).to.equal(303)
   })
 
-  it('is refused with 422 where JSON has half a surrogate pair', async () => {
+  it('returns 422 if JSON contains half a surrogate pair', async () => {
     for (const title of ['\\ud800', 'a\\udc00b', '\\u0000']) {
       const answer = await site.post('/posts', {
         body: `{"title":"${title}"}`,
@@ -218,12 +218,12 @@ describe('Bad input', () => {
     }
   })
 
-  describe('as a body', () => {
+  describe('in the body', () => {
     const bodies: Array<
       [what: string, type: string | undefined, body: string | Uint8Array, statuses: number[]]
     > = [
       ['broken JSON', 'application/json', '{"title":', [400]],
-      ['JSON that is no record', 'application/json', '"title"', [400]],
+      ['JSON that is not an object', 'application/json', '"title"', [400]],
       ['a list of records', 'application/json', '[{"title":"A"}]', [400]],
       ['100,000 open lists', 'application/json', '['.repeat(100_000), [413]],
       ['100,000 lists', 'application/json', `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, [413]],
@@ -251,19 +251,29 @@ describe('Bad input', () => {
         [400],
       ],
       ['a multipart form without a boundary', 'multipart/form-data', '--x\r\n', [400]],
-      ['no type', undefined, new Uint8Array([97]), [415]],
+      ['a body without a type', undefined, new Uint8Array([97]), [415]],
       ['text', 'text/plain', 'title=A', [415]],
       ['an image', 'image/png', 'x', [415]],
-      ['a type that is none', 'title', 'title=A', [415]],
+      ['an invalid type', 'title', 'title=A', [415]],
       ['two types', 'application/json, application/xml', '{}', [415]],
-      ['a charset that nobody knows', 'application/json; charset=x', '{"title":"A"}', [415]],
-      ['too much', 'application/json', `{"title":"${'x'.repeat(2_000_000)}"}`, [413]],
-      ['too much of a form', 'application/x-www-form-urlencoded', `title=${'x'.repeat(2_000_000)}`, [413]],
-      ['too much XML', 'application/xml', `<post><title>${'x'.repeat(2_000_000)}</title></post>`, [413]],
+      ['an unknown charset', 'application/json; charset=x', '{"title":"A"}', [415]],
+      ['too much JSON', 'application/json', `{"title":"${'x'.repeat(2_000_000)}"}`, [413]],
+      [
+        'a form that is too large',
+        'application/x-www-form-urlencoded',
+        `title=${'x'.repeat(2_000_000)}`,
+        [413],
+      ],
+      [
+        'XML that is too large',
+        'application/xml',
+        `<post><title>${'x'.repeat(2_000_000)}</title></post>`,
+        [413],
+      ],
       ['too many fields', 'application/x-www-form-urlencoded', 'a=1&'.repeat(5000), [413]],
     ]
     for (const [what, type, body, statuses] of bodies) {
-      it(`is refused with ${statuses.join(' or ')}: ${what}`, async () => {
+      it(`returns ${statuses.join(' or ')} for ${what}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           const request = { body, accept: types[format], headers: { ...(type && { 'content-type': type }) } }
           expectRefusal(await site.post('/posts', request), statuses, format)
@@ -273,7 +283,7 @@ describe('Bad input', () => {
       })
     }
 
-    it('is refused when it is compressed and broken, or a bomb', async () => {
+    it('is refused if a compressed body is broken or expands too far', async () => {
       const headers = { 'content-type': types.json, 'content-encoding': 'gzip' }
       const bomb = gzipSync(`{"title":"${'x'.repeat(50_000_000)}"}`)
       expectRefusal(await site.post('/posts', { body: bomb, headers, accept: types.json }), [413], 'json')
@@ -289,13 +299,13 @@ describe('Bad input', () => {
       )
     })
 
-    it('is not looked at where the path or the method is refused', async () => {
+    it('is not read if the path or the method is refused', async () => {
       const request = { body: '{', headers: { 'content-type': types.json }, accept: types.json }
       expectRefusal(await site.post('/nope', request), [404], 'json')
       expectRefusal(await site.put('/posts', request), [405], 'json')
     })
 
-    it('takes the first of two content types', async () => {
+    it('is read by the first of two content types', async () => {
       const answer = await site.raw(
         'POST /posts HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nContent-Type: text/plain\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
       )
@@ -331,7 +341,7 @@ describe('Bad input', () => {
       `${absent}%0a`,
       'a'.repeat(8000),
     ]) {
-      it(`is 404 as an id that names nothing: ${id.slice(0, 60)}`, async () => {
+      it(`returns 404 for an id that does not exist: ${id.slice(0, 60)}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           for (const [method, path] of [
             ['GET', ''],
@@ -347,20 +357,20 @@ describe('Bad input', () => {
               `/posts/${id}${path}`,
               `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
             )
-            // `/posts/..` is a path of its own, and not that of the list.
+            // `/posts/..` is a path of its own, not the path of the list.
             expectRefusal(answer, [404], format, `${method} ${path}`)
           }
         }
       })
     }
 
-    it('is 400 where its percent-encoding is broken', async () => {
+    it('returns 400 if the percent-encoding is broken', async () => {
       for (const path of ['/%', '/%zz', '/posts/%', '/posts/%c0%af', '/posts/%ff', '/%u0041']) {
         expectRefusal(await raw(site, 'GET', path, 'Accept: application/json\r\n'), [400], 'json', path)
       }
     })
 
-    it('is 404 where it leads nowhere', async () => {
+    it('returns 404 if no route has the path', async () => {
       const paths = [
         '//posts',
         '//evil.com/..',
@@ -387,13 +397,13 @@ describe('Bad input', () => {
       }
     })
 
-    it('is read without the host that a target may name', async () => {
+    it('ignores the host that a request target may name', async () => {
       const answer = await raw(site, 'GET', 'http://evil.example/posts', 'Accept: application/json\r\n')
       expect(answer.status).to.equal(200)
       expect(answer.headers.get('link')).to.match(/^<\/posts\?page=1>/)
     })
 
-    it('is answered by Node itself, and the connection closed, where it is longer than 16 KB', async () => {
+    it('gets the response from Node, which closes the connection, if the path is longer than 16 KB', async () => {
       expect((await raw(site, 'GET', `/${'a'.repeat(20_000)}`, '')).status).to.equal(431)
       expect((await site.get('/posts')).status).to.equal(200)
     })
@@ -418,7 +428,7 @@ describe('Bad input', () => {
       "1'--",
     ]
     for (const value of unreadable) {
-      it(`counts as not given: page=${value}`, async () => {
+      it(`shows the first page for page=${value}`, async () => {
         const answer = await site.get(`/posts?page=${value}&per_page=${value}`, { accept: types.json })
         expect([answer.status, answer.json.length]).to.deep.equal([200, 1])
         expect((await site.get(`/posts?page=${value}&per_page=${value}`)).status).to.equal(200)
@@ -426,7 +436,7 @@ describe('Bad input', () => {
     }
 
     for (const value of ['2', '1000000000', '99999999999999999999', '9'.repeat(5000)]) {
-      it(`is an empty page beyond the last one: page=${value.slice(0, 30)}`, async () => {
+      it(`shows an empty page beyond the last one for page=${value.slice(0, 30)}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           expect((await site.get(`/posts?page=${value}`, { accept: types[format] })).status).to.equal(200)
         }
@@ -434,14 +444,14 @@ describe('Bad input', () => {
       })
     }
 
-    it('shows at most 100 records: per_page=1e9 and more', async () => {
+    it('shows at most 100 records for per_page=1e9 and more', async () => {
       for (const value of ['1000000000', '99999999999999999999']) {
         const answer = await site.get(`/posts?per_page=${value}`, { accept: types.json })
         expect([answer.status, answer.json.length]).to.deep.equal([200, 1])
       }
     })
 
-    it('may have repeated and nested keys', async () => {
+    it('may contain repeated and nested keys', async () => {
       for (const query of [
         'page=5&page=1',
         'page[]=1',
@@ -460,9 +470,9 @@ describe('Bad input', () => {
     })
   })
 
-  describe('as a method', () => {
+  describe('in the method', () => {
     for (const method of ['TRACE', 'PROPFIND', 'MKCOL', 'LOCK', 'M-SEARCH', 'PURGE', 'PATCH']) {
-      it(`is refused with 405, and the methods that there are: ${method}`, async () => {
+      it(`returns 405 and lists the allowed methods for ${method}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           const answer = await raw(site, method, '/posts', `Accept: ${types[format]}\r\n`)
           expectRefusal(answer, [405], format)
@@ -471,12 +481,12 @@ describe('Bad input', () => {
       })
     }
 
-    it('is refused by Node with 400 where HTTP has no such method', async () => {
+    it('is rejected by Node with 400 if HTTP has no such method', async () => {
       for (const method of ['get', 'Post', 'FOO', 'GE T', ''])
         expect((await raw(site, method, '/posts', '')).status, method).to.equal(400)
     })
 
-    it('counts as POST where a form says anything but PUT, PATCH and DELETE', async () => {
+    it('counts as POST if a form sends any other method than PUT, PATCH and DELETE', async () => {
       for (const method of [
         '',
         'GET',
@@ -500,7 +510,7 @@ describe('Bad input', () => {
       expectRefusal(twice, [405], 'html')
     })
 
-    it('is not taken from JSON, XML, a query or a header', async () => {
+    it('is not read from JSON, XML, a query or a header', async () => {
       expectRefusal(await site.post(post, { json: { _method: 'DELETE' }, accept: types.json }), [405], 'json')
       expectRefusal(
         await site.post(post, { xml: '<r><_method>DELETE</_method></r>', accept: types.json }),
@@ -521,7 +531,7 @@ describe('Bad input', () => {
   })
 
   describe('in a header', () => {
-    it('is replaced where it is no request id', async () => {
+    it("is replaced if it isn't a valid request id", async () => {
       for (const id of ['', ' ', 'a b', 'x'.repeat(129), 'ä', '<script>', '"', 'a,b', '%0d%0a', '../x']) {
         const answer = await raw(site, 'GET', '/nope', `Accept: application/json\r\nX-Request-Id: ${id}\r\n`)
         expectRefusal(answer, [404], 'json', id)
@@ -531,7 +541,7 @@ describe('Bad input', () => {
       expect([own.headers.get('x-request-id'), own.json.request_id]).to.deep.equal(['My_id-1.0', 'My_id-1.0'])
     })
 
-    it('is refused with 406 in html where it accepts nothing that there is', async () => {
+    it('returns 406 as HTML if the client accepts no offered format', async () => {
       for (const accept of [
         'image/png',
         'application/json;q=0',
@@ -554,7 +564,7 @@ describe('Bad input', () => {
       expectRefusal(await site.get('/posts/new', { accept: types.json }), [406], 'html')
     })
 
-    it('may be a host that is none', async () => {
+    it('may be an invalid host', async () => {
       for (const host of [
         '',
         '[',
@@ -575,7 +585,7 @@ describe('Bad input', () => {
       }
     })
 
-    it('may be a cookie or a language that is none', async () => {
+    it('may be an invalid cookie or language', async () => {
       const cookies = [
         '_blog_session=x',
         '_blog_session=',
@@ -598,10 +608,10 @@ describe('Bad input', () => {
   })
 })
 
-/** Whether what would be wrong elsewhere is right there: any text is text, and what JSON can hold is JSON. */
+/** Whether a value that is wrong elsewhere is valid here: a text column accepts any text, and a JSON column any JSON. */
 function isValueOf(name: string, value: unknown, sent: string): boolean {
   if (name === 'string' || name === 'text') return typeof value === 'string' && !value.includes('\0')
-  // In JSON a text is a JSON value as it is; elsewhere it is read as JSON.
+  // In JSON, a text is already a JSON value; elsewhere it is parsed as JSON.
   return name === 'json' && (sent === 'JSON' || typeof value !== 'string' || isJson(value))
 }
 
@@ -614,7 +624,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Sends a request that no client would send, and reads what comes back. */
+/** Sends a request that no client would send, and reads the response. */
 async function raw(site: Site, method: string, path: string, headers: string): Promise<SpecResponse> {
   const bytes = await site.raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`)
   const [head = '', ...body] = bytes.split('\r\n\r\n')

@@ -27,7 +27,7 @@ describeInBrowser('examples/blog in a browser', () => {
     await blog?.stop()
   })
 
-  /** Gives the specs of a describe a visitor, and holds them to a page without troubles. */
+  /** Gives the specs of a describe a browser page, and asserts that the page has no errors. */
   function withVisitor(options: BrowserContextOptions = {}): void {
     before(async () => {
       visitor = await visit(browser, blog.url, options)
@@ -53,7 +53,7 @@ describeInBrowser('examples/blog in a browser', () => {
         await blog.database.query('DELETE FROM posts')
       })
 
-      it('leads from the first page to an empty list, and to the form for a new post', async () => {
+      it('links from the home page to an empty list, and to the form for a new post', async () => {
         const page = await open('/')
         expect(await heading(page)).to.equal('Welcome to Blog')
         await follow(page, 'Posts')
@@ -63,7 +63,7 @@ describeInBrowser('examples/blog in a browser', () => {
         expect(await heading(page)).to.equal('New post')
       })
 
-      it('creates a post, and says so once', async () => {
+      it('creates a post, and shows the message once', async () => {
         const page = await open('/posts/new')
         await page.getByLabel('Title').fill('The first post')
         await page.getByLabel('Description').fill('One line\n\nand another <b>')
@@ -76,7 +76,7 @@ describeInBrowser('examples/blog in a browser', () => {
         expect(await page.getByRole('status').innerText()).to.equal('')
       })
 
-      it('lets the browser ask for a title that is missing, and does not ask for what is optional', async () => {
+      it('lets the browser require a title, but no optional field', async () => {
         const page = await open('/posts/new')
         await page.getByRole('button', { name: 'Save' }).click()
         expect(await focus(page)).to.equal('post_title')
@@ -87,7 +87,7 @@ describeInBrowser('examples/blog in a browser', () => {
         )
       })
 
-      it('says what is wrong with a post, keeps what was written, and saves it once it is right', async () => {
+      it('shows the errors of a post, keeps the submitted values, and saves the corrected post', async () => {
         const page = await open('/posts/new')
         await page.getByLabel('Title').fill('   ')
         await page.getByLabel('Description').fill('Kept')
@@ -105,7 +105,7 @@ describeInBrowser('examples/blog in a browser', () => {
         expect(await page.locator('.record').innerText()).to.contain('Kept')
       })
 
-      it('edits a post, and says what is wrong with it on the same form', async () => {
+      it('edits a post, and shows its errors on the same form', async () => {
         const page = await open(await blog.createPost({ title: 'Befroe' }))
         await follow(page, 'Edit')
         expect(await page.getByLabel('Title').inputValue()).to.equal('Befroe')
@@ -118,7 +118,7 @@ describeInBrowser('examples/blog in a browser', () => {
         expect(await page.getByRole('status').innerText()).to.equal('Post was updated successfully.')
       })
 
-      it('comments on a post, edits the comment and finds the way back', async () => {
+      it('adds a comment to a post, edits the comment and returns to the post', async () => {
         const page = await open(await blog.createPost({ title: 'Discussed' }))
         await follow(page, 'Comments')
         await follow(page, 'New comment')
@@ -138,7 +138,7 @@ describeInBrowser('examples/blog in a browser', () => {
         expect(await heading(page)).to.equal('Discussed')
       })
 
-      it('leads through the pages of a list', async () => {
+      it('moves through the pages of a list', async () => {
         for (let number = 1; number <= 41; number++) await blog.createPost({ title: `Number ${number}` })
         const page = await open('/posts')
         expect(await rows(page)).to.have.length(20)
@@ -153,7 +153,7 @@ describeInBrowser('examples/blog in a browser', () => {
       })
 
       if (javaScriptEnabled) {
-        it('asks before it deletes a post, and keeps it when the answer is no', async () => {
+        it('keeps a post if the visitor cancels the confirmation', async () => {
           await blog.createPost({ title: 'Kept' })
           const page = await open('/posts')
           const question = answer(page, (dialog) => dialog.dismiss())
@@ -163,7 +163,7 @@ describeInBrowser('examples/blog in a browser', () => {
           expect(await rows(page)).to.deep.equal(['Kept'])
         })
 
-        it('deletes a post when the answer is yes', async () => {
+        it('deletes a post if the visitor confirms', async () => {
           await blog.createPost({ title: 'Kept' })
           const page = await open(await blog.createPost({ title: 'Deleted' }))
           const question = answer(page, (dialog) => dialog.accept())
@@ -174,7 +174,7 @@ describeInBrowser('examples/blog in a browser', () => {
           expect(await rows(page)).to.deep.equal(['Kept'])
         })
       } else {
-        it('deletes a post and a comment without asking', async () => {
+        it('deletes a post and a comment without confirmation', async () => {
           const post = await blog.createPost({ title: 'Deleted' })
           await blog.create(`${post}/comments`, { body: 'Deleted first' })
           const page = await open(`${post}/comments`)
@@ -197,7 +197,7 @@ describeInBrowser('examples/blog in a browser', () => {
       await blog.database.query('DELETE FROM posts')
     })
 
-    it('shows the skip link first, which leads past the header', async () => {
+    it('shows the skip link first, which moves past the header', async () => {
       const page = await open('/posts')
       const link = page.getByRole('link', { name: 'Skip to the content' })
       expect((await link.boundingBox())?.height).to.be.at.most(1)
@@ -207,7 +207,7 @@ describeInBrowser('examples/blog in a browser', () => {
       expect(await tab(page)).to.equal('New post')
     })
 
-    it('goes through a page in the order in which it is read', async () => {
+    it('moves through a page in reading order', async () => {
       await blog.createPost({ title: 'The older one' })
       await blog.createPost({ title: 'The newer one' })
       const page = await open('/posts')
@@ -227,14 +227,14 @@ describeInBrowser('examples/blog in a browser', () => {
       ])
     })
 
-    it('fails, is led to the field, corrects it, and deletes the post', async () => {
+    it('moves from an error to its field, corrects the field, and deletes the post', async () => {
       const page = await open('/posts/new')
       await tabTo(page, 'post_title')
       await page.keyboard.type('  ')
       await tabTo(page, 'Save')
       await loaded(page, () => page.keyboard.press('Enter'))
 
-      // The summary has the focus, and its links lead to the fields.
+      // The summary has the focus, and its links move to the fields.
       expect(await focus(page)).to.contain('Nothing was saved')
       expect(await tab(page)).to.equal('Title cannot be blank.')
       await page.keyboard.press('Enter')
@@ -277,7 +277,7 @@ describeInBrowser('examples/blog in a browser', () => {
 
     after(() => Promise.all([broken?.stop(), development?.stop()]))
 
-    /** What people see, and how they come to see it. */
+    /** The pages that visitors see, and how to reach each of them. */
     const pages: Record<string, (page: Page) => Promise<unknown>> = {
       'the first page': (page) => page.goto('/'),
       'a list': (page) => page.goto('/posts'),
@@ -305,7 +305,7 @@ describeInBrowser('examples/blog in a browser', () => {
     }
 
     for (const [name, show] of Object.entries(pages)) {
-      it(`is accessible and fits, on a light screen and on a dark phone: ${name}`, async () => {
+      it(`is accessible and fits a light screen and a dark phone: ${name}`, async () => {
         await show(visitor.page)
         for (const screen of screens) {
           await visitor.page.emulateMedia({ colorScheme: screen.colorScheme })
@@ -320,7 +320,7 @@ describeInBrowser('examples/blog in a browser', () => {
   })
 
   describe('the log of the server', () => {
-    it('has the forms that failed, and no error', () => {
+    it('contains the failed forms, and no error', () => {
       const statuses = blog.log.map(({ status }) => status)
       expect(statuses).to.include(422)
       expect(blog.log.filter(({ level, status = 0 }) => level >= 50 || status >= 500)).to.deep.equal([])
@@ -337,7 +337,7 @@ function rows(page: Page): Promise<string[]> {
   return page.locator('.records tbody th').allInnerTexts()
 }
 
-/** Clicks a link of this name, in the content rather than in the header. */
+/** Clicks a link of this name in the content, not in the header. */
 function follow(page: Page, name: string): Promise<void> {
   return loaded(page, () => page.getByRole('main').getByRole('link', { name, exact: true }).click())
 }
@@ -347,25 +347,25 @@ function press(page: Page, name: string): Promise<void> {
   return loaded(page, () => page.getByRole('button', { name, exact: true }).click())
 }
 
-/** Does what loads another page, and waits until it is there. */
+/** Runs an action that loads another page, and waits for the page. */
 async function loaded(page: Page, act: () => Promise<void>): Promise<void> {
   await Promise.all([page.waitForEvent('load'), act()])
 }
 
-/** Answers the next question, and returns it. */
+/** Answers the next dialog, and returns its text. */
 function answer(page: Page, give: (dialog: Dialog) => Promise<void>): Promise<string> {
   return new Promise((asked, fail) => {
     page.once('dialog', (dialog) => give(dialog).then(() => asked(dialog.message()), fail))
   })
 }
 
-/** What has the focus: its id, else its text. */
+/** The id of the focused element, or its text. */
 async function focus(page: Page): Promise<string> {
   const element = page.locator(':focus')
   return (await element.getAttribute('id')) ?? (await element.innerText())
 }
 
-/** Goes on with the tabulator key, to something that shows that it has the focus. */
+/** Presses the tabulator key until an element shows that it has the focus. */
 async function tab(page: Page): Promise<string> {
   await page.keyboard.press('Tab')
   const outline = await page.evaluate<string>('getComputedStyle(document.activeElement).outline')
@@ -374,7 +374,7 @@ async function tab(page: Page): Promise<string> {
   return name
 }
 
-/** Goes on until `name` has the focus. */
+/** Presses the tabulator key until `name` has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = []
   while (passed.at(-1) !== name) {
@@ -387,12 +387,12 @@ function background(page: Page): Promise<string> {
   return page.evaluate('getComputedStyle(document.body).backgroundColor')
 }
 
-/** How much wider the page is than the screen. */
+/** How many pixels the page is wider than the screen. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth')
 }
 
-/** What axe-core finds serious or critical: the rule, and where it is broken. */
+/** The serious or critical violations that axe-core finds: the rule, and the element. */
 async function barriers(page: Page): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>("axe.run({ resultTypes: ['violations'] })")
@@ -401,7 +401,7 @@ async function barriers(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
 }
 
-/** Links, buttons and fields that a thumb would miss: lower than 44 pixels, or 24 for one within text (WCAG 2.2). */
+/** Links, buttons and fields that are too small to touch: lower than 44 pixels, or 24 within text (WCAG 2.2). */
 async function smallTargets(page: Page): Promise<string[]> {
   const targets = await page.evaluate<Array<{ name: string; width: number; height: number; least: number }>>(`
     [...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea')].map((target) => {

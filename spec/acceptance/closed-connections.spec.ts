@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Context } from '../../src/index.js'
 import { Shelf, withLibrary, type Library } from '../support/library.js'
 
-/** Sends a request of which the spec closes the connection. */
+/** Sends a request whose connection the spec closes. */
 function send(site: Library['site'], method: string): Socket {
   const { hostname, port } = new URL(site.url)
   const socket = connect(Number(port), hostname)
@@ -12,7 +12,7 @@ function send(site: Library['site'], method: string): Socket {
   return socket
 }
 
-/** The name of the error of a piece of work; undefined when it succeeds. */
+/** The name of the error of a piece of work, or undefined if it succeeds. */
 async function errorOf(work: Promise<unknown>): Promise<string | undefined> {
   return work.then(
     () => undefined,
@@ -27,7 +27,7 @@ function signal(): { done: Promise<void>; give: () => void } {
 }
 
 describe('A request whose client has closed the connection', () => {
-  it('is ended before its transaction begins', () =>
+  it('ends before its transaction begins', () =>
     withLibrary({}, async ({ site, database, log, handle }) => {
       const [started, ended] = [signal(), signal()]
       let error: string | undefined
@@ -48,7 +48,7 @@ describe('A request whose client has closed the connection', () => {
       expect(log.lines.filter(({ level }) => Number(level) >= 50)).to.deep.equal([])
     }))
 
-  it('is ended where it waits for a connection, and gives that to the next one', () =>
+  it('ends while it waits for a connection, which the next request receives', () =>
     withLibrary({ settings: { pool: 1 } }, async ({ site, database, handle }) => {
       const [holding, waiting, left, finished, ended] = [signal(), signal(), signal(), signal(), signal()]
       const first = async (ctx: Context) => {
@@ -87,7 +87,7 @@ describe('A request whose client has closed the connection', () => {
       expect(shelves.map(({ name }) => name)).to.deep.equal(['first', 'third'])
     }))
 
-  it('goes on where its transaction has begun', () =>
+  it('runs to its end if its transaction has begun', () =>
     withLibrary({}, async ({ site, database, handle }) => {
       const [started, committed] = [signal(), signal()]
       handle(async (ctx) => {

@@ -7,7 +7,7 @@ import { Site } from '../support/site.js'
 
 const accept = 'application/json'
 
-/** Half of the posts fail after they have been inserted; each takes its time between. */
+/** Half of the posts fail after their insert. Each waits a while in between. */
 async function createHalf(request: (number: number) => Promise<number>, count: number): Promise<number[]> {
   return Promise.all(Array.from({ length: count }, (_, number) => request(number)))
 }
@@ -25,7 +25,7 @@ describe(`Concurrent requests on ${engine}`, () => {
 
   afterEach(() => database.close())
 
-  it('200 creates, half of which throw after the insert, leave exactly the other half, and no read sees the rest', async () => {
+  it('keep exactly the successful half of 200 creates, and no read sees the failing half', async () => {
     const app = new App({ api: true })
     app.use(transaction(database))
     app.resource(PostsResource)
@@ -57,7 +57,7 @@ describe(`Concurrent requests on ${engine}`, () => {
     await site.close()
   })
 
-  it('the same holds for two processes on one database', async () => {
+  it('keep exactly the successful half with two processes on one database', async () => {
     const processes = await Promise.all([startServer(), startServer()])
     const statuses = await createHalf(async (number) => {
       const { url } = processes[number % 2] ?? { url: '' }
@@ -78,7 +78,7 @@ describe(`Concurrent requests on ${engine}`, () => {
     expect(titles.filter((title) => title.startsWith('fails'))).to.deep.equal([])
   })
 
-  it('a read does not wait for a writer that is under way', async () => {
+  it('read without waiting for a writer in flight', async () => {
     let release = () => {}
     let entered = () => {}
     const isWriting = new Promise<void>((resolve) => (entered = resolve))

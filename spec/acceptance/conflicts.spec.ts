@@ -6,7 +6,7 @@ import { newShelf, Shelf, withLibrary, type Library } from '../support/library.j
 
 const json = { accept: 'application/json' }
 
-/** A point that two requests wait at for one another, the first time. */
+/** A point where two requests wait for each other, the first time. */
 function meeting(): () => Promise<void> {
   let arrived = 0
   let meet = (): void => {}
@@ -18,7 +18,7 @@ function meeting(): () => Promise<void> {
   }
 }
 
-/** Handlers that change two shelves in opposite order, and meet in between. */
+/** Handlers that change two shelves in opposite order, and wait for each other in between. */
 async function crossing({ database, handle }: Library): Promise<Shelf[]> {
   const shelves = [await newShelf(database, 'a'), await newShelf(database, 'b')]
   const meet = meeting()
@@ -38,13 +38,13 @@ async function counts(database: Database): Promise<number[]> {
 }
 
 describe('Transactions in conflict', () => {
-  describe('by a deadlock', () => {
+  describe('in a deadlock', () => {
     before(function () {
       // SQLite has one writer at a time.
       if (engine === 'sqlite') this.skip()
     })
 
-    it('are both carried out where the method is idempotent', () =>
+    it('both succeed if the method is idempotent', () =>
       withLibrary({}, async (library) => {
         await crossing(library)
         const answers = await Promise.all([
@@ -56,7 +56,7 @@ describe('Transactions in conflict', () => {
         expect(library.log.text()).to.contain('the request is retried')
       }))
 
-    it('leave one POST undone, answered 503 with Retry-After', () =>
+    it('roll one POST back, which returns 503 with Retry-After', () =>
       withLibrary({}, async (library) => {
         await crossing(library)
         const answers = await Promise.all([
@@ -69,7 +69,7 @@ describe('Transactions in conflict', () => {
         expect(await counts(library.database)).to.deep.equal([1, 1])
       }))
 
-    it('are both carried out where the application says that POST may be repeated', () =>
+    it('both succeed if the application allows repeating POST', () =>
       withLibrary({ isRepeatable: () => true }, async (library) => {
         await crossing(library)
         const answers = await Promise.all([
@@ -80,7 +80,7 @@ describe('Transactions in conflict', () => {
         expect(await counts(library.database)).to.deep.equal([2, 2])
       }))
 
-    it('keep nothing of a handler that catches the error and goes on', () =>
+    it('keep no changes of a handler that catches the error and continues', () =>
       withLibrary({}, async (library) => {
         const [a, b] = await crossing(library)
         const meet = meeting()
@@ -101,7 +101,7 @@ describe('Transactions in conflict', () => {
       }))
   })
 
-  it('by what one has read and the other changed are carried out one after the other: GET', () =>
+  it('run one after the other if a GET has read what another one changed', () =>
     withLibrary(engine === 'postgres' ? { isolation: 'SERIALIZABLE' } : {}, async (library) => {
       const { database, site, handle } = library
       const shelf = await newShelf(database)
@@ -109,7 +109,7 @@ describe('Transactions in conflict', () => {
       handle(async (ctx) => {
         const { count } = await ctx.tx.findOneByOrFail(Shelf, { id: shelf.id })
         await meet()
-        // On MariaDB the snapshot is no ground for a refusal; a lock is.
+        // MariaDB detects this conflict by its locks, not by its snapshot.
         if (engine === 'mariadb') await ctx.tx.increment(Shelf, { id: shelf.id }, 'count', 1)
         else await ctx.tx.update(Shelf, { id: shelf.id }, { count: count + 1 })
         ctx.body = 'done'
@@ -119,8 +119,8 @@ describe('Transactions in conflict', () => {
       expect(await counts(database)).to.deep.equal([2])
     }))
 
-  it('at the commit are repeated as well', function () {
-    // Only PostgreSQL finds a conflict as late as that.
+  it('are repeated if the conflict appears at the commit', function () {
+    // Only PostgreSQL detects a conflict that late.
     if (engine !== 'postgres') this.skip()
     return withLibrary({ isolation: 'SERIALIZABLE' }, async ({ database, site, handle }) => {
       await newShelf(database)
@@ -138,13 +138,13 @@ describe('Transactions in conflict', () => {
     })
   })
 
-  describe('that are repeated', () => {
+  describe('when they are repeated', () => {
     before(function () {
-      // On SQLite a GET is repeated in its turn, and all others wait for theirs before they read.
+      // On SQLite, a GET is repeated in its turn; all other requests wait for their turn before they read.
       if (engine === 'sqlite') this.skip()
     })
 
-    /** Lets a handler fail as an engine does, so often. */
+    /** Makes a handler fail the given number of times, as an engine would. */
     function failing(times: number, handler: (ctx: Context) => unknown): (ctx: Context) => Promise<void> {
       let count = 0
       return async (ctx) => {
@@ -154,7 +154,7 @@ describe('Transactions in conflict', () => {
       }
     }
 
-    it('leave nothing behind: no rows, no headers, no status, no work after the commit', () =>
+    it('leave no rows, headers, status or work after the commit of the failed attempt', () =>
       withLibrary({}, async ({ database, site, handle }) => {
         const shelf = await newShelf(database)
         let count = 0
@@ -179,7 +179,7 @@ describe('Transactions in conflict', () => {
         expect(shelves.map(({ name }) => name)).to.deep.equal(['a', 'try 2'])
       }))
 
-    it('find the session as it was, and give a message once', () =>
+    it('restore the session, and show a flash message once', () =>
       withLibrary({ api: false }, async ({ database, site, handle }) => {
         await newShelf(database)
         handle((ctx) => {
@@ -211,7 +211,7 @@ describe('Transactions in conflict', () => {
         })
       }))
 
-    it('are given up after two repetitions, with 503', () =>
+    it('return 503 after two repetitions', () =>
       withLibrary({}, async ({ database, site, handle }) => {
         await newShelf(database)
         let count = 0
@@ -220,7 +220,7 @@ describe('Transactions in conflict', () => {
         expect([answer.status, answer.headers.get('retry-after'), count]).to.deep.equal([503, '1', 3])
       }))
 
-    it('are as many as the application says', () =>
+    it('repeat as often as the application configures', () =>
       withLibrary({ repeats: 0 }, async ({ database, site, handle }) => {
         await newShelf(database)
         let count = 0
@@ -231,7 +231,7 @@ describe('Transactions in conflict', () => {
   })
 })
 
-/** Has the engine itself refuse a statement because of a conflict. */
+/** Makes the engine itself refuse a statement because of a conflict. */
 async function provoke(ctx: Context): Promise<unknown> {
   switch (engine) {
     case 'postgres':

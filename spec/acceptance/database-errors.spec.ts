@@ -8,16 +8,16 @@ const absent = '0193b6a2-7c3e-7000-8000-00000000000a'
 
 interface Case {
   what: string
-  /** What is saved with `ctx.save`, or inserted as it is. */
+  /** Saved with `ctx.save`, or inserted as it is. */
   save?: object
   insert?: object
   status: number
   errors: Record<string, string[]>
-  /** Engines that have no such rule, and take the value. */
+  /** Engines without this rule, which accept the value. */
   without?: Engine[]
 }
 
-/** What is wrong, where PostgreSQL does not say with which column. */
+/** The messages for an error of which PostgreSQL does not name the column. */
 function unnamed(field: string, sentence: string): Record<string, string[]> {
   if (engine === 'postgres') return { base: [`The record ${sentence}`] }
   return { [field]: [`${field[0]?.toUpperCase()}${field.slice(1)} ${sentence}`] }
@@ -37,19 +37,19 @@ const cases: Case[] = [
     errors: { place: ['Place has already been taken.'] },
   },
   {
-    what: 'a value of an index that has a name',
+    what: 'a value that must be unique by a named index',
     save: { title: 'new', number: 'taken' },
     status: 409,
     errors: { number: ['Number has already been taken.'] },
   },
   {
-    what: 'a reference to nothing',
+    what: 'a reference to a missing record',
     save: { title: 'new', shelf_id: absent },
     status: 422,
     errors: { shelf_id: ['Shelf does not exist.'] },
   },
   {
-    what: 'no value where there must be one',
+    what: 'a missing required value',
     save: { title: null },
     status: 422,
     errors: { title: ['Title cannot be blank.'] },
@@ -61,7 +61,7 @@ const cases: Case[] = [
     errors: { title: ['Title is too long.'] },
   },
   {
-    what: 'what a check refuses',
+    what: 'a value that violates a check',
     save: { title: 'new', pages: 1000 },
     status: 422,
     errors: { base: ['Book is not allowed.'] },
@@ -109,17 +109,17 @@ const cases: Case[] = [
     without: ['sqlite'],
   },
   {
-    what: 'a value that is none of an enumeration',
+    what: 'a value outside an enumeration',
     insert: { title: 'new', kind: 'drama' },
     status: 422,
     errors: engine === 'sqlite' ? { base: ['The record is not allowed.'] } : unnamed('kind', 'is not valid.'),
   },
 ]
 
-describe('What the database refuses', () => {
+describe('A handler whose record the database refuses', () => {
   for (const { what, save, insert, status, errors, without = [] } of cases) {
     const isTaken = without.includes(engine)
-    it(`is answered ${isTaken ? 'never, since this engine takes it' : status}: ${what}`, () =>
+    it(`${isTaken ? 'succeeds, because this engine accepts it' : `returns ${status}`}: ${what}`, () =>
       withLibrary({}, async ({ site, database, handle }) => {
         const shelf = await fill(database)
         handle(async (ctx) => {
@@ -128,7 +128,7 @@ describe('What the database refuses', () => {
             const values = JSON.parse(JSON.stringify(save).replace('THE SHELF', shelf.id))
             const found = await ctx.save(Object.assign(new Book(), values))
             if (found) return ctx.respond(found.status, { json: found })
-            // The transaction goes on after a record that was refused.
+            // The transaction continues after a refused record.
             await ctx.tx.find(Book)
           }
           ctx.status = 201
@@ -141,7 +141,7 @@ describe('What the database refuses', () => {
       }))
   }
 
-  it('is answered 409: a record that others refer to', () =>
+  it('returns 409 if other records refer to the record', () =>
     withLibrary({}, async ({ site, database, handle }) => {
       const shelf = await fill(database)
       handle(async (ctx) => ctx.destroy(await ctx.find(Shelf, shelf.id)))
@@ -152,8 +152,8 @@ describe('What the database refuses', () => {
       })
     }))
 
-  describe('and a handler catches', () => {
-    it(`is ${engine === 'postgres' ? 'answered 500, and nothing is kept' : 'no matter of what else it does'}`, () =>
+  describe('and that catches the error', () => {
+    it(engine === 'postgres' ? 'returns 500, and keeps nothing' : 'keeps its other changes', () =>
       withLibrary({}, async ({ site, database, handle }) => {
         await fill(database)
         handle(async (ctx) => {
@@ -167,9 +167,10 @@ describe('What the database refuses', () => {
         if (isAborted)
           expect(answer.json.detail).to.contain('Run queries that may fail in ctx.tx.transaction')
         expect(await titles(database)).to.deep.equal(isAborted ? ['taken'] : ['before', 'taken'])
-      }))
+      }),
+    )
 
-    it('is no matter of what else it does, where it was tried in a savepoint', () =>
+    it('keeps its other changes if it uses a savepoint', () =>
       withLibrary({}, async ({ site, database, handle }) => {
         await fill(database)
         handle(async (ctx) => {
@@ -189,7 +190,7 @@ async function titles(database: Database): Promise<string[]> {
   return books.map(({ title }) => title)
 }
 
-/** One book on one shelf. */
+/** One book on a shelf. */
 async function fill(database: Database): Promise<Shelf> {
   const shelf = await newShelf(database)
   await database.manager.insert(Book, { title: 'taken', number: 'taken', shelf_id: shelf.id, place: 1 })

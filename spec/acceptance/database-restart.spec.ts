@@ -7,15 +7,15 @@ import { engine } from '../support/engine.js'
 import { config, Post } from '../support/failing-posts.js'
 import { hasServer, ownServer, type OwnServer } from '../support/own-server.js'
 
-/** What clients have been told while the server went away and came back. */
+/** The responses that clients received while the server was down and after it returned. */
 interface Seen {
-  /** How often each status was answered. */
+  /** How many responses had each status. */
   statuses: Map<number, number>
-  /** The ids of what was answered 201. */
+  /** The ids of the posts whose create returned 201. */
   created: string[]
-  /** The statuses of reads of what had been created. */
+  /** The statuses of reads of created posts. */
   reads: Set<number>
-  /** The longest that a request took, in milliseconds. */
+  /** The longest time of a request, in milliseconds. */
   longest: number
 }
 
@@ -50,7 +50,7 @@ describe('A restart of the database server under load', function () {
 
   const signals: NodeJS.Signals[] = engine === 'postgres' ? ['SIGINT', 'SIGQUIT'] : ['SIGTERM', 'SIGKILL']
   for (const signal of signals) {
-    it(`(${signal}) is errors while it is away, and nothing lost; the process goes on by itself`, async () => {
+    it(`(${signal}) returns errors during the downtime, loses nothing, and needs no restart of the process`, async () => {
       const seen: Seen = { statuses: new Map(), created: [], reads: new Set(), longest: 0 }
       let isOver = false
       const clients = Array.from({ length: 8 }, async () => {
@@ -67,7 +67,7 @@ describe('A restart of the database server under load', function () {
 
       const counted = JSON.stringify([...seen.statuses])
       expect(seen.statuses.get(503), counted).to.be.above(0)
-      // 500 is the answer to a commit that the server has not answered any more.
+      // A commit to which the server has not responded returns 500.
       expect(
         [...seen.statuses.keys()].filter((status) => ![201, 500, 503].includes(status)),
         counted,
@@ -82,7 +82,7 @@ describe('A restart of the database server under load', function () {
   }
 })
 
-/** Creates a post, and reads one that was created before. */
+/** Creates a post, and reads one that was created earlier. */
 async function visit(url: string, seen: Seen): Promise<void> {
   const start = performance.now()
   const answer = await fetch(`${url}/posts`, {
@@ -108,7 +108,7 @@ async function until(isSo: () => boolean): Promise<void> {
     if (performance.now() - start > 30_000) throw new Error('the service does not recover')
 }
 
-/** Those ids whose posts are not in the database. */
+/** The ids whose posts are not in the database. */
 async function missing(url: string, ids: string[]): Promise<string[]> {
   const database = await new Database(config(url), 'test').open()
   const rows = await database.manager.find(Post, { select: { id: true } })

@@ -16,7 +16,7 @@ if (engine !== 'sqlite') {
       for (const folder of ['src/models', 'migrations']) {
         cpSync(join(root, 'examples/blog', folder), join(application.folder, folder), { recursive: true })
       }
-      // The database is deleted at the end, under any name that it may have.
+      // The database is deleted at the end, whatever its name is by then.
       const made = new URL(await newDatabase())
       url = made.href
       place = `${made.protocol}//127.0.0.1:${engine === 'postgres' ? 5432 : 3306}${made.pathname}`
@@ -31,7 +31,7 @@ if (engine !== 'sqlite') {
     const written = (output: string): Run => ({ status: 0, output, errors: '' })
     const refused = (errors: string): Run => ({ status: 1, output: '', errors })
 
-    it('says that the database is not there', async () => {
+    it('reports a missing database', async () => {
       for (const step of ['status', 'rollback', 'migrate']) {
         expect(await db(step)).to.deep.equal(
           refused(
@@ -44,7 +44,7 @@ if (engine !== 'sqlite') {
       )
     })
 
-    it('creates the database, once, migrates, lists and undoes', async () => {
+    it('creates the database once, migrates, lists and rolls back', async () => {
       expect(await db('create')).to.deep.equal(written(`created ${place}`))
       expect(await db('create')).to.deep.equal(written(`The database ${place} already exists.`))
       expect(await db('migrate')).to.deep.equal(
@@ -66,7 +66,7 @@ if (engine !== 'sqlite') {
       expect(outputs).to.deep.equal([nothing, nothing, 'migrated CreateComments1795132801000'])
     })
 
-    it('resets and drops while others are connected', async () => {
+    it('resets and drops the database while others are connected', async () => {
       const other = await new Database({ test: { url } }, 'test').open()
       const runner = other.createQueryRunner()
       await runner.startTransaction()
@@ -79,7 +79,7 @@ if (engine !== 'sqlite') {
       expect(await db('drop', '-y')).to.deep.equal(written(`deleted ${place}`))
     })
 
-    it('works with a name that needs quotes', async () => {
+    it('supports a name that needs quotes', async () => {
       const odd = new URL(url)
       odd.pathname += '%20"it\'s`'
       for (const step of [['create'], ['migrate'], ['status'], ['drop', '-y']]) {
@@ -89,7 +89,7 @@ if (engine !== 'sqlite') {
       }
     })
 
-    it('says what is wrong with the server, and never shows the password', async () => {
+    it('reports errors of the server without the password', async () => {
       const elsewhere = new URL(url)
       elsewhere.port = '1'
       elsewhere.password = 'geheim'
@@ -104,14 +104,14 @@ if (engine !== 'sqlite') {
       }
     })
 
-    it('says that the user is none, or may not create a database', async () => {
+    it('reports an unknown user, and one who may not create a database', async () => {
       const admin = await new Database({ test: { url: await newDatabase() } }, 'test').open()
       const user = `kit_spec_user_${process.pid}`
       const mine = new URL(url)
       mine.username = user
       mine.password = 'geheim'
       try {
-        // MariaDB does not say the same of each user that it does not know.
+        // The message of MariaDB differs between unknown users.
         for (const suffix of ['_a', '_b', '_c', '_d']) {
           const unknown = new URL(mine)
           unknown.username += suffix

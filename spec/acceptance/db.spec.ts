@@ -22,7 +22,7 @@ describe('kit db', function () {
   const written = (output: string): Run => ({ status: 0, output, errors: '' })
   const refused = (errors: string): Run => ({ status: 1, output: '', errors })
 
-  it('says that the database is not there', async () => {
+  it('reports a missing database', async () => {
     for (const step of ['status', 'rollback', 'seed']) {
       expect(await db(step)).to.deep.equal(
         refused('The database db/development.sqlite does not exist. Create it with `kit db migrate`.'),
@@ -31,12 +31,12 @@ describe('kit db', function () {
     expect(existsSync(file)).to.equal(false)
   })
 
-  it('creates the database, once', async () => {
+  it('creates the database once', async () => {
     expect(await db('create')).to.deep.equal(written('created db/development.sqlite'))
     expect(await db('create')).to.deep.equal(written('The database db/development.sqlite already exists.'))
   })
 
-  it('migrates, and says what it has run', async () => {
+  it('migrates, and lists the migrations that it has run', async () => {
     expect(await db('status')).to.deep.equal(
       written(
         'STATUS  | MIGRATION\npending | CreatePosts1795132800000\npending | CreateComments1795132801000',
@@ -51,7 +51,7 @@ describe('kit db', function () {
     )
   })
 
-  it('undoes the last migration, or several', async () => {
+  it('rolls back the last migration, or several', async () => {
     expect(await db('rollback')).to.deep.equal(written('rolled back CreateComments1795132801000'))
     await db('migrate')
     expect(await db('rollback', '--steps', '2')).to.deep.equal(
@@ -75,7 +75,7 @@ describe('kit db', function () {
     writeFileSync(seeds, empty)
   })
 
-  it('does not drop or reset without an answer', async () => {
+  it('does not drop or reset without confirmation', async () => {
     for (const step of ['drop', 'reset']) {
       expect(await db(step)).to.deep.equal(
         refused(
@@ -99,7 +99,7 @@ describe('kit db', function () {
     expect(rows()).to.have.length(1)
   })
 
-  it('resets: deletes, creates and migrates', async () => {
+  it('resets the database: drops, creates and migrates it', async () => {
     expect(await db('reset', '-y')).to.deep.equal(
       written(
         'deleted db/development.sqlite\ncreated db/development.sqlite\nmigrated CreatePosts1795132800000\nmigrated CreateComments1795132801000',
@@ -108,13 +108,13 @@ describe('kit db', function () {
     expect(rows()).to.deep.equal([])
   })
 
-  it('drops', async () => {
+  it('drops the database', async () => {
     expect(await db('drop', '-y')).to.deep.equal(written('deleted db/development.sqlite'))
     expect(existsSync(file)).to.equal(false)
     expect((await db('drop', '-y')).status).to.equal(1)
   })
 
-  it('names a step that it does not know', async () => {
+  it('reports an unknown step', async () => {
     expect(await db('migrat')).to.deep.equal(
       refused(
         'There is no command "db migrat". Known commands: migrate, rollback, status, create, drop, reset, seed.',
@@ -122,7 +122,7 @@ describe('kit db', function () {
     )
   })
 
-  it('shows what does not compile, and does nothing', async () => {
+  it('shows compile errors, and changes nothing', async () => {
     const broken = join(application.folder, 'src/broken.ts')
     writeFileSync(broken, 'export const broken: number = true')
     const { status, errors } = await db('migrate')

@@ -10,7 +10,7 @@ import { parseXml } from '../../src/http/xml-reader.js'
 import { kit, linkPackages, temporaryFolder } from '../support/kit.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-/** What docs/getting-started.md says is done step by step by a spec of its own. */
+/** The instructions in docs/getting-started.md have a spec of their own, which follows them step by step. */
 const blocks = [
   ...codeBlocks().filter(({ page }) => page !== 'docs/getting-started.md'),
   ...referenceExamples(),
@@ -24,7 +24,7 @@ function blocksIn(...languages: string[]): Array<[string, CodeBlock]> {
 }
 
 describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
-  it('is in a language that is checked here', () => {
+  it('is in a language that this spec checks', () => {
     const languages = new Set(blocks.map((block) => block.language))
     const checked = ['', 'ts', 'js', 'pug', 'yaml', 'json', 'xml', 'sh', 'ini', 'dockerfile', 'nginx', 'http']
     expect([...languages].filter((language) => !checked.includes(language))).to.deep.equal([])
@@ -42,7 +42,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
         const file = namedFile(block)
         if (file && !existsSync(join(folder, file))) write(folder, block.code, file)
       }
-      // What CONTRIBUTING.md shows is a file of the framework.
+      // A block of CONTRIBUTING.md is a file of the framework.
       write(folder, "export type { Context, Middleware } from 'resource-kit'\n", 'src/context.ts')
       complaints = compile(folder)
     })
@@ -54,7 +54,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
       })
     }
 
-    it('needs nothing that is wrong elsewhere', () => {
+    it('compiles in an application without errors', () => {
       const files = blocksIn('ts').map(([, block]) => fileOf(block))
       expect(complaints.filter((line) => !files.some((file) => line.startsWith(file)))).to.deep.equal([])
     })
@@ -201,13 +201,13 @@ function write(folder: string, content: string, file: string): void {
   writeFileSync(join(folder, file), content)
 }
 
-/** Where a block is compiled: beside the file that it is, else in a folder of such examples. */
+/** Where a block is compiled: as the file that it names, or in a folder of examples. */
 function fileOf(block: CodeBlock): string {
   const folder = dirname(namedFile(block) ?? 'examples/')
   return join(folder, `${basename(block.page, '.md')}-${block.line}.ts`)
 }
 
-/** What tsc says, a line each. */
+/** The messages of tsc, one a line. */
 function compile(folder: string): string[] {
   const tsc = join(root, 'node_modules/.bin/tsc')
   const { stdout } = spawnSync(tsc, ['--noEmit', '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
@@ -215,8 +215,8 @@ function compile(folder: string): string[] {
 }
 
 /**
- * A block with imports is a file of an application. Any other is a piece of one: it may use what the names in
- * `surroundings` stand for, and declare them anew.
+ * A block with imports is a file of an application. Any other is a part of one: it may use the names in
+ * `surroundings`, and declare them again.
  */
 function moduleOf({ code }: CodeBlock): string {
   if (/^import /m.test(code)) return code
@@ -269,7 +269,7 @@ declare class Member extends Model {
 declare function isPassword(password: string, kept?: string): Promise<boolean>
 `
 
-/** The lines that call our command, as words. */
+/** The lines that call the command `kit`, as arrays of words. */
 function kitCommandsOf(code: string): string[][] {
   return code.split('\n').flatMap((line) => {
     const [, words] = /^(?:\$ )?(?:npx )?kit ([^#&|]+)/.exec(line) ?? []

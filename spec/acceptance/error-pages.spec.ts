@@ -59,7 +59,7 @@ describe('Error pages', () => {
       [503, 'We will be right back'],
     ]
     for (const [status, title] of titles) {
-      it(`say in kind words what ${status} means, with the id of the request, and nothing of the inside`, async () => {
+      it(`explain ${status} to visitors, with the id of the request, and no details of the application`, async () => {
         site = await Site.open(application({ env: 'production' }))
         const answer = await site.get(`/${status}`)
         expect(answer.status).to.equal(status)
@@ -73,7 +73,7 @@ describe('Error pages', () => {
       })
     }
 
-    it('are in the language of the visitor', () =>
+    it('use the language of the visitor', () =>
       inFolder(async (folder) => {
         const texts = {
           'a.en-us.yaml': { a: 'b' },
@@ -97,7 +97,7 @@ describe('Error pages', () => {
       }))
   })
 
-  describe('in production, beside their title,', () => {
+  describe('in production, next to their title,', () => {
     const everyLanguage = { 'en-us': 'en-US', de: 'de', fr: 'fr', es: 'es' }
     class OutOfStock extends HttpError {
       override name = 'OutOfStock'
@@ -144,7 +144,7 @@ describe('Error pages', () => {
       site.get(path, { headers: { 'accept-language': language } }).then(({ text }) => text)
     const detail = (text: string) => /<div class="facts">(?:<p>([^<]*)<\/p>)?<p>[^<]*<code>/.exec(text)?.[1]
 
-    it('say what the application has written, or its translation', () =>
+    it('show the message of the application, or its translation', () =>
       withPages(async () => {
         expect(detail(await page('/own/402', 'de'))).to.equal('The subscription has ended.')
         expect(detail(await page('/thrown', 'de'))).to.equal('Somebody was faster.')
@@ -152,18 +152,18 @@ describe('Error pages', () => {
         expect(detail(await page('/translated', 'de'))).to.equal('paid de')
       }))
 
-    it('say what is wrong with a record', () =>
+    it('show the errors of a record', () =>
       withPages(async () => {
         expect(detail(await page('/referred', 'de'))).to.equal('Der Artikel wird noch gebraucht.')
       }))
 
-    it('say nothing that the framework says to developers alone', () =>
+    it('hide messages that the framework writes for developers', () =>
       withPages(async () => {
         for (const path of ['/record', '/nope', '/default', '/tx', '/500', '/503', '/bare'])
           expect(detail(await page(path, 'de')), path).to.equal(undefined)
       }))
 
-    it('have words in every language for every status', () =>
+    it('have texts in every language for every status', () =>
       withPages(async () => {
         const words = async (status: number, language: string) =>
           /<h1>([^<]+)<\/h1><p class="lead">([^<]+)<\/p>/
@@ -194,7 +194,7 @@ describe('Error pages', () => {
         .and.not.to.contain(attack)
     })
 
-    it('show what is wrong with a record', async () => {
+    it('show the errors of a record', async () => {
       const { text } = await site.get('/409')
       expect(text)
         .to.contain(
@@ -203,13 +203,13 @@ describe('Error pages', () => {
         .and.not.to.contain('<h2>Where</h2>')
     })
 
-    it('show the keys that the failing request itself has put into the session', async () => {
+    it('show the session keys that the failing request itself has set', async () => {
       expect((await site.post('/500')).text)
         .to.contain('<code>user_id, basket</code>')
         .and.not.to.contain('value-of-basket')
     })
 
-    it('show the line of the application where the error comes from', async () => {
+    it('show the line of the application that caused the error', async () => {
       const folder = process.cwd()
       process.chdir(join(import.meta.dirname, '../../..'))
       try {
@@ -223,7 +223,7 @@ describe('Error pages', () => {
     })
   })
 
-  describe('when migrations have not been run yet', () => {
+  describe('when migrations are pending', () => {
     async function withPosts(
       options: { env: string; checksMigrations?: boolean },
       work: (database: ReturnType<typeof blogDatabase>) => Promise<void>,
@@ -256,14 +256,14 @@ describe('Error pages', () => {
         expect((await site.get('/posts')).text).to.equal('0')
       }))
 
-    it('say so on every page until they have been run, where that is checked at the start', () =>
+    it('appear for every path until the migrations have been run, if the application checks them at start', () =>
       withPosts({ env: 'development', checksMigrations: true }, async (database) => {
         expect((await site.get('/')).text).to.contain('The database is behind the application')
         await database.migrate()
         expect((await site.get('/')).text).to.equal('home')
       }))
 
-    it('say nothing of it in production', () =>
+    it('do not mention them in production', () =>
       withPosts({ env: 'production' }, async () => {
         const { status, text } = await site.get('/posts')
         expect(status).to.equal(500)

@@ -4,13 +4,13 @@ import { newShelf, Shelf, withLibrary } from '../support/library.js'
 
 const accept = 'application/json'
 
-/** A field of the request's body, which a handler passes on without looking at it. */
+/** A field of the request's body, which a handler uses without checking it. */
 function field<T>(ctx: Context, name: string): T {
   return Reflect.get(Object(ctx.request.body), name) as T
 }
 
-describe('Finding records by what a client has sent', () => {
-  it('ctx.find finds by an id, and returns 404 for all that is not text', () =>
+describe('Finding records by values from a client', () => {
+  it('ctx.find finds by an id, and returns 404 for a value that is not text', () =>
     withLibrary({}, async ({ database, site, handle }) => {
       const { id } = await newShelf(database)
       handle(async (ctx) => ctx.respond({ json: await ctx.find(Shelf, field<string>(ctx, 'id')) }))
@@ -42,7 +42,7 @@ describe('Finding records by what a client has sent', () => {
       }
     }))
 
-  it('a value that its column cannot have is 404 from ctx.findOneBy, and an empty page from ctx.paginate', () =>
+  it('ctx.findOneBy returns 404, and ctx.paginate an empty page, for a value that the column cannot hold', () =>
     withLibrary({}, async ({ database, site, handle }) => {
       await newShelf(database, 'one')
       handle(async (ctx) => {

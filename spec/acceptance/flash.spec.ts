@@ -45,7 +45,7 @@ describe('A flash message', () => {
       ([, type, text]) => [type, text],
     )
 
-  it('is kept over redirects, with others, and shown once', async () => {
+  it('is kept over redirects, together with others, and shown once', async () => {
     await site.post('/save')
     expect((await site.get('/hop')).headers.get('location')).to.equal('/')
     expect(await messages()).to.deep.equal([
@@ -56,7 +56,7 @@ describe('A flash message', () => {
     expect(await messages()).to.deep.equal([])
   })
 
-  it('waits while answers without pages come in between, and while a page is asked for by HEAD', async () => {
+  it('waits during responses without pages, and during HEAD requests', async () => {
     await site.get('/hop')
     await site.get('/json')
     await site.get('/kit.css')
@@ -65,29 +65,29 @@ describe('A flash message', () => {
     expect(await messages()).to.deep.equal([['info', 'Hopped.']])
   })
 
-  it('is shown at once by a page that the same request renders, and then gone', async () => {
+  it('is shown immediately by a page of the same request, and then deleted', async () => {
     expect(await messages('/now')).to.deep.equal([['warning', 'Right now.']])
     expect(await messages()).to.deep.equal([])
   })
 
-  it('is lost when the request fails, which would else tell of a success that was none', async () => {
+  it('is lost if the request fails, because it would report a success', async () => {
     expect((await site.post('/fail')).status).to.equal(500)
     expect(await messages()).to.deep.equal([])
   })
 
-  it('still waits when the page that would have shown it has failed', async () => {
+  it('still waits if the page that should show it fails', async () => {
     await site.get('/hop')
     expect((await site.get('/broken')).status).to.equal(500)
     expect(await messages()).to.deep.equal([['info', 'Hopped.']])
   })
 
-  it('is dropped when the session ends after it, and shown when it comes after the end', async () => {
+  it('is dropped if the session ends after it, and shown if it is added after the end', async () => {
     await site.get('/hop')
     await site.post('/end')
     expect(await messages()).to.deep.equal([['info', 'Good bye.']])
   })
 
-  it('is only shown when the application has signed its cookie for this purpose', async () => {
+  it('is shown only if the application has signed the cookie for this purpose', async () => {
     const session = (await site.put('/json', { json: { a: 1 } })).headers.getSetCookie()[0]
     const [, value] = /=([^;]*)/.exec(session ?? '') ?? []
     const forged = Buffer.from(JSON.stringify([{ type: 'info', message: 'Hopped.' }])).toString('base64url')
@@ -97,7 +97,7 @@ describe('A flash message', () => {
     }
   })
 
-  it('is nothing in an API application, which has no sessions', async () => {
+  it('is ignored in an API application, which has no sessions', async () => {
     const app = new App({ api: true })
     app.get('/', (ctx) => {
       ctx.flash('success', 'Saved.')

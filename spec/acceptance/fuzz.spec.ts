@@ -9,11 +9,11 @@ import { flawOfThing } from '../support/fuzz-rules.js'
 import type { Database } from '../../src/index.js'
 import type { Site } from '../support/site.js'
 
-/** How many requests are sent: a few with `npm test`, and as many as `KIT_FUZZ` says. */
+/** The number of requests: a few with `npm test`, or `KIT_FUZZ`. */
 const total = Number(process.env['KIT_FUZZ'] ?? 1000)
-/** The seed of a run that failed, which is printed with the failure. */
+/** The seed of a failed run, which is printed with the failure. */
 const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
-/** So many are sent at once. */
+/** The number of requests in flight. */
 const batch = 10
 
 interface Fuzzed {
@@ -21,18 +21,18 @@ interface Fuzzed {
   database: Database
 }
 
-describe(`${total} requests that nobody would send (KIT_FUZZ_SEED=${seed})`, function () {
+describe(`${total} requests that no client would send (KIT_FUZZ_SEED=${seed})`, function () {
   this.timeout(30_000 + total * 60)
   const crashes: unknown[] = []
   const note = (error: unknown) => crashes.push(error)
-  /** Closes what a spec has opened. */
+  /** Closes everything that a spec has opened. */
   let close = async (): Promise<void> => {}
 
   before(() => void process.on('uncaughtException', note).on('unhandledRejection', note))
-  afterEach('closes the application, whatever has come of it', () => close())
+  afterEach('closes the application, even after a failure', () => close())
   after(() => void process.off('uncaughtException', note).off('unhandledRejection', note))
 
-  it('are answered by an application with columns of every type, and leave no row that breaks its rules', async () => {
+  it('get a response from an application with columns of every type, and leave no row that breaks its rules', async () => {
     const everything = await openEverything()
     close = () => everything.close()
     const target: FuzzTarget = {
@@ -65,7 +65,7 @@ describe(`${total} requests that nobody would send (KIT_FUZZ_SEED=${seed})`, fun
       expect(flawOfThing(row), JSON.stringify(row)).to.equal(undefined)
   })
 
-  it('are answered by examples/blog, and leave no row that breaks its rules', async () => {
+  it('get a response from examples/blog, and leave no row that breaks its rules', async () => {
     const blog = await openBlog()
     close = () => blog.site.close()
     const page = await fetch(`${blog.site.url}/posts/new`)
@@ -136,7 +136,7 @@ describe(`${total} requests that nobody would send (KIT_FUZZ_SEED=${seed})`, fun
   }
 })
 
-/** A request whose ids are those of records that there are. */
+/** A request with ids of existing records. */
 function filled(request: FuzzRequest, ids: string[]): FuzzRequest {
   const path = request.path.replaceAll(
     /\{(\d+)\}/g,
@@ -152,7 +152,7 @@ async function ask(site: Site, request: FuzzRequest): Promise<{ request: FuzzReq
   return { request, answer }
 }
 
-/** Makes sure that what was created is shown with the values that were answered, and returns its id. */
+/** Asserts that a created record is shown with the values of the response, and returns its id. */
 async function shown(
   site: Site,
   request: FuzzRequest,
@@ -172,12 +172,12 @@ async function shown(
   })
   if (again.text !== answer.text && again.status !== 404)
     expect(readable(again.text), describeRequest(request)).to.deep.equal(readable(answer.text))
-  // Its post may have been deleted by a request beside it, and it with its post.
+  // A concurrent request may have deleted its post, and the comment with it.
   if (again.status === 404) expect(record.post_id, describeRequest(request)).to.be.a('string')
   return record.post_id ? undefined : record.id
 }
 
-/** An answer as it is compared: on MariaDB, without the last digit of a float that has more than 15 (docs/models.md). */
+/** A response for comparison: on MariaDB, without the last digit of a float that has more than 15 (docs/models.md). */
 function readable(text: string): unknown {
   return JSON.parse(text, (_name, value: unknown) =>
     engine === 'mariadb' && typeof value === 'number' ? Number(value.toPrecision(15)) : value,

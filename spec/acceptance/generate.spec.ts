@@ -12,7 +12,7 @@ describe('kit generate and kit destroy', () => {
   beforeEach(() => (app = Application.web()))
   afterEach(() => app.remove())
 
-  /** Runs `kit generate ...` in the application, and returns what it says. */
+  /** Runs `kit generate ...` in the application, and returns its output. */
   async function kitGenerate(...args: string[]): Promise<string> {
     return run((out) => generateCommand(out, () => app.folder), args)
   }
@@ -24,14 +24,14 @@ describe('kit generate and kit destroy', () => {
     return run((out) => destroyCommand(out, settings), args)
   }
 
-  it('writes examples/blog, to the letter', async () => {
+  it('writes examples/blog exactly', async () => {
     await kitGenerate('resource', 'post', 'title', 'description:nulls.Text')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
     expect(timeless(app.tree(), generated)).to.deep.equal(timeless(blogFiles(), generated))
     expect(app.read('src/app.ts')).to.equal(blogFiles()['src/app.ts'])
   })
 
-  it('says which files it writes', async () => {
+  it('lists the files that it writes', async () => {
     expect(timelessText(await kitGenerate('r', 'post', 'title')).split('\n')).to.deep.equal([
       '   create  locales/posts.en-us.yaml',
       '   create  migrations/0000000000000_create_posts.ts',
@@ -53,7 +53,7 @@ describe('kit generate and kit destroy', () => {
   const words = ['post', 'blog_post', 'BlogPost', 'person', 'category', 'news', 'status', 'admin/widget']
   for (const [kind, make] of Object.entries(kinds)) {
     for (const word of words) {
-      it(`destroys what it has generated for ${word} in a ${kind} application`, async () => {
+      it(`destroys the generated files of ${word} in a ${kind} application`, async () => {
         app.remove()
         app = make()
         const before = app.tree()
@@ -64,7 +64,7 @@ describe('kit generate and kit destroy', () => {
         expect(app.tree()).to.deep.equal(before)
       })
 
-      it(`destroys what it has generated for ${word} with a parent in a ${kind} application`, async () => {
+      it(`destroys the generated files of ${word} with a parent in a ${kind} application`, async () => {
         app.remove()
         app = make()
         await kitGenerate('resource', 'author', 'name')
@@ -95,7 +95,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('writes a resource anew with --force, and registers it once', async () => {
+  it('overwrites a resource with --force, and registers it once', async () => {
     await kitGenerate('resource', 'post', 'title')
     const before = app.tree()
     const said = await kitGenerate('resource', 'post', 'title', 'body:text', '--force')
@@ -117,7 +117,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('leaves what was there as it was when --force fails half-way', async () => {
+  it('restores the existing files if --force fails half-way', async () => {
     await kitGenerate('resource', 'post', 'title')
     app.remove()
     app = Application.web()
@@ -128,7 +128,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('writes nothing with --dry-run, and says what it would write', async () => {
+  it('writes nothing with --dry-run, and lists the files that it would write', async () => {
     const before = app.tree()
     expect(await kitGenerate('resource', 'post', 'title', '--dry-run')).to.match(
       /create {2}src\/actions\/posts.ts\n[^]*Nothing was written: --dry-run.\n$/,
@@ -136,7 +136,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('asks for each file before it removes one, and keeps those that are answered with n', async () => {
+  it('asks for confirmation of each file, and keeps those that are declined', async () => {
     await kitGenerate('resource', 'post', 'title')
     const said = await kitDestroy(['resource', 'post'], `y\nwhat\nn\nyes\n${'n\n'.repeat(9)}`)
     const lines = timelessText(said).trimEnd().split('\n')
@@ -174,7 +174,7 @@ describe('kit generate and kit destroy', () => {
     })
   }
 
-  it('says which files have been edited, and that a migration has been run', async () => {
+  it('reports files that have been edited, and a migration that has been run', async () => {
     await kitGenerate('resource', 'post', 'title')
     app.write('src/models/post.ts', `${app.read('src/models/post.ts')}// mine\n`)
     const migration = /class (\w+)/.exec(
@@ -188,7 +188,7 @@ describe('kit generate and kit destroy', () => {
     ])
   })
 
-  it('refuses a model that has not what the resource shows', async () => {
+  it('refuses a model that lacks an attribute of the resource', async () => {
     await kitGenerate('resource', 'author', 'name')
     await kitGenerate('resource', 'post', 'title', 'author:references')
     const uses = (...args: string[]) => failure(() => kitGenerate('resource', ...args))
@@ -201,7 +201,7 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'essay', 'title', 'author:references', '--use-model', 'post')
   })
 
-  it('nests a resource twice, and no deeper', async () => {
+  it('nests a resource two levels deep, and no deeper', async () => {
     await kitGenerate('resource', 'post', 'title')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
     const before = app.tree()
@@ -215,7 +215,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('keeps a model that another resource uses, too', async () => {
+  it('keeps a model that another resource also uses', async () => {
     await kitGenerate('resource', 'widget', 'title')
     const before = app.tree()
     await kitGenerate('resource', 'admin/widget', 'title', '--use-model', 'Widget')
@@ -253,35 +253,35 @@ describe('kit generate and kit destroy', () => {
       ['resource', 'post', 'title', 'title:text'],
       '"title:text" repeats the attribute "title". List each attribute once.',
     ],
-    'a parent that is not there': [
+    'a missing parent': [
       ['resource', 'comment', '--parent', 'post'],
       'The parent PostsResource is not registered in src/app.ts. Generate it first: kit generate resource post.',
     ],
-    'a model that is not there': [
+    'a missing model': [
       ['resource', 'comment', '--use-model', 'Remark'],
       'There is no model Remark in src/models/remark.ts. Generate it first: kit generate resource remark.',
     ],
-    'a reference to a model that is not there': [
+    'a reference to a missing model': [
       ['resource', 'post', 'author:references'],
       'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author.',
     ],
-    'a migration that adds a reference to a model that is not there': [
+    'a migration that adds a reference to a missing model': [
       ['migration', 'add_owner_to_makers', 'owner:nulls.references'],
       'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner.',
     ],
-    'a migration of a new table that refers to a model that is not there': [
+    'a migration of a new table that refers to a missing model': [
       ['migration', 'create_makers', 'owner:references'],
       'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner.',
     ],
-    'a reference to itself that the first one could not have': [
+    'a required reference to itself': [
       ['resource', 'post', 'post:references'],
       `"post:references" isn't a valid attribute: the first post could not be created, because it would need another one. Use post:nulls.References.`,
     ],
-    'a migration that takes from what it should add to': [
+    'a migration whose name adds "from" a table': [
       ['migration', 'add_state_from_posts', 'state'],
       'The name "add_state_from_posts" does not tell how to use the attributes. Use a name like create_posts, add_state_to_posts or remove_state_from_posts.',
     ],
-    'a migration of attributes whose name says nothing': [
+    'a migration of attributes with an unclear name': [
       ['migration', 'tidy_up', 'state'],
       'The name "tidy_up" does not tell how to use the attributes. Use a name like create_posts, add_state_to_posts or remove_state_from_posts.',
     ],
@@ -309,13 +309,13 @@ describe('kit generate and kit destroy', () => {
     )
   })
 
-  it('writes a migration of a table that refers to itself, and one that removes a reference to a model that is gone', async () => {
+  it('writes a migration of a table that refers to itself, and one that removes a reference to a deleted model', async () => {
     await kitGenerate('migration', 'create_people', 'person:nulls.references')
     await kitGenerate('migration', 'remove_owner_from_makers', 'owner:nulls.references')
     expect(Object.keys(app.tree()).filter((path) => /migrations\/\d/.test(path))).to.have.length(2)
   })
 
-  it('refuses to work without src/app.ts, or where it makes no application', async () => {
+  it('refuses to run without src/app.ts, or if it creates no application', async () => {
     rmSync(app.path('src/app.ts'))
     const missing = `There is no src/app.ts in ${app.folder}, where resources are registered. Create it with: export const app = new App()`
     expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(missing)
@@ -336,7 +336,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.not.include.keys('src/models/post.ts')
   })
 
-  it('says that it is in no application, or that package.json is broken', async () => {
+  it('reports a folder outside an application, and a broken package.json', async () => {
     app.write('package.json', '{')
     expect((await kit(app.folder, ['g', 'r', 'post'])).errors).to.equal(
       `${app.path('package.json')} cannot be read, because it isn't a JSON object. Correct it.`,
@@ -345,7 +345,7 @@ describe('kit generate and kit destroy', () => {
     expect((await kit(app.folder, ['d', 'r', 'post'])).errors).to.match(/^\S+ is not in an application: /)
   })
 
-  it('leaves a registration of your own, and says so', async () => {
+  it('keeps a registration that you have edited, and reports it', async () => {
     await kitGenerate('resource', 'post', 'title')
     const text = app.read('src/app.ts').replace('app.resource(Posts', 'const posts = app.resource(Posts')
     app.write('src/app.ts', text)
@@ -356,7 +356,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.read('src/app.ts')).to.equal(text)
   })
 
-  it('lists the other files that need one', async () => {
+  it('lists the other files that need a deleted file', async () => {
     await kitGenerate('resource', 'post', 'title')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
     const said = await kitDestroy(['resource', 'post', '-y'])
@@ -365,7 +365,7 @@ describe('kit generate and kit destroy', () => {
     expect(said, 'src/app.ts stays').not.to.match(/needs? src\/app\.ts/)
   })
 
-  it('says that it cannot find out whether a migration has been run', async () => {
+  it('reports that it cannot find out whether a migration has been run', async () => {
     await kitGenerate('resource', 'post', 'title')
     const hasRun = () => Promise.reject(new Error('The application does not compile:\nsrc/app.ts'))
     const settings = { folder: () => app.folder, hasRun }
@@ -375,7 +375,7 @@ describe('kit generate and kit destroy', () => {
     )
   })
 
-  it('writes a migration that fails until it does something', async () => {
+  it('writes a migration that fails until you complete it', async () => {
     await kitGenerate('migration', 'tidy_up')
     const [, content = ''] = Object.entries(app.tree()).find(([path]) => path.endsWith('_tidy_up.ts')) ?? []
     expect(timelessText(content).split('\n')).to.deep.equal([
@@ -420,7 +420,7 @@ describe('kit generate and kit destroy', () => {
     ])
   })
 
-  it('leaves out what it is told to', async () => {
+  it('leaves out the parts that options exclude', async () => {
     await kitGenerate('resource', 'post', 'title', '--skip-model', '--skip-templates')
     const paths = Object.keys(app.tree()).filter((path) => generated.test(path))
     expect(paths).to.deep.equal([
@@ -430,7 +430,7 @@ describe('kit generate and kit destroy', () => {
     ])
   })
 
-  it("takes the application's own scaffolds before the framework's", async () => {
+  it("prefers the application's own scaffolds", async () => {
     const own = 'scaffolds/resource/common/src/models/%singular%.ts.ejs'
     app.write(own, '// The model <%= model %> of our house.\n')
     await kitGenerate('resource', 'blog_post', 'title')
@@ -438,13 +438,13 @@ describe('kit generate and kit destroy', () => {
     expect(app.read('src/actions/blog_posts.ts')).to.contain('class BlogPostsResource extends BaseResource')
   })
 
-  it('refuses to destroy what is not there', async () => {
+  it('refuses to destroy missing files', async () => {
     expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(
       'There is no resource "post" here: none of its files exists.',
     )
   })
 
-  it('prints a secret that is another one each time', async () => {
+  it('prints a different secret each time', async () => {
     const [one, two] = [await kitGenerate('secret'), await kitGenerate('secret')]
     expect(one).to.match(/^[0-9a-f]{128}\n$/)
     expect(one).to.not.equal(two)

@@ -27,7 +27,7 @@ const everything = [
   'pieces:decimal:12,0',
 ]
 
-/** Names that mean something else to the framework, to JavaScript, or to mocha. */
+/** Names that have another meaning in the framework, in JavaScript, or in mocha. */
 const ODD = [
   'app',
   'database',
@@ -43,8 +43,8 @@ const ODD = [
 ]
 
 for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {
-  describe(`An application that is generated (${kind})`, function () {
-    // Their pages are the ones that could go wrong.
+  describe(`A generated application (${kind})`, function () {
+    // These pages are the most likely to fail.
     const odd = kind === 'web' ? ODD : []
     let app: Application
     let undone: string
@@ -52,7 +52,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
     before(async () => {
       app = make()
       undone = await newDatabase()
-      // On SQLite an application finds its databases itself.
+      // On SQLite, an application finds its databases itself.
       if (engine !== 'sqlite') {
         const [DATABASE_URL, TEST_DATABASE_URL] = [await newDatabase(), await newDatabase()]
         Object.assign(app.environment, { DATABASE_URL, TEST_DATABASE_URL })
@@ -61,7 +61,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
         generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
       const migration = (name: string, ...attributes: string[]) =>
         generate(app.folder, migrationActions(app.folder, name, attributes))
-      /** Writes what a migration does that has been generated without saying so. */
+      /** Completes a migration that was generated without attributes. */
       const implement = (ending: string) => {
         const path = Object.keys(app.tree()).find((name) => name.endsWith(ending)) ?? ''
         app.write(
@@ -113,7 +113,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       expect(app.run('tsc', '--noUnusedLocals')).to.deep.equal({ status: 0, output: '' })
     })
 
-    it('migrates, and takes every migration back', () => {
+    it('migrates, and rolls every migration back', () => {
       app.write('undo.mjs', UNDO)
       expect(app.run('node', 'undo.mjs', undone)).to.deep.equal({
         status: 0,
@@ -121,7 +121,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       })
     })
 
-    itOnce('tells kit destroy which migrations have been run', () => {
+    itOnce('reports to kit destroy which migrations have been run', () => {
       app.write('has-run.mjs', HAS_RUN)
       const { output } = app.run('node', 'has-run.mjs', join(root, 'dist/src/cli/support/has-run.js'))
       expect(output.split('\n')).to.deep.equal([
@@ -133,14 +133,14 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       ])
     })
 
-    it('has full specs that pass', () => {
+    it('has complete specs that pass', () => {
       const { status, output } = app.run('mocha')
       expect(output).to.match(/\d{2,} passing/)
       expect(output).to.not.contain('failing')
       expect(status).to.equal(0)
     })
 
-    itOnce('never lets its specs near the database of DATABASE_URL', () => {
+    itOnce('never lets its specs use the database of DATABASE_URL', () => {
       const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/production'
       Object.assign(app.environment, { DATABASE_URL })
       expect(app.run('mocha', '--grep', 'answers').output)
@@ -150,7 +150,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
   })
 }
 
-/** What pages show of other records, and what is found beneath a parent of a parent. */
+/** Other records on pages, and records nested below a parent of a parent. */
 const PAGES = `
 import { expect } from 'chai'
 import { Author } from '../src/models/author.js'
@@ -171,7 +171,7 @@ describe('Replies to comments of news', () => {
     path = \`/news/\${comment.news_id}/admin/comments/\${comment.id}/replies/\${id}\`
   })
 
-  it('name their author on pages, and by the id alone in JSON', async () => {
+  it('show the name of their author on pages, and only the id in JSON', async () => {
     for (const page of [path, path.slice(0, path.lastIndexOf('/'))]) {
       expect((await client.get(page)).text).to.match(/<(td|dd)[^>]*>Ada</)
       expect((await client.get(page, { accept: 'json' })).text).to.not.include('Ada')
@@ -183,7 +183,7 @@ describe('Replies to comments of news', () => {
     expect(page.text).to.include(\`href="\${path.slice(0, path.lastIndexOf('/'))}"\`)
   })
 
-  it('offer their authors by name in the form, as the language sorts', async () => {
+  it('list their authors by name in the form, in the order of the language', async () => {
     for (const name of ['zoe', 'Part 10', 'Émile', 'Part 2', 'bob']) await factory.make(Author, { name })
     const page = await client.get(\`\${path}/edit\`)
     const names = ['Ada', 'bob', 'Émile', 'Part 2', 'Part 10', 'zoe']
@@ -191,7 +191,7 @@ describe('Replies to comments of news', () => {
     expect(offered.filter((name) => names.includes(name))).to.deep.equal(names)
   })
 
-  it('are not found beneath another comment, or other news', async () => {
+  it('are not found below another comment, or other news', async () => {
     const other = await factory.make(Comment)
     const news = await factory.make(News)
     const accept = { accept: 'json' } as const
@@ -223,7 +223,7 @@ console.log(run.length + ' run, ' + undone.length + ' undone')
 await database.close()
 `
 
-/** Asks for a migration before and after it has been run. */
+/** Reads the status of a migration before and after it has been run. */
 const HAS_RUN = `
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 const { hasRun } = await import(process.argv[2])

@@ -112,7 +112,7 @@ const headers = [
   'origin',
 ] as const
 
-/** Makes requests that are right in some of their parts, and wrong in others. */
+/** Creates requests that are valid in some parts, and invalid in others. */
 class Requests {
   constructor(
     private readonly random: Random,
@@ -263,7 +263,7 @@ describe(`${count} generated requests`, () => {
     return (await site.post(path, { form, accept: 'application/json' })).json.id
   }
 
-  it('are answered, and none with a 5xx', async () => {
+  it('get responses, and none is a 5xx', async () => {
     const posts = await Promise.all(
       [1, 2, 3, 4].map((number) => make(blog.site, '/posts', { title: `Post ${number}` })),
     )

@@ -9,7 +9,7 @@ import { environment, kit, kitFile, linkPackages, root, temporaryFolder, type Ru
 
 const blocks = codeBlocks().filter(({ page }) => page === 'docs/getting-started.md')
 
-/** The development server in the guide. In the spec it has another port. */
+/** The development server in the guide. The spec uses another port. */
 const documentedUrl = 'http://127.0.0.1:3000'
 
 /** A reader follows the guide block by block, from the first to the last. */
@@ -27,7 +27,7 @@ describe('docs/getting-started.md', function () {
   for (const [index, block] of blocks.entries()) {
     const file = namedFile(block)
     if (file) {
-      it(`line ${block.line}: ${file} is written`, () => {
+      it(`line ${block.line}: writes ${file}`, () => {
         mkdirSync(dirname(join(folder, file)), { recursive: true })
         writeFileSync(join(folder, file), block.code)
       })
@@ -68,7 +68,7 @@ describe('docs/getting-started.md', function () {
     return output.replace('  npm install\n', '')
   }
 
-  /** Visits until the development server runs the code that returns the documented response. */
+  /** Requests the page until the development server runs the code that returns the documented response. */
   async function visitUntil(args: string[], documented: string | undefined): Promise<string> {
     const deadline = Date.now() + 30_000
     for (;;) {
@@ -77,7 +77,7 @@ describe('docs/getting-started.md', function () {
     }
   }
 
-  /** Sends what curl would send. */
+  /** Sends the request that curl would send. */
   async function visit(args: string[]): Promise<string> {
     const headers = args.filter((_, index) => args[index - 1] === '-H').map((header) => header.split(': '))
     const body = args.find((_, index) => args[index - 1] === '-d')
@@ -99,14 +99,14 @@ describe('docs/getting-started.md', function () {
     return /^.* passing .*$/m.exec(stdout)?.[0] ?? stdout
   }
 
-  it('is what the development server shows in the end', async () => {
+  it('ends with the code that the development server shows', async () => {
     const response = await fetch(`${server?.url}/posts`, { headers: { Accept: 'text/html' } })
     expect(response.status).to.equal(200)
     expect(response.headers.get('server-timing')).to.match(/^app;dur=/)
     expect(await response.text()).to.include('Hello')
   })
 
-  it('has code that is formatted', () => {
+  it('has formatted code', () => {
     const prettier = join(root, 'node_modules/.bin/prettier')
     const config = join(root, '.prettierrc.json')
     const written = blocks.flatMap((block) => namedFile(block) ?? [])
@@ -141,7 +141,7 @@ function withoutComments(code: string): string {
 class DevelopmentServer {
   private constructor(
     readonly url: string,
-    /** What it has printed until it was ready. */
+    /** Its output until it was ready. */
     readonly output: string,
     private readonly child: ChildProcess,
   ) {}

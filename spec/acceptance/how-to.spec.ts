@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/code-blocks.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
-/** Registers what the recipes declare, as they say. */
+/** Registers the declarations of the recipes, as they describe it. */
 const routes = `
 app.post('/welcome', welcome)
 app.resource(CustomersResource)
@@ -25,7 +25,7 @@ import { NotesResource, restore } from './actions/notes.js'
 import { welcome } from './actions/welcome.js'
 `
 
-/** The tables that the existing database of a recipe has already, and a note to delete. */
+/** The existing tables of a recipe's database, and a note to delete. */
 const existingTables = `
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 
@@ -88,7 +88,7 @@ describe('An application with the recipes of docs/how-to.md', function () {
     expect(await once(worker, 'close')).to.deep.equal([0, null])
   })
 
-  it('reads and writes a table with numbers as keys', async () => {
+  it('reads and writes a table with numeric keys', async () => {
     expect((await send('GET', '/customers/7')).body).to.deep.equal({ id: 7, name: 'Ada' })
     expect((await send('GET', '/customers/ada')).status).to.equal(404)
     expect((await send('POST', '/customers', { name: 'Grace', id: 7 })).body).to.deep.equal({
@@ -98,7 +98,7 @@ describe('An application with the recipes of docs/how-to.md', function () {
     expect((await send('POST', '/customers', { name: ' ' })).status).to.equal(422)
   })
 
-  it('deletes softly, and restores', async () => {
+  it('soft-deletes, and restores', async () => {
     expect((await send('DELETE', note)).status).to.equal(200)
     expect((await send('DELETE', note)).status).to.equal(404)
     expect((await send('POST', `${note}/restore`, {})).body).to.include({ text: 'A note' })

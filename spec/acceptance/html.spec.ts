@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { openBlog } from '../support/blog.js'
 import type { Site } from '../support/site.js'
 
-describe('The html of a resource', () => {
+describe('The HTML of a resource', () => {
   let blog: Awaited<ReturnType<typeof openBlog>>
   let site: Site
 
@@ -32,7 +32,7 @@ describe('The html of a resource', () => {
       expect((await site.get(location)).text).not.to.contain('Post was created successfully.')
     })
 
-    it('answers 422 and shows the form again, with what was submitted, when the title is blank', async () => {
+    it('returns 422 and shows the form again, with the submitted values, when the title is blank', async () => {
       const answer = await site.post('/posts', { form: { title: '  ', description: 'kept <b>' } })
       expect(answer.status).to.equal(422)
       expect(answer.text).to.contain('New post')
@@ -41,7 +41,7 @@ describe('The html of a resource', () => {
       expect(await blog.database.query('SELECT * FROM posts')).to.have.length(0)
     })
 
-    it('reads a multipart form, too', async () => {
+    it('reads a multipart form', async () => {
       const body = new FormData()
       body.set('title', 'From a multipart form')
       const answer = await site.post('/posts', { form: body })
@@ -56,7 +56,7 @@ describe('The html of a resource', () => {
       ])
     })
 
-    it('ignores an id and timestamps that a client sends', async () => {
+    it('ignores an id and timestamps from the client', async () => {
       const id = '00000000-0000-7000-8000-000000000000'
       const answer = await site.post('/posts', {
         form: { title: 'Mine', id, created_at: '1999-01-01T00:00:00Z' },
@@ -74,7 +74,7 @@ describe('The html of a resource', () => {
       expect(answer.text).to.contain('class="empty"')
     })
 
-    it('links to show, new and edit, and has a form for destroy that asks first', async () => {
+    it('links to show, new and edit, and has a destroy form with a confirmation', async () => {
       const path = await createPost('Linked')
       const { text } = await site.get('/posts')
       expect(text).to.contain(`href="${path}"`)
@@ -115,7 +115,7 @@ describe('The html of a resource', () => {
       expect(answer.text).to.contain('name="_method" value="PUT"')
     })
 
-    it('answers 404 when there is no such post', async () => {
+    it('returns 404 when the post does not exist', async () => {
       expect((await site.get('/posts/00000000-0000-7000-8000-000000000000/edit')).status).to.equal(404)
     })
   })
@@ -131,7 +131,7 @@ describe('The html of a resource', () => {
         .and.to.contain('Post was updated successfully.')
     })
 
-    it('answers 422 and shows the edit form again', async () => {
+    it('returns 422 and shows the edit form again', async () => {
       const path = await createPost('Before')
       const answer = await site.post(path, { form: { _method: 'PUT', title: '' } })
       expect(answer.status).to.equal(422)
@@ -139,19 +139,19 @@ describe('The html of a resource', () => {
       expect((await site.get(path)).text).to.contain('Before')
     })
 
-    it('keeps the fields that are absent', async () => {
+    it('keeps absent fields', async () => {
       const { headers } = await site.post('/posts', { form: { title: 'Title', description: 'stays' } })
       const path = headers.get('location') ?? ''
       await site.post(path, { form: { _method: 'put', title: 'New title' } })
       expect((await site.get(path)).text).to.contain('stays')
     })
 
-    it('answers 404, not 422, when there is no such post', async () => {
+    it('returns 404, not 422, when the post does not exist', async () => {
       const path = '/posts/00000000-0000-7000-8000-000000000000'
       expect((await site.post(path, { form: { _method: 'PUT', title: '' } })).status).to.equal(404)
     })
 
-    it('answers 405 to a POST without _method, and to one with another method', async () => {
+    it('returns 405 for a POST without _method, and for one with another method', async () => {
       const path = await createPost('Before')
       expect((await site.post(path, { form: { title: 'x' } })).status).to.equal(405)
       expect((await site.post(path, { form: { _method: 'GET', title: 'x' } })).status).to.equal(405)
@@ -182,14 +182,14 @@ describe('The html of a resource', () => {
     }
 
     for (const method of ['', 'GET', 'POST', 'TRACE', 'x']) {
-      it(`is a POST if the value is another one: ${JSON.stringify(method)}`, async () => {
+      it(`is a POST if _method is ${JSON.stringify(method)}`, async () => {
         const response = await site.post('/posts', { form: { _method: method, title: 'Created' } })
         expect(response.status).to.equal(303)
       })
     }
   })
 
-  it('escapes what users write', async () => {
+  it('escapes the text of users', async () => {
     const path = await createPost('<script>alert(1)</script>')
     for (const page of ['/posts', path, `${path}/edit`]) {
       expect((await site.get(page)).text, page).not.to.contain('<script>alert')

@@ -16,7 +16,7 @@ describe('The JSON of a resource', () => {
 
   afterEach(() => site.close())
 
-  it('POST /posts answers 201 with the record and its Location', async () => {
+  it('POST /posts returns 201 with the record and its Location', async () => {
     const answer = await site.post('/posts', { accept, json: { title: 'Hello' } })
     expect(answer.status).to.equal(201)
     expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8')
@@ -30,7 +30,7 @@ describe('The JSON of a resource', () => {
     expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(post)
   })
 
-  it('GET /posts answers 200 with a plain array, newest first', async () => {
+  it('GET /posts returns 200 with a plain array, newest first', async () => {
     for (const title of ['first', 'second', 'third']) await site.post('/posts', { json: { title } })
     const answer = await site.get('/posts', { accept })
     expect(answer.status).to.equal(200)
@@ -41,7 +41,7 @@ describe('The JSON of a resource', () => {
     ])
   })
 
-  it('PUT /posts/{post_id} answers 200 with the changed record, and keeps what is absent', async () => {
+  it('PUT /posts/{post_id} returns 200 with the changed record, and keeps absent fields', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Old', description: 'kept' } })
     const answer = await site.put(`/posts/${post.id}`, { accept, json: { title: 'New' } })
     expect(answer.status).to.equal(200)
@@ -55,14 +55,14 @@ describe('The JSON of a resource', () => {
     expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(answer.json)
   })
 
-  it('PATCH /posts/{post_id} does what PUT does', async () => {
+  it('PATCH /posts/{post_id} has the same effect as PUT', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Old', description: 'kept' } })
     const answer = await site.request('PATCH', `/posts/${post.id}`, { accept, json: { title: 'New' } })
     expect(answer.status).to.equal(200)
     expect(answer.json).to.include({ title: 'New', description: 'kept' })
   })
 
-  it('DELETE /posts/{post_id} answers 200 with the deleted record, its id included', async () => {
+  it('DELETE /posts/{post_id} returns 200 with the deleted record, including its id', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Doomed' } })
     const answer = await site.delete(`/posts/${post.id}`, { accept })
     expect(answer.status).to.equal(200)
@@ -70,7 +70,7 @@ describe('The JSON of a resource', () => {
     expect((await site.get(`/posts/${post.id}`, { accept })).status).to.equal(404)
   })
 
-  it('answers 422 with the messages by field, as problem details, to create and update', async () => {
+  it('create and update return 422 with the messages by field, as problem details', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Valid' } })
     for (const answer of [
       await site.post('/posts', { accept, json: {} }),
@@ -90,7 +90,7 @@ describe('The JSON of a resource', () => {
     }
   })
 
-  it('answers 422 to a value that is no text, on that field', async () => {
+  it('create returns 422 for a value that is not text, with a message for that field', async () => {
     for (const title of [1, true, ['a'], { a: 1 }]) {
       const answer = await site.post('/posts', { accept, json: { title } })
       expect(answer.status, JSON.stringify(title)).to.equal(422)
@@ -98,7 +98,7 @@ describe('The JSON of a resource', () => {
     }
   })
 
-  it('answers 404 to show, update and destroy of a record that is not there', async () => {
+  it('show, update and destroy return 404 if the record does not exist', async () => {
     for (const id of [unknownId, 'no-uuid', '1', 'new%00', `${unknownId}0`]) {
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const body = method === 'PUT' ? { json: { title: '' } } : {}
@@ -109,17 +109,17 @@ describe('The JSON of a resource', () => {
     }
   })
 
-  it('is the format of the answer when the body is JSON and no other is asked for', async () => {
+  it('the response is JSON if the body is JSON and the client accepts any format', async () => {
     const answer = await site.post('/posts', { accept: '*/*', json: { title: 'Hello' } })
     expect(answer.status).to.equal(201)
     expect(answer.headers.get('content-type')).to.contain('application/json')
   })
 
-  it('is not offered by new and edit: 406', async () => {
+  it('new and edit return 406', async () => {
     expect((await site.get('/posts/new', { accept })).status).to.equal(406)
   })
 
-  it('leaves nothing behind when nothing acceptable can be answered: 406', async () => {
+  it('create returns 406 and keeps nothing if no offered format is acceptable', async () => {
     const answer = await site.post('/posts', { accept: 'image/png', json: { title: 'Not kept' } })
     expect(answer.status).to.equal(406)
     expect(answer.headers.get('content-type')).to.contain('text/html')
@@ -137,7 +137,7 @@ describe('The JSON of a resource', () => {
       return (await site.get(`/posts${query}`, { accept })).json.map((post: { title: string }) => post.title)
     }
 
-    it('have 20 records unless asked otherwise', async () => {
+    it('have 20 records by default', async () => {
       expect(await titles('')).to.have.length(20)
       expect(await titles('?page=2')).to.deep.equal(['n5', 'n4', 'n3', 'n2', 'n1'])
     })
@@ -147,7 +147,7 @@ describe('The JSON of a resource', () => {
       expect(await titles('?per_page=1000000000')).to.have.length(25)
     })
 
-    it('are told apart in the headers, in every format', async () => {
+    it('are described by the headers, in every format', async () => {
       for (const format of ['text/html', 'application/json', 'application/xml']) {
         const { headers } = await site.get('/posts?per_page=10&page=2', { accept: format })
         expect(headers.get('x-total-count')).to.equal('25')
@@ -158,7 +158,7 @@ describe('The JSON of a resource', () => {
       }
     })
 
-    it('begin with the first when the page cannot be read', async () => {
+    it('begin with the first if the page is not a number', async () => {
       for (const page of ['-1', '0', '1.5', '2abc', '%202', '', 'x', '1e1']) {
         expect((await titles(`?page=${page}`))[0], page).to.equal('n25')
       }
@@ -169,7 +169,7 @@ describe('The JSON of a resource', () => {
         expect(await titles(`?page=${page}`)).to.deep.equal([])
     })
 
-    it('follow the last one of a repeated parameter', async () => {
+    it('use the last value of a repeated parameter', async () => {
       expect(await titles('?page=1&page=2')).to.have.length(5)
     })
   })

@@ -53,7 +53,7 @@ describe('kit routes', () => {
     ])
   })
 
-  it('prints the address that is configured', async () => {
+  it('prints the configured address', async () => {
     const { output } = await kit(blog, ['routes', '--grep', 'rootPath'], {
       env: { PORT: '4000', HOST: '::1' },
     })
@@ -77,7 +77,7 @@ describe('kit routes', () => {
     ])
   })
 
-  it('says that no route has a word', async () => {
+  it('reports that no route contains a word', async () => {
     expect(await run('--grep', 'nope')).to.deep.equal({
       status: 0,
       output: 'No route contains "nope".',
@@ -85,7 +85,7 @@ describe('kit routes', () => {
     })
   })
 
-  it('says which route answers, with its middleware and the file of its handler', async () => {
+  it('prints the matching route, with its middleware and the file of its handler', async () => {
     const { output } = await run('--match', 'PUT /posts/1')
     expect(output).to.match(
       new RegExp(
@@ -101,11 +101,11 @@ describe('kit routes', () => {
     )
   })
 
-  it('takes a path alone for a GET', async () => {
+  it('uses GET for a path alone', async () => {
     expect((await run('--match', '/posts/new')).output).to.include('Handler     PostsResource.new')
   })
 
-  it('ends with status 1 when no route answers', async () => {
+  it('exits with status 1 when no route matches', async () => {
     expect(await run('--match', 'GET /nope')).to.deep.equal({
       status: 1,
       output: '',
@@ -117,7 +117,7 @@ describe('kit routes', () => {
   })
 
   for (const request of ['posts', 'GET', '', 'GET /a b', '/%zz']) {
-    it(`refuses "${request}", which is no request`, async () => {
+    it(`refuses "${request}", which isn't a request`, async () => {
       expect(await run('--match', request)).to.deep.equal({
         status: 1,
         output: '',

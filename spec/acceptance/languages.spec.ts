@@ -134,7 +134,7 @@ describe('An application in several languages', () => {
     })
   }
 
-  it('has its pages, buttons and paginator in the language of the visitor', () =>
+  it('shows its pages, buttons and paginator in the language of the visitor', () =>
     withSite(async (site) => {
       for (let number = 1; number <= 21; number++)
         await site.post('/posts', { json: { title: `Nr. ${number}` } })
@@ -153,14 +153,14 @@ describe('An application in several languages', () => {
         .and.not.to.contain('Delete')
     }))
 
-  it('writes a flash message in the language of its time', () =>
+  it('keeps a flash message in the language of the request that wrote it', () =>
     withSite(async (site) => {
       await site.post('/posts', { form: { title: 'Hallo' }, headers: german })
       const { text } = await site.get('/posts', { headers: { 'accept-language': 'en' } })
       expect(text).to.contain('Der Beitrag wurde angelegt.').and.to.contain('Delete')
     }))
 
-  it('says what is wrong in the language of the visitor, by the names that the form has', () =>
+  it('shows errors in the language of the visitor, with the field names of the form', () =>
     withSite(async (site) => {
       const form = {
         title: ' ',
@@ -190,7 +190,7 @@ describe('An application in several languages', () => {
       })
     }))
 
-  it('says what the database refuses in the language of the visitor', () =>
+  it('translates errors of the database into the language of the visitor', () =>
     withSite(async (site) => {
       await site.post('/posts', { json: { title: 'Hallo' } })
       const again = (headers: Record<string, string>) =>
@@ -201,7 +201,7 @@ describe('An application in several languages', () => {
       expect((await again({})).json.errors).to.deep.equal({ title: ['Title has already been taken.'] })
     }))
 
-  it('has no language in problem documents without texts for people, nor in records', () =>
+  it('does not translate records, or problem documents without texts for people', () =>
     withSite(async (site) => {
       const request = { accept: 'application/json', headers: german }
       for (const path of ['/posts', '/posts/1', '/nope']) {
@@ -210,7 +210,7 @@ describe('An application in several languages', () => {
       }
     }))
 
-  it('gives two browsers with different languages theirs at the same time', () =>
+  it('serves two browsers in different languages at the same time', () =>
     withSite(async (site) => {
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
@@ -228,7 +228,7 @@ describe('An application in several languages', () => {
       }
     }))
 
-  it('switches by the form that docs/languages.md shows', () =>
+  it('changes the language with the form of docs/languages.md', () =>
     inFolder(async (folder) => {
       await writeLocales(join(folder, 'locales'), {
         'a.en-us.yaml': { a: 'one' },
@@ -239,7 +239,7 @@ describe('An application in several languages', () => {
       app.use(csrf())
       app.use(translations(join(folder, 'locales')))
       app.get('/', (ctx) => ctx.render('home'))
-      // The documentation is run as it is written, without its type.
+      // The code of the documentation runs as it is written, without its type.
       const code = (await fenced('ts', 'app.post')).replace(/ as \{.*\}/, '')
       // oxlint-disable-next-line no-implied-eval
       new Function('app', 'BadRequest', code)(app, BadRequest)
@@ -261,7 +261,7 @@ describe('An application in several languages', () => {
     }))
 })
 
-/** An example of docs/languages.md: the first of its kind that has the text. */
+/** An example of docs/languages.md: the first one in the language that contains the text. */
 async function fenced(kind: string, text = ''): Promise<string> {
   const page = await readFile(join(import.meta.dirname, '../../../docs/languages.md'), 'utf8')
   const examples = [...page.matchAll(/^```(\w+)\n(.*?)^```/gms)]

@@ -28,7 +28,7 @@ describe('The header Link of a page of records', () => {
   })
   after(() => site.close())
 
-  /** Asks for a target, byte by byte as it is given, and returns what the answer's Link leads to. */
+  /** Requests a target byte by byte as given, and returns the target of the response's Link. */
   async function linksOf(target: string): Promise<Record<string, string>> {
     const answer = await site.raw(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
     expect(answer, target).to.match(/^HTTP\/1.1 200 /)
@@ -61,8 +61,8 @@ describe('The header Link of a page of records', () => {
     })
   }
 
-  it('is a valid reference for every byte in the path and in the query, and leads to what was asked for', async () => {
-    // Node refuses all but visible ASCII, `?` and `#` end the path, `/` a segment, and `%` begins an encoded byte.
+  it('is a valid reference for every byte in the path and in the query, and leads to the requested page', async () => {
+    // Node refuses all but visible ASCII. `?` and `#` end the path, `/` ends a segment, and `%` begins an encoded byte.
     const characters = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
     const sendable = characters.filter((one) => /[!-~]/.test(one) && !'#?%/'.includes(one)).join('')
     const encoded = characters.map((one) => `%${one.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
@@ -74,7 +74,7 @@ describe('The header Link of a page of records', () => {
     }
   })
 
-  it('stays on this site where a path begins with two slashes', async () => {
+  it('stays on this site if a path begins with two slashes', async () => {
     const { first = '' } = await linksOf('//evil.example/posts')
     expect(new URL(first, site.url).origin).to.equal(site.url)
     expect((await site.get(first)).status).to.equal(200)

@@ -19,11 +19,11 @@ describe(`Locked records on ${engine}`, () => {
   }
 
   for (const [name, find] of Object.entries(finders)) {
-    it(`count each of 40 requests at once that read, wait and write: ${name}`, () =>
+    it(`count all of 40 concurrent requests that read, wait and write: ${name}`, () =>
       withLibrary({}, async ({ database, site, handle }) => {
         const { id } = await newShelf(database)
         handle(async (ctx) => {
-          // MariaDB keeps reading what it has read here.
+          // MariaDB keeps reading the snapshot of the transaction.
           await ctx.tx.count(Shelf)
           const shelf = await find(ctx, id)
           const { count } = shelf
@@ -38,7 +38,7 @@ describe(`Locked records on ${engine}`, () => {
       }))
   }
 
-  it('are written also if a value is the one that the transaction had seen before the lock', () =>
+  it('are written even if a value equals the one that the transaction has read before the lock', () =>
     withLibrary({}, async ({ database, site, handle }) => {
       const { id } = await newShelf(database)
       let arrive = (): void => {}
@@ -47,7 +47,7 @@ describe(`Locked records on ${engine}`, () => {
       const gone = new Promise<void>((resolve) => (go = resolve))
       handle(async (ctx) => {
         if (ctx.query['first']) {
-          // On SQLite the transaction begins with the lock, because it would keep the other one waiting.
+          // On SQLite the transaction begins with the lock, because it would otherwise block the other one.
           if (engine !== 'sqlite') await ctx.tx.count(Shelf)
           arrive()
           await gone
@@ -78,7 +78,7 @@ describe(`Locked records on ${engine}`, () => {
       expect(log.text()).to.contain('A HEAD request cannot lock a record.')
     }))
 
-  it('are found and saved with the records that are loaded with them, and by conditions on others', async () => {
+  it('are found and saved together with loaded relations, and by conditions on relations', async () => {
     const database = await openTracker()
     try {
       const project = await database.manager.save(titled(Project, 'one'))

@@ -7,7 +7,7 @@ import { connectionOf, terminate } from '../support/terminate.js'
 
 const json = { accept: 'application/json' }
 
-/** A library whose database is reached through a proxy. */
+/** A library that reaches its database through a proxy. */
 async function withProxy(
   options: LibraryOptions,
   work: (library: Library & { proxy: Proxy }) => Promise<void>,
@@ -23,13 +23,13 @@ async function withProxy(
 /** Sleeps for five seconds in the database. */
 const sleep = engine === 'postgres' ? 'SELECT pg_sleep(5)' : 'SELECT SLEEP(5)'
 
-describe('A connection that is lost', () => {
+describe('A request whose database connection is lost', () => {
   before(function () {
-    // A file has no connections that could be lost.
+    // A file has no connections to lose.
     if (engine === 'sqlite') this.skip()
   })
 
-  it('between two statements is answered 503, and nothing is kept', () =>
+  it('between two statements returns 503, and keeps nothing', () =>
     withLibrary({}, async ({ site, database, handle }) => {
       handle(async (ctx) => {
         await ctx.tx.insert(Shelf, { name: 'a' })
@@ -43,7 +43,7 @@ describe('A connection that is lost', () => {
       expect(await database.manager.count(Shelf)).to.equal(0)
     }))
 
-  it('while a statement runs is answered 503', () =>
+  it('during a statement returns 503', () =>
     withLibrary({}, async ({ site, database, handle }) => {
       handle(async (ctx) => {
         const connection = await connectionOf(ctx)
@@ -53,7 +53,7 @@ describe('A connection that is lost', () => {
       expect((await site.put('/', json)).status).to.equal(503)
     }))
 
-  it('before the commit is answered 503, because nothing has been committed', () =>
+  it('before the commit returns 503, because nothing has been committed', () =>
     withLibrary({}, async ({ site, database, handle }) => {
       for (const wait of [0, 50]) {
         handle(async (ctx) => {
@@ -63,13 +63,13 @@ describe('A connection that is lost', () => {
           ctx.status = 201
         })
         const answer = await site.post('/', json)
-        // Where the server has ended it, and the commit is on its way already, nobody knows.
+        // If the server ends the connection while the commit is on its way, the outcome is unknown.
         expect(answer.status).to.be.oneOf(wait > 0 ? [503] : [500, 503])
         expect(await database.manager.count(Shelf)).to.equal(0)
       }
     }))
 
-  it('is no matter of a handler that has caught the error: it is answered 503', () =>
+  it('returns 503 even if the handler catches the error', () =>
     withLibrary({}, async ({ site, database, handle }) => {
       handle(async (ctx) => {
         await ctx.tx.insert(Shelf, { name: 'a' })
@@ -83,7 +83,7 @@ describe('A connection that is lost', () => {
       expect(await database.manager.count(Shelf)).to.equal(0)
     }))
 
-  it('while it was idle is replaced without anybody noticing', () =>
+  it('while idle uses a new connection, and succeeds', () =>
     withLibrary({ settings: { pool: 3 } }, async ({ site, database, handle }) => {
       const connections = new Set<number>()
       handle(async (ctx) => {
@@ -101,7 +101,7 @@ describe('A connection that is lost', () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
     }))
 
-  it('during the commit is answered 500 to POST, which says that nobody knows, and 503 to PUT', () =>
+  it('during the commit returns 500 for POST, which reports an unknown outcome, and 503 for PUT', () =>
     withProxy({}, async ({ site, database, handle, proxy }) => {
       let number = 0
       handle(async (ctx) => {
@@ -123,7 +123,7 @@ describe('A connection that is lost', () => {
       expect(shelves.map(({ name }) => name)).to.deep.equal(['2', '3'])
     }))
 
-  it('at the beginning of a transaction is answered 503', () =>
+  it('at the beginning of a transaction returns 503', () =>
     withProxy({}, async ({ site, handle, proxy }) => {
       handle(async (ctx) => {
         await ctx.tx.find(Shelf)
@@ -136,7 +136,7 @@ describe('A connection that is lost', () => {
       expect((await site.get('/', json)).status).to.equal(200)
     }))
 
-  it('without a word is answered 503 where there is a statementTimeout, five seconds after it', () =>
+  it('without a reset returns 503 after the statementTimeout of five seconds', () =>
     withProxy(
       { settings: { statementTimeout: 100, acquireTimeout: 500 } },
       async ({ site, handle, proxy }) => {
@@ -148,13 +148,13 @@ describe('A connection that is lost', () => {
         const start = performance.now()
         expect((await site.get('/', json)).status).to.equal(503)
         expect(performance.now() - start).to.be.at.least(4990)
-        // Nor is there another connection in time.
+        // No other connection becomes free in time either.
         handle((ctx) => ctx.tx.find(Shelf))
         expect((await site.get('/', json)).status).to.equal(503)
       },
     ))
 
-  it('leaves the pool as large as it was', () =>
+  it('leaves the pool at its size', () =>
     withLibrary({ settings: { pool: 2, acquireTimeout: 500 } }, async ({ site, database, handle }) => {
       for (let time = 0; time < 5; time += 1) {
         handle(async (ctx) => {
@@ -175,7 +175,7 @@ describe('A connection that is lost', () => {
 })
 
 describe('The acquireTimeout of a database', () => {
-  it('ends the wait for a connection: 503 with Retry-After, and not a hang', () =>
+  it('ends the wait for a connection with 503 and Retry-After', () =>
     withLibrary({ settings: { pool: 2, acquireTimeout: 1500 } }, async ({ site, database, handle, log }) => {
       await newShelf(database)
       let release = () => {}
@@ -201,7 +201,7 @@ describe('The acquireTimeout of a database', () => {
       expect(again.map(({ status }) => status)).to.deep.equal([200, 200, 200])
     }))
 
-  it('is not what GET /up takes a pool for whose connections are all in use: 200', () =>
+  it('does not make GET /up fail while all connections of a pool are in use', () =>
     withLibrary({ settings: { pool: 2 } }, async ({ site, handle }) => {
       let pass = (): void => {}
       const passed = new Promise<void>((resolve) => (pass = resolve))
@@ -222,7 +222,7 @@ describe('The acquireTimeout of a database', () => {
       expect((await Promise.all(busy)).map(({ status }) => status)).to.deep.equal([200, 200])
     }))
 
-  it('ends the wait for the locks of another transaction: 503', function () {
+  it('ends the wait for the locks of another transaction with 503', function () {
     return withLibrary({ settings: { acquireTimeout: 1000 } }, async ({ site, database, handle }) => {
       const shelf = await newShelf(database)
       handle(async (ctx) => {
@@ -240,8 +240,8 @@ describe('The acquireTimeout of a database', () => {
     })
   })
 
-  it('is not that with a statement, which statementTimeout ends: 503', function () {
-    // SQLite works in this process, which cannot do anything else meanwhile.
+  it('does not end a running statement; statementTimeout does, with 503', function () {
+    // SQLite runs in this process, which is blocked meanwhile.
     if (engine === 'sqlite') this.skip()
     return withLibrary({ settings: { statementTimeout: 300 } }, async ({ site, database, handle }) => {
       await newShelf(database)
@@ -259,7 +259,7 @@ describe('The acquireTimeout of a database', () => {
     })
   })
 
-  it('keeps a transaction that nobody has ended from being that of the next one', function () {
+  it('keeps the next transaction out of one that was never ended', function () {
     if (engine !== 'postgres') this.skip()
     return withLibrary({ settings: { pool: 1 } }, async ({ database }) => {
       const runner = database.createQueryRunner()

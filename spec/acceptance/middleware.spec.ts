@@ -19,7 +19,7 @@ describe('The middleware of app.ts', () => {
 
   afterEach(() => site.close())
 
-  /** The blog as it is when somebody deletes this line of its app.ts. */
+  /** The blog without this line of its app.ts. */
   async function openWithout(name: string): Promise<void> {
     const file = new URL(`app-without-${name}.js`, folder)
     writeFileSync(file, source.replace(line(name), ''))
@@ -32,7 +32,7 @@ describe('The middleware of app.ts', () => {
     }
   }
 
-  /** What a visitor does, and gets. */
+  /** The requests of a visitor, and their results. */
   async function walk(): Promise<Record<string, unknown>> {
     const created = await site.post('/posts', { form: { title: 'Hello' } })
     const path = created.headers.get('location') ?? '/posts/00000000-0000-7000-8000-000000000000'

@@ -27,7 +27,7 @@ class Headline extends Model {
   place!: number
 
   override async validateCreate(errors: ValidationErrors, tx: EntityManager): Promise<void> {
-    // As most would write it: nothing is asked of the fields before.
+    // As most people would write it: the hook does not check the fields first.
     if (await tx.existsBy(Headline, { title: this.title })) errors.add('title', 'taken', 'Title is taken.')
     if (await tx.existsBy(Headline, { place: this.place })) errors.add('place', 'taken', 'Place is taken.')
   }
@@ -49,7 +49,7 @@ class Article extends Model {
   }
 }
 
-describe("What a model's hooks add", () => {
+describe("An error that a model's hook adds", () => {
   let site: Site
 
   before(async () => {
@@ -80,7 +80,7 @@ describe("What a model's hooks add", () => {
   const create = (language: string, accept: string) =>
     site.post('/articles', { json: { title: 'one' }, accept, headers: { 'Accept-Language': language } })
 
-  it('is translated: for the field, by the application, as it was given, and by the framework, in this order', async () => {
+  it('is translated: for the field, by the application, as given, and by the framework, in this order', async () => {
     const { status, json, headers } = await create('de', 'application/json')
     expect([status, headers.get('Content-Language')]).to.deep.equal([422, 'de'])
     expect(json).to.deep.include({
@@ -94,7 +94,7 @@ describe("What a model's hooks add", () => {
     })
   })
 
-  it('has the messages that were given where the application has no translation', async () => {
+  it('has the given message if the application has no translation', async () => {
     const { json } = await create('en', 'application/json')
     expect(json).to.deep.include({
       detail: 'The record is not valid.',
@@ -115,7 +115,7 @@ describe("What a model's hooks add", () => {
   })
 })
 
-describe("A model's hook that asks the database", () => {
+describe("A model's hook that queries the database", () => {
   let site: Site
   const create = (json: object) => site.post('/headlines', { json, accept: 'application/json' })
 
@@ -136,7 +136,7 @@ describe("A model's hook that asks the database", () => {
   })
   after(() => site.close())
 
-  it('is asked of a record that is valid otherwise', async () => {
+  it('runs for a record that is otherwise valid', async () => {
     expect((await create({ title: 'one', place: 1 })).status).to.equal(201)
     const second = await create({ title: 'one', place: 1 })
     expect([second.status, second.json.errors]).to.deep.equal([
@@ -146,14 +146,14 @@ describe("A model's hook that asks the database", () => {
   })
 
   for (const title of [undefined, null, '', ['one'], { a: 1 }]) {
-    it(`is not asked where a rule is broken, which is 422: the title ${JSON.stringify(title)}`, async () => {
+    it(`does not run if a rule is broken, which returns 422: the title ${JSON.stringify(title)}`, async () => {
       const answer = await create({ title, place: 2 })
       expect(answer.status, answer.text).to.equal(422)
       expect(answer.json.errors).to.have.all.keys('title')
     })
   }
 
-  it('is not asked where a field could not be read', async () => {
+  it('does not run if a field could not be read', async () => {
     const answer = await create({ title: 'two', place: 'second' })
     expect([answer.status, answer.json.errors]).to.deep.equal([
       422,

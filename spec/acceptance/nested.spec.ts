@@ -23,14 +23,14 @@ describe('A nested resource', () => {
     return (await site.post('/posts', { accept, json: { title } })).json.id
   }
 
-  it('creates a record of its parent, whose id is part of it', async () => {
+  it("creates a record of its parent, with the parent's id", async () => {
     const answer = await site.post(path, { accept, json: { body: 'First!' } })
     expect(answer.status).to.equal(201)
     expect(answer.json).to.include({ body: 'First!', post_id: postId })
     expect(answer.headers.get('location')).to.equal(`${path}/${answer.json.id}`)
   })
 
-  it('takes the parent from the path alone, in create and update', async () => {
+  it('reads the parent only from the path, in create and update', async () => {
     const other = await createPost('Another post')
     const { json: comment } = await site.post(path, { accept, json: { body: 'Mine', post_id: other } })
     expect(comment.post_id).to.equal(postId)
@@ -38,7 +38,7 @@ describe('A nested resource', () => {
     expect(changed.json.post_id).to.equal(postId)
   })
 
-  it('lists the records of its parent only', async () => {
+  it('lists only the records of its parent', async () => {
     const other = await createPost('Another post')
     await site.post(path, { json: { body: 'here' } })
     await site.post(`/posts/${other}/comments`, { json: { body: 'there' } })
@@ -47,7 +47,7 @@ describe('A nested resource', () => {
     expect(headers.get('x-total-count')).to.equal('1')
   })
 
-  it('answers 404 to a child of another parent', async () => {
+  it('returns 404 for a child of another parent', async () => {
     const other = await createPost('Another post')
     const { json: comment } = await site.post(path, { accept, json: { body: 'here' } })
     for (const method of ['GET', 'PUT', 'DELETE']) {
@@ -58,7 +58,7 @@ describe('A nested resource', () => {
     expect((await site.get(`/posts/${other}/comments/${comment.id}/edit`)).status).to.equal(404)
   })
 
-  it('answers 404 when there is no such parent', async () => {
+  it('returns 404 when the parent does not exist', async () => {
     for (const parent of ['00000000-0000-7000-8000-000000000000', 'nope']) {
       expect((await site.get(`/posts/${parent}/comments`, { accept })).status).to.equal(404)
       expect((await site.get(`/posts/${parent}/comments/new`)).status).to.equal(404)
@@ -95,13 +95,13 @@ describe('A nested resource', () => {
     expect([deleted.status, deleted.headers.get('location')]).to.deep.equal([303, path])
   })
 
-  it('answers 422 and shows the form of its parent again', async () => {
+  it('returns 422 and shows the form of its parent again', async () => {
     const answer = await site.post(path, { form: { body: '' } })
     expect(answer.status).to.equal(422)
     expect(answer.text).to.contain('New comment').and.to.contain(`action="${path}"`)
   })
 
-  it('goes with its parent when that is destroyed', async () => {
+  it('is deleted when its parent is destroyed', async () => {
     const { json: comment } = await site.post(path, { accept, json: { body: 'here' } })
     await site.delete(`/posts/${postId}`, { accept })
     expect((await site.get(`${path}/${comment.id}`, { accept })).status).to.equal(404)

@@ -7,10 +7,10 @@ import { dropDatabase } from '../../src/data/engines/create-drop.js'
 import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { environment, kit, newApplication, root, temporaryFolder } from '../support/kit.js'
 
-/** What `kit new` calls the engine of this run. */
+/** The name that `kit new` has for the engine of this run. */
 const db = engine === 'mariadb' ? 'mysql' : engine
 
-/** The files beneath a folder, with what is in them. */
+/** The files of a folder, with their contents. */
 function filesIn(folder: string): Record<string, string> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -27,7 +27,7 @@ describeOnce('kit new blog', () => {
 
   after(() => rmSync(folder, { recursive: true }))
 
-  it('writes what examples/blog is before it has resources', async () => {
+  it('writes examples/blog as it is before it has resources', async () => {
     const run = await kit(folder, ['new', 'blog', '--skip-install', '--kit', '^0.1.0'])
     expect(run.status).to.equal(0)
     expect(run.output).to.equal(
@@ -85,7 +85,7 @@ describeOnce('kit new blog', () => {
     expect(filesIn(join(folder, 'full'))).to.deep.equal({ 'mine.txt': 'mine' })
   })
 
-  it('refuses a name that a file has', async () => {
+  it('refuses the name of an existing file', async () => {
     writeFileSync(join(folder, 'file'), '')
     const { status, errors } = await kit(folder, ['new', 'file', '--skip-install'])
     expect(status).to.equal(1)
@@ -111,7 +111,7 @@ describeOnce('kit new blog', () => {
     ['postgres', 'postgres://postgres:postgres@127.0.0.1:5432/my_api_test', 'pg'],
     ['mysql', 'mysql://root@127.0.0.1:3306/my_api_test', 'mysql2'],
   ] as const) {
-    it(`makes an application for ${engine}`, async () => {
+    it(`creates an application for ${engine}`, async () => {
       const parent = join(folder, engine)
       mkdirSync(parent)
       await kit(parent, ['new', 'my-api', '--api', '--db', engine, '--skip-install', '--kit', '^0.1.0'])
@@ -144,7 +144,7 @@ for (const [kind, options] of [
     })
 
     it('passes its own specs, on a database of their own', async () => {
-      // A server that has no database of this name is given one.
+      // A server without a database of this name gets one.
       const TEST_DATABASE_URL = engine === 'sqlite' ? '' : `${await newDatabase()}_test`
       const output = execFileSync('npm', ['--silent', 'test'], {
         cwd: application.folder,
@@ -162,7 +162,7 @@ for (const [kind, options] of [
       ).to.deep.equal(['test.sqlite'])
     })
 
-    itOnce('has no pages when it is an API', () => {
+    itOnce('has no pages if it is an API', () => {
       expect(existsSync(join(application.folder, 'templates'))).to.equal(kind === 'web')
     })
   })

@@ -28,7 +28,7 @@ function middlewareOfGuide(): string {
   return /```ts\n([^]*?)```/.exec(section)?.[1] ?? ''
 }
 
-describe('The package, and the application of docs/by-hand.md', () => {
+describe('The packed package with the application of docs/by-hand.md', () => {
   let folder: string
   let server: ChildProcess | undefined
 
@@ -87,7 +87,7 @@ describe('The package, and the application of docs/by-hand.md', () => {
   })
 })
 
-/** What the application installs beside the package, without the registry: the copies of this checkout. */
+/** The other packages that the application installs, copied from this checkout instead of the registry. */
 function linkDependencies(modules: string): void {
   for (const name of readdirSync(join(root, 'node_modules'))) {
     if (!name.startsWith('.') && name !== 'resource-kit')

@@ -3,7 +3,7 @@ import { describeInBrowser } from '../support/browser.js'
 import { currentDigests, recordedDigests } from '../support/pictures.js'
 
 describeInBrowser('The pictures in docs/images', () => {
-  it('show the pages that the example has now (`npm run screenshots` takes them again)', async () => {
+  it('show the current pages of the example (`npm run screenshots` takes them again)', async () => {
     expect(await currentDigests()).to.deep.equal(recordedDigests())
   })
 })

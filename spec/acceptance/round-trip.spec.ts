@@ -9,7 +9,7 @@ const xml = { accept: 'application/xml' }
 
 type Fields = Record<string, unknown>
 
-/** A form, and what JSON makes of it. */
+/** A form, and the record as JSON. */
 interface Trip {
   form: Record<string, string>
   out: Fields
@@ -111,7 +111,7 @@ function maybe(value: (name: string) => unknown): Record<string, string> {
   return Object.fromEntries(fields) as Record<string, string>
 }
 
-describe('A form of every kind of attribute', () => {
+describe('A form with every kind of attribute', () => {
   let everything: Awaited<ReturnType<typeof openEverything>>
   before(async () => {
     everything = await openEverything()
@@ -127,7 +127,7 @@ describe('A form of every kind of attribute', () => {
         path = made.headers.get('location') ?? ''
       })
 
-      it('comes out of the database as JSON and as XML', async () => {
+      it('is returned from the database as JSON and as XML', async () => {
         expect(fieldsOf(await everything.site.get(path, json))).to.deep.equal(out)
         const shown = parseXml((await everything.site.get(path, xml)).text) as Fields
         for (const [name, value] of Object.entries(out)) {
@@ -136,14 +136,14 @@ describe('A form of every kind of attribute', () => {
         }
       })
 
-      it('is answered alike when it is made and when it is read', async () => {
+      it('has the same response when it is created and when it is read', async () => {
         const made = await everything.site.post('/things', { form, ...json })
         expect(fieldsOf(made)).to.deep.equal(
           fieldsOf(await everything.site.get(`/things/${made.json.id}`, json)),
         )
       })
 
-      it('stays what it is when its page is sent as it is', async () => {
+      it('keeps its values if its page is submitted unchanged', async () => {
         const page = await everything.site.get(`${path}/edit`)
         const fields = submitted(page.text)
         const names = fields.map(([name]) => name).filter((name) => name in out)
@@ -153,7 +153,7 @@ describe('A form of every kind of attribute', () => {
         expect(fieldsOf(await everything.site.get(path, json))).to.deep.equal(out)
       })
 
-      it('stays what it is when its JSON is sent back', async () => {
+      it('keeps its values if its JSON is sent back', async () => {
         const read = (await everything.site.get(path, json)).json
         expect((await everything.site.put(path, { json: read, ...json })).status).to.equal(200)
         expect(fieldsOf(await everything.site.get(path, json))).to.deep.equal(out)
@@ -161,7 +161,7 @@ describe('A form of every kind of attribute', () => {
     })
   }
 
-  it('is told of blank fields that they cannot be blank, in the order of the form', async () => {
+  it('returns an error for each blank field, in the order of the form', async () => {
     const form = { datetime: ' ', int: '', enum: '', bigint: 'x' }
     const answer = await everything.site.post('/things', { form: { ...thing, ...form }, ...json })
     expect(answer.status).to.equal(422)
@@ -174,7 +174,7 @@ describe('A form of every kind of attribute', () => {
   })
 
   for (const name of Object.keys(thing)) {
-    it(`is refused without its ${name}`, async () => {
+    it(`returns 422 without its ${name}`, async () => {
       const { [name]: _, ...form } = thing
       const answer = await everything.site.post('/things', { form, ...json })
       expect(answer.status, answer.text).to.equal(422)
@@ -182,7 +182,7 @@ describe('A form of every kind of attribute', () => {
     })
   }
 
-  it('is ordered and compared by its numbers', async () => {
+  it('is ordered and compared as numbers', async () => {
     const { database } = everything
     await database.query('DELETE FROM things')
     for (const number of ['9', '10', '-1', '1000000']) {
@@ -203,7 +203,7 @@ describe('A form of every kind of attribute', () => {
     everything.site.post('/things', { form: { ...thing, maybe_decimal: digits }, ...json })
 
   if (engine === 'sqlite') {
-    it('is refused where SQLite could not keep every digit', async () => {
+    it('returns 422 if SQLite could not keep every digit', async () => {
       const answer = await sendDigits()
       expect(answer.status).to.equal(422)
       expect(answer.json.errors).to.deep.equal({
@@ -223,7 +223,7 @@ function fieldsOf(answer: SpecResponse): Fields {
   return fields
 }
 
-/** What a browser sends of a page's form when nobody changes anything. */
+/** The fields that a browser sends if nobody changes the page's form. */
 function submitted(page: string): [string, string][] {
   const fields = /<input([^>]*)>|<textarea([^>]*)>([^]*?)<\/textarea>|<select([^>]*)>([^]*?)<\/select>/g
   return [...page.matchAll(fields)].flatMap(([, input, textarea, content = '', select, options = '']) => {

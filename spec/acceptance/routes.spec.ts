@@ -18,7 +18,7 @@ describe('The routes of a resource', () => {
 
   after(() => site.close())
 
-  it('are seven, in mount order, and the nested seven', () => {
+  it('are seven, in mount order, and seven nested ones', () => {
     const { routes } = blog.app
     expect(rows(routes)).to.deep.equal([
       'GET / rootPath home',
@@ -39,12 +39,12 @@ describe('The routes of a resource', () => {
     ])
   })
 
-  it('serves a path with and without a slash at its end', async () => {
+  it('match a path with and without a trailing slash', async () => {
     expect((await site.get('/posts')).status).to.equal(200)
     expect((await site.get('/posts/')).status).to.equal(200)
   })
 
-  it('answers 404 to an unknown path, with any method', async () => {
+  it('do not match an unknown path: 404 with any method', async () => {
     expect((await site.get('/nope')).status).to.equal(404)
     expect((await site.post('/nope', { form: { a: '1' } })).status).to.equal(404)
     expect(
@@ -52,7 +52,7 @@ describe('The routes of a resource', () => {
     ).to.equal(404)
   })
 
-  it('answers 405 with Allow to a known path with another method, before it looks at the body', async () => {
+  it('return 405 with Allow for another method, before the body is read', async () => {
     const answer = await site.request('PATCH', '/posts', {
       body: 'x',
       headers: { 'content-type': 'text/plain' },
@@ -61,28 +61,28 @@ describe('The routes of a resource', () => {
     expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
   })
 
-  it('takes DELETE /posts/new for the item "new", which is not there', async () => {
+  it('match DELETE /posts/new as the item "new", which does not exist', async () => {
     expect((await site.delete('/posts/new')).status).to.equal(404)
   })
 
-  it('answers OPTIONS with 204 and the methods', async () => {
+  it('return 204 and the methods for OPTIONS', async () => {
     const answer = await site.request('OPTIONS', '/posts/1')
     expect(answer.status).to.equal(204)
     expect(answer.headers.get('allow')).to.equal('GET, HEAD, PUT, PATCH, DELETE, OPTIONS')
   })
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('return the response of GET for HEAD, without the body', async () => {
     const [head, get] = [await site.request('HEAD', '/posts'), await site.get('/posts')]
     expect(head.status).to.equal(200)
     expect(head.text).to.equal('')
     expect(head.headers.get('content-length')).to.equal(get.headers.get('content-length'))
   })
 
-  it('is told apart by upper and lower case', async () => {
+  it('distinguish upper and lower case', async () => {
     expect((await site.get('/Posts')).status).to.equal(404)
   })
 
-  it('reads a path that is percent-encoded without need', async () => {
+  it('match a path with unnecessary percent-encoding', async () => {
     expect((await site.get('/%70osts')).status).to.equal(200)
   })
 })
@@ -106,7 +106,7 @@ describe('A resource that does not override every handler', () => {
 
   after(() => site.close())
 
-  it('has routes for the five required ones alone', () => {
+  it('has routes for the five required ones only', () => {
     expect(rows(app.routes)).to.deep.equal([
       'GET /notes notesPath NotesResource.list',
       'POST /notes notesPath NotesResource.create',
@@ -116,7 +116,7 @@ describe('A resource that does not override every handler', () => {
     ])
   })
 
-  it('answers 404 "resource not implemented" where the default is called', async () => {
+  it('returns 404 "resource not implemented" if the default handler runs', async () => {
     for (const [method, path] of [
       ['GET', '/notes'],
       ['POST', '/notes'],
@@ -129,7 +129,7 @@ describe('A resource that does not override every handler', () => {
     }
   })
 
-  it('takes /notes/new for an item, because there is no form', async () => {
+  it('matches /notes/new as an item, because there is no form', async () => {
     expect((await site.get('/notes/new')).text).to.equal('note new')
   })
 })

@@ -14,7 +14,7 @@ import { environment, kit, kitFile, newApplication } from '../support/kit.js'
 describe('The commands that run an application', function () {
   let application: Awaited<ReturnType<typeof newApplication>>
   const children: ChildProcess[] = []
-  /** What the last command has written. */
+  /** The output of the last command. */
   let said = ''
 
   before(async () => {
@@ -31,12 +31,12 @@ describe('The commands that run an application', function () {
 
   after(() => application.remove())
 
-  /** Starts a command that goes on, and returns its address once it listens. */
+  /** Starts a command that keeps running, and returns its address when it listens. */
   function serve(command: string, env: NodeJS.ProcessEnv, ...options: string[]): Promise<string> {
     return listening(start(process.execPath, [kitFile, command, ...options], env))
   }
 
-  /** The same by a shell, as npm does it. */
+  /** The same through a shell, as npm does it. */
   function serveByShell(command: string, env: NodeJS.ProcessEnv): Promise<string> {
     return listening(start('sh', ['-c', '"$0" "$1" "$2"; exit', process.execPath, kitFile, command], env))
   }
@@ -62,12 +62,12 @@ describe('The commands that run an application', function () {
   }
 
   describe('kit start', () => {
-    it('builds, and serves', async () => {
+    it('builds and serves the application', async () => {
       const address = await serve('start', { GO_ENV: 'development', PORT: '0' })
       expect((await fetch(address)).status).to.equal(200)
     })
 
-    it('runs in production unless GO_ENV says otherwise', async () => {
+    it('runs in production unless GO_ENV names another environment', async () => {
       expect(await kit(application.folder, ['start'], { env: { PORT: '0' } })).to.deep.equal({
         status: 1,
         output: '',
@@ -76,14 +76,14 @@ describe('The commands that run an application', function () {
       })
     })
 
-    it('runs in the environment of --fallback-env where neither GO_ENV nor NODE_ENV names one', async () => {
+    it('runs in the environment of --fallback-env if neither GO_ENV nor NODE_ENV names one', async () => {
       await serve('start', { PORT: '0' }, '--fallback-env', 'development')
       const env = { PORT: '0', NODE_ENV: 'production' }
       const { errors } = await kit(application.folder, ['start', '--fallback-env', 'development'], { env })
       expect(errors).to.include('Sessions need a secret in production.')
     })
 
-    it('warns in production of migrations that have not been run, once, and runs them with --migrate', async () => {
+    it('warns once in production about pending migrations, and runs them with --migrate', async () => {
       mkdirSync(join(application.folder, 'migrations'), { recursive: true })
       const file = join(application.folder, 'migrations/1795132800000_nothing.ts')
       writeFileSync(file, 'export class Nothing1795132800000 {\n  async up() {}\n  async down() {}\n}\n')
@@ -103,7 +103,7 @@ describe('The commands that run an application', function () {
       rmSync(file)
     })
 
-    it('ends with the npm that has started it, whose shell hands no signal on', async () => {
+    it('ends with the npm that started it, whose shell forwards no signal', async () => {
       const env = { npm_lifecycle_event: 'start', GO_ENV: 'development', PORT: '0' }
       const address = await serveByShell('start', env)
       const [shell] = children.splice(0)
@@ -114,7 +114,7 @@ describe('The commands that run an application', function () {
       expect(String(await failure(fetch(address)))).to.include('fetch failed')
     })
 
-    it('says in one sentence that the port is in use', async () => {
+    it('reports in one sentence that the port is in use', async () => {
       const other = createServer()
       await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
       // A server that listens on a port has an AddressInfo.
@@ -135,7 +135,7 @@ describe('The commands that run an application', function () {
   })
 
   describe('kit dev', () => {
-    it('follows the changes of the code, through mistakes and out of them', async () => {
+    it('restarts after changes of the code, also after an error', async () => {
       const address = await serve('dev', { PORT: '0' })
       const home = join(application.folder, 'src/actions/home.ts')
       const body = (text: string): string =>
@@ -159,7 +159,7 @@ describe('The commands that run an application', function () {
       rmSync(join(application.folder, 'src/actions/more.ts'))
     })
 
-    it('shows nothing of the code to other hosts than those of development', async () => {
+    it('shows no code to hosts other than development hosts', async () => {
       const address = await serve('dev', { PORT: '0', DEVELOPMENT_HOSTS: 'blog.example' })
       const home = join(application.folder, 'src/actions/home.ts')
       const before = readFileSync(home, 'utf8')
@@ -217,7 +217,7 @@ describe('The commands that run an application', function () {
   })
 
   describe('kit console', () => {
-    it('has the application and the database at hand', async () => {
+    it('has the variables app and database', async () => {
       const { status, output } = await kit(application.folder, ['console'], {
         input: 'app.routes.length\nawait database.query("SELECT 40 + 2 AS answer")\n',
       })
@@ -225,7 +225,7 @@ describe('The commands that run an application', function () {
       expect(output).to.equal('1\n[ { answer: 42 } ]')
     })
 
-    it('waits for what a line of a pipe awaits before it reads the next one', async () => {
+    it('waits for an awaited line of piped input before it reads the next one', async () => {
       const input = [
         'const [{ answer }] = await database.query("SELECT 42 AS answer")',
         'const later = await new Promise((resolve) => setImmediate(resolve, answer + 1))',
@@ -240,7 +240,7 @@ describe('The commands that run an application', function () {
       expect(output).to.match(/^undefined\nundefined\n\[ 44, 45 \]\n\.break[^]*\n44$/)
     })
 
-    it('leaves out the lines after .exit', async () => {
+    it('ignores the lines after .exit', async () => {
       const { status, output } = await kit(application.folder, ['console'], {
         input: '1 + 1\n.exit\n2 + 2\n',
       })
@@ -250,12 +250,12 @@ describe('The commands that run an application', function () {
     const failing = {
       'that throws': "throw new Error('on purpose')",
       'whose promise fails': "await Promise.reject(new Error('on purpose'))",
-      'that the database refuses': "await database.query('on purpose')",
-      'that throws what is no error': "throw 'on purpose'",
-      'that cannot be read': 'on purpose',
+      'that fails in the database': "await database.query('on purpose')",
+      'that throws a string': "throw 'on purpose'",
+      'with a syntax error': 'on purpose',
     }
     for (const [what, line] of Object.entries(failing)) {
-      it(`ends with 1 after a line of a pipe ${what}, and reads the lines that follow`, async () => {
+      it(`exits with 1 after a line of piped input ${what}, and runs the lines that follow`, async () => {
         const { status, output } = await kit(application.folder, ['console'], {
           input: `${line}\napp.routes.length\n`,
         })
@@ -266,14 +266,14 @@ describe('The commands that run an application', function () {
       })
     }
 
-    it('ends with the status that a line has set', async () => {
+    it('exits with the status that a line has set', async () => {
       const input = "process.exitCode = 3\nthrow new Error('on purpose')\n"
       expect((await kit(application.folder, ['console'], { input })).status).to.equal(3)
     })
   })
 
   describe('kit info', () => {
-    it('says what is known of the application', async () => {
+    it('prints the known facts about the application', async () => {
       const { output } = await kit(application.folder, ['info', '--json'])
       expect(JSON.parse(output)).to.include({
         application: 'blog',
@@ -297,14 +297,14 @@ async function pageOf(address: string): Promise<string> {
   return (await fetch(address, { headers: { Accept: 'text/html' } })).text()
 }
 
-/** The page that a browser sees which takes the address for that of another host. */
+/** The page for a browser that uses the address with another host. */
 async function pageFor(host: string, address: string): Promise<string> {
   const asked = request(address, { headers: { Accept: 'text/html', Host: host } }).end()
   const [answer]: Readable[] = await once(asked, 'response')
   return answer ? text(answer) : ''
 }
 
-/** The page, as soon as it has a text. */
+/** The page, as soon as it contains a text. */
 async function eventually(address: string, text: string): Promise<string> {
   for (let page = ''; ; page = await pageOf(address)) {
     if (page.includes(text)) return page

@@ -7,7 +7,7 @@ import { caughtLog } from '../../src/testing/index.js'
 import { describeOnce, itOnce, newDatabase } from '../support/engine.js'
 import { Book, Shelf } from '../support/library.js'
 
-/** Long enough for the requests that must succeed meanwhile, on a busy machine. */
+/** Long enough for the requests that must succeed in the meantime, on a busy machine. */
 const short: AppOptions = {
   headersTimeout: 2500,
   requestTimeout: 3000,
@@ -17,7 +17,7 @@ const short: AppOptions = {
 }
 
 interface Server {
-  /** Resolves when so many responses of `GET /large` have begun, and the connection of each has ended. */
+  /** Resolves when the given number of responses of `GET /large` have begun, and the connection of each has ended. */
   largeEnded(count: number): Promise<void>
   port: number
   url: string
@@ -25,7 +25,7 @@ interface Server {
   close(): Promise<void>
 }
 
-/** Runs a piece of a spec with an application whose pool has one connection. */
+/** Runs part of a spec with an application whose pool has one connection. */
 async function withServer(options: AppOptions, work: (server: Server) => Promise<void>): Promise<void> {
   const server = await openServer(options)
   try {
@@ -67,7 +67,7 @@ async function openServer(options: AppOptions): Promise<Server> {
   return { largeEnded, url, port: Number(new URL(url).port), log, close: () => app.close() }
 }
 
-/** A connection, what comes back on it, and how long it lasts. */
+/** A connection, the text that it receives, and how long it is open. */
 async function open(port: number): Promise<{ socket: Socket; received(): string; ended: Promise<number> }> {
   const start = performance.now()
   const socket = connect(port, '127.0.0.1')
@@ -79,7 +79,7 @@ async function open(port: number): Promise<{ socket: Socket; received(): string;
   return { socket, received: () => received, ended }
 }
 
-/** Sends a text by the byte, one every few milliseconds, until the connection ends. */
+/** Sends a text one byte at a time, every few milliseconds, until the connection ends. */
 async function drip(socket: Socket, text: string): Promise<void> {
   for (const byte of text) {
     if (socket.destroyed) return
@@ -92,7 +92,7 @@ const head =
   'POST /shelves HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n'
 
 describe('A slow client', () => {
-  it('that sends its headers by the byte is cut off with 408, and holds no connection of the database', () =>
+  it('that sends its headers byte by byte gets 408, and holds no connection of the database', () =>
     withServer(short, async ({ port, url }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
       for (const { socket } of clients) void drip(socket, `GET /shelves HTTP/1.1\r\nX: ${'x'.repeat(500)}`)
@@ -104,7 +104,7 @@ describe('A slow client', () => {
       }
     }))
 
-  it('that sends its body by the byte is cut off with 408, and holds no connection of the database', () =>
+  it('that sends its body byte by byte gets 408, and holds no connection of the database', () =>
     withServer(short, async ({ port, url, log }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
       for (const { socket } of clients) {
@@ -125,7 +125,7 @@ describe('A slow client', () => {
       expect(errors).to.deep.equal([])
     }))
 
-  itOnce('that leaves in the middle of its body is no error of the application', () =>
+  itOnce('that disconnects in the middle of its body causes no error in the log', () =>
     withServer(short, async ({ port, url, log }) => {
       const { socket, ended } = await open(port)
       socket.write(`${head}{"name":`)
@@ -138,7 +138,7 @@ describe('A slow client', () => {
     }),
   )
 
-  it('that does not read its answer is cut off, and holds no connection of the database', () =>
+  it('that does not read its response is disconnected, and holds no connection of the database', () =>
     withServer(short, async ({ port, url, largeEnded }) => {
       const clients = await Promise.all(Array.from({ length: 5 }, () => open(port)))
       for (const { socket } of clients) {
@@ -154,11 +154,11 @@ describe('A slow client', () => {
       }
     }))
 
-  itOnce('that reads its answer slowly, but does, gets all of it', () =>
+  itOnce('that reads its response slowly but steadily gets all of it', () =>
     withServer(short, async ({ port }) => {
       const { socket, received, ended } = await open(port)
       socket.write('GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-      // Each pause is short, all of them are longer than sendTimeout.
+      // Each pause is short, but together they are longer than sendTimeout.
       for (let pauses = 0; pauses < 10; pauses += 1) {
         socket.pause()
         await delay(400)
@@ -170,26 +170,26 @@ describe('A slow client', () => {
     }),
   )
 
-  itOnce('that asks nothing at all is let go', () =>
+  itOnce('that sends no request is disconnected', () =>
     withServer(short, async ({ port }) => {
       const { ended } = await open(port)
       await ended
     }),
   )
 
-  itOnce('is not one that waits for a slow answer', () =>
+  itOnce('that waits for a slow response stays connected', () =>
     withServer({ ...short, sendTimeout: 300 }, async ({ url }) => {
       expect(await (await fetch(`${url}/slow`)).text()).to.equal('done')
     }),
   )
 
-  itOnce('that asks nothing more is let go after keepAliveTimeout', () =>
+  itOnce('that sends no further request is disconnected after keepAliveTimeout', () =>
     withServer(
       { ...short, headersTimeout: 5000, requestTimeout: 5000, sendTimeout: 5000 },
       async ({ port }) => {
         const { socket, ended, received } = await open(port)
         socket.write('GET /shelves HTTP/1.1\r\nHost: x\r\n\r\n')
-        // Node adds a second, so that a client which heeds the header is never too late.
+        // Node adds a second, so that a client which respects the header is never too late.
         expect(await ended).to.be.at.least(290)
         expect(received()).to.contain('Connection: keep-alive')
       },
@@ -198,7 +198,7 @@ describe('A slow client', () => {
 })
 
 describeOnce('Many idle connections', () => {
-  it('hinder nobody', () =>
+  it('do not slow down other clients', () =>
     withServer({}, async ({ port, url }) => {
       const idle = await Promise.all(Array.from({ length: 1000 }, () => open(port)))
       const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/shelves`)))
@@ -234,7 +234,7 @@ describeOnce('A request that is too large', () => {
     ],
   }
   for (const [what, [request, status]] of Object.entries(cases)) {
-    it(`is answered ${status}: ${what}`, async () => {
+    it(`returns ${status} for ${what}`, async () => {
       const { socket, received, ended } = await open(server.port)
       socket.write(request)
       await ended
@@ -257,19 +257,19 @@ describeOnce('A request that is malformed', () => {
     'two lengths': `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
     'a length and chunks': `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`,
     'a negative length': `${post}Content-Length: -2\r\n\r\n{}`,
-    'a length that is no number': `${post}Content-Length: 2a\r\n\r\n{}`,
+    'a length that is not a number': `${post}Content-Length: 2a\r\n\r\n{}`,
     'broken chunks': `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`,
     'a header without a colon': `${post}X\r\n\r\n`,
-    'a method that is none': 'P\0ST / HTTP/1.1\r\n\r\n',
-    'no HTTP': '\x16\x03\x01\x02\x00\x01',
+    'an invalid method': 'P\0ST / HTTP/1.1\r\n\r\n',
+    'bytes that are not HTTP': '\x16\x03\x01\x02\x00\x01',
   }
   for (const [what, request] of Object.entries(cases)) {
-    it(`is refused, and the connection ended: ${what}`, async () => {
+    it(`is rejected, and its connection closed: ${what}`, async () => {
       const { url, log } = server
       const { socket, received, ended } = await open(server.port)
       socket.end(request)
       await ended
-      // The first of two may be answered: what it is refused for comes after it.
+      // The first of two requests may get a response: the error comes after it.
       const [, ...statuses] = received().split(/^HTTP\/1.1 (?=\d)/m)
       expect(statuses.at(-1) ?? '400', received()).to.match(/^4\d\d/)
       expect((await fetch(`${url}/shelves`)).status).to.equal(200)

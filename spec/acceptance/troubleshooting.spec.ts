@@ -56,7 +56,7 @@ describe('docs/troubleshooting.md', () => {
 
   for (const error of errors) {
     const { name, message } = error as Error
-    it(`quotes ${name} as it is`, () => {
+    it(`quotes ${name} literally`, () => {
       expect(messages).to.include(message)
     })
   }

@@ -20,7 +20,7 @@ describe('A handler that forgets an await', () => {
   }
 
   for (const [what, handler] of Object.entries(handlers)) {
-    it(`is answered 500 with a sentence that says so: ${what}`, async () => {
+    it(`returns 500 with a message that names the missing await: ${what}`, async () => {
       const database = await openBlog()
       await database.manager.save(newPost('kept'))
       const app = new App({ api: true, logger: caughtLog().logger, env: 'development' })

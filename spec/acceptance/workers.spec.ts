@@ -53,7 +53,7 @@ describe('kit start --workers 2', function () {
     return Number(row?.count)
   }
 
-  it('of 400 concurrent creates, half of which fail after their inserts, exactly the other half is there', async () => {
+  it('keeps exactly the successful half of 400 concurrent creates', async () => {
     const { url } = await start()
     await served.workers(2)
     const clients = Array.from({ length: 4 }, () => new Client(url, 25))
@@ -71,7 +71,7 @@ describe('kit start --workers 2', function () {
     for (const client of clients) client.close()
   })
 
-  it('loses nothing of what was answered when a worker is killed, and goes on with another one', async () => {
+  it('loses no confirmed record when a worker is killed, and starts another one', async () => {
     const { url } = await start()
     const [victim = 0, survivor = 0] = await served.workers(2)
     const clients = [new Client(url), new Client(url), new Client(url, 10, false)]
@@ -88,7 +88,7 @@ describe('kit start --workers 2', function () {
 
     const { 201: created = 0, ...others } = count(outcomes)
     expect(outcomes).to.have.length(1000)
-    // What was under way in the killed worker, at most one request for each connection.
+    // The requests in flight in the killed worker: at most one for each connection.
     expect(Object.keys(others)).to.satisfy((all: string[]) =>
       all.every((one) => ['ECONNRESET', 'EPIPE'].includes(one)),
     )
@@ -109,7 +109,7 @@ describe('kit start --workers 2', function () {
   const ways = [['start', '--workers', '2'], ['start'], []]
   for (const args of engine === 'sqlite' ? ways : ways.slice(0, 1)) {
     const name = args.length > 0 ? `kit ${args.join(' ')}` : 'node dist/src/main.js'
-    it(`cuts no request off when SIGTERM comes under load: ${name}`, async () => {
+    it(`completes all requests in flight when SIGTERM arrives under load: ${name}`, async () => {
       await start(...args)
       const clients = [new Client(served.url, 10), new Client(served.url, 10, args.length === 0)]
       const outcomes: Outcome[] = []
@@ -140,7 +140,7 @@ describe('kit start --workers 2', function () {
   }
 
   itOnce(
-    'answers what is asked on an idle connection while it ends, and ends the connection with it',
+    'responds to a request on an idle connection during shutdown, and then closes the connection',
     async () => {
       await start()
       const client = new Client(served.url, 1)
@@ -158,20 +158,20 @@ describe('kit start --workers 2', function () {
     },
   )
 
-  itOnce('ends at once with a second signal', async () => {
+  itOnce('ends immediately after a second signal', async () => {
     await start()
     const slow = new Client(served.url).get('/slow?ms=30000')
     await served.logged('slow')
     served.kill('SIGINT')
     await served.logged('SIGINT')
-    // A second signal that comes sooner is the same Ctrl-C, passed on by npm.
+    // A second signal that arrives earlier belongs to the same Ctrl-C, forwarded by npm.
     await delay(500)
     served.kill('SIGINT')
     expect(await served.ended).to.deep.equal({ status: 130, signal: null })
     expect((await slow).error).to.equal('ECONNRESET')
   })
 
-  itOnce('takes the two signals that npm makes of one Ctrl-C for one', async () => {
+  itOnce('counts the two signals that npm makes of one Ctrl-C as one', async () => {
     await start()
     const slow = new Client(served.url).get('/slow?ms=500')
     await served.logged('slow')
@@ -195,7 +195,7 @@ describe('kit start --workers 2', function () {
     expect((await waiting).error).to.equal('ECONNRESET')
   })
 
-  itOnce('leaves no worker behind when the first process is killed, and lets them finish', async () => {
+  itOnce('leaves no worker behind when the primary process is killed, and lets requests finish', async () => {
     await start()
     const pids = await served.workers(2)
     const slow = new Client(served.url).get('/slow?ms=500')
@@ -205,7 +205,7 @@ describe('kit start --workers 2', function () {
     while (pids.some(isAlive)) await delay(20)
   })
 
-  itOnce('starts workers anew with longer and longer pauses when they die at once', async () => {
+  itOnce('restarts workers with longer and longer pauses when they exit immediately', async () => {
     await start()
     for (let round = 0; round < 3; round++) {
       const [pid = 0] = await served.workers(1)
@@ -218,7 +218,7 @@ describe('kit start --workers 2', function () {
     expect(pauses.toSorted((a, b) => a - b)[0]).to.equal(100)
   })
 
-  itOnce('hands no connection to a worker that is busy while another one is free', async () => {
+  itOnce('transfers no connection to a busy worker while another one is free', async () => {
     await start()
     await served.workers(2)
     const file = join(temporaryFolder(), 'busy')
@@ -238,7 +238,7 @@ describe('kit start --workers 2', function () {
   })
 
   for (const place of engine === 'sqlite' ? ['database', 'redis'] : ['database']) {
-    it(`shares sessions that are kept in ${place} among the workers`, async function () {
+    it(`shares sessions in ${place} between the workers`, async function () {
       if (place === 'redis') await needRedis(this)
       const env = { DATABASE_URL: url, SESSIONS: place }
       served = await Served.start(main, ['start', '--workers', '2'], env)
@@ -262,7 +262,7 @@ describe('kit start --workers 2', function () {
     })
   }
 
-  itOnce('tells the worker in each line of the log', async () => {
+  itOnce('adds the worker to each line of the log', async () => {
     await start()
     const pids = await served.workers(2)
     while (!pids.every((pid) => served.log.some((line) => line.pid === pid))) await delay(5)
@@ -279,7 +279,7 @@ describe('kit start --workers 2', function () {
       return { status, errors: served.errors.trim(), log: served.log.map(({ msg }) => msg) }
     }
 
-    it('says once that the port is in use', async () => {
+    it('reports once that the port is in use', async () => {
       const other = createServer()
       await once(other.listen(0, '127.0.0.1'), 'listening')
       // A server that listens on a port has an AddressInfo.
@@ -289,7 +289,7 @@ describe('kit start --workers 2', function () {
       other.close()
     })
 
-    it('says once that the database is not there', async () => {
+    it('reports once that the database does not exist', async () => {
       const env = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/orders' }
       const errors =
         'The database postgres://127.0.0.1:1/orders cannot be opened: nothing listens there. Start the database ' +
@@ -297,44 +297,41 @@ describe('kit start --workers 2', function () {
       expect(await failure(env, '--workers', '3')).to.deep.equal({ status: 1, errors, log: [] })
     })
 
-    it('says once what is declared wrongly', async () => {
+    it('reports a wrong declaration once', async () => {
       const errors =
         'Sessions need a secret in staging. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
       const { status, errors: said } = await failure({ GO_ENV: 'staging' }, '--workers', '3')
       expect({ status, errors: said }).to.deep.equal({ status: 1, errors })
     })
 
-    it('refuses a number of workers that is none, also of WEB_CONCURRENCY', async () => {
+    it('refuses an invalid number of workers, also from WEB_CONCURRENCY', async () => {
       const errors = 'Set it to a number of processes from 1 to 999, or to "auto".'
       expect((await failure({}, '--workers', '0')).errors).to.equal(`--workers is "0". ${errors}`)
       expect((await failure({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)
     })
   })
 
-  itOnce('takes the number of workers from WEB_CONCURRENCY', async () => {
+  itOnce('reads the number of workers from WEB_CONCURRENCY', async () => {
     served = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2' })
     expect(await served.workers(2)).to.have.length(2)
   })
 
-  itOnce(
-    'lets a connection finish that was open before, and on which the request is being sent',
-    async () => {
-      await start()
-      const { port } = new URL(served.url)
-      const socket = connect(Number(port), '127.0.0.1')
-      await once(socket, 'connect')
-      socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n')
-      await delay(100)
-      served.kill('SIGTERM')
-      await delay(700)
-      socket.write('Accept: */*\r\n\r\n')
-      const [chunk] = (await once(socket, 'data')) as [Buffer]
-      expect(chunk.toString())
-        .to.match(/^HTTP\/1\.1 200 OK\r\n/)
-        .and.to.match(/\r\nConnection: close\r\n/)
-      expect(await served.ended).to.deep.equal({ status: 0, signal: null })
-    },
-  )
+  itOnce('completes a request that it is still receiving when it shuts down', async () => {
+    await start()
+    const { port } = new URL(served.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n')
+    await delay(100)
+    served.kill('SIGTERM')
+    await delay(700)
+    socket.write('Accept: */*\r\n\r\n')
+    const [chunk] = (await once(socket, 'data')) as [Buffer]
+    expect(chunk.toString())
+      .to.match(/^HTTP\/1\.1 200 OK\r\n/)
+      .and.to.match(/\r\nConnection: close\r\n/)
+    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
+  })
 })
 
 function count(outcomes: Outcome[]): Record<string, number> {
@@ -346,7 +343,7 @@ function count(outcomes: Outcome[]): Record<string, number> {
   return counts
 }
 
-/** The ids of what was created. */
+/** The ids of the created records. */
 function idsOf(outcomes: Outcome[]): string[] {
   return outcomes.flatMap(({ status, body = '' }) =>
     status === 201 ? [(JSON.parse(body) as { id: string }).id] : [],

@@ -19,7 +19,7 @@ describe('The XML of a resource', () => {
     return new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1]
   }
 
-  it('POST /posts reads a document and answers 201 with one', async () => {
+  it('POST /posts reads a document and returns 201 with one', async () => {
     const xml = '<?xml version="1.0"?><post><title>A &amp; B</title><description nil="true"/></post>'
     const answer = await site.post('/posts', { accept, xml })
     expect(answer.status).to.equal(201)
@@ -31,14 +31,14 @@ describe('The XML of a resource', () => {
     expect(answer.headers.get('location')).to.equal(`/posts/${element(answer.text, 'id')}`)
   })
 
-  it('GET /posts answers a list, also when it is empty', async () => {
+  it('GET /posts returns a list, also an empty one', async () => {
     expect((await site.get('/posts', { accept })).text).to.contain('<posts/>')
     for (const title of ['one', 'two']) await site.post('/posts', { json: { title } })
     const { text } = await site.get('/posts', { accept })
     expect(text).to.match(/<posts><post><id>.*<\/post><post>.*<title>one<\/title>.*<\/post><\/posts>/)
   })
 
-  it('PUT and DELETE answer 200 with the record', async () => {
+  it('PUT and DELETE return 200 with the record', async () => {
     const id = element(
       (await site.post('/posts', { accept, xml: '<post><title>Old</title></post>' })).text,
       'id',
@@ -52,7 +52,7 @@ describe('The XML of a resource', () => {
     expect((await site.get(`/posts/${id}`, { accept })).status).to.equal(404)
   })
 
-  it('answers 422 with the messages by field, as a problem document', async () => {
+  it('create returns 422 with the messages by field, as a problem document', async () => {
     const answer = await site.post('/posts', { accept, xml: '<post><title> </title></post>' })
     expect(answer.status).to.equal(422)
     expect(answer.headers.get('content-type')).to.contain('application/problem+xml')
@@ -62,13 +62,13 @@ describe('The XML of a resource', () => {
     )
   })
 
-  it('answers 404 as a problem document', async () => {
+  it('show returns 404 as a problem document', async () => {
     const answer = await site.get('/posts/nope', { accept })
     expect(answer.status).to.equal(404)
     expect(element(answer.text, 'detail')).to.equal('Post not found.')
   })
 
-  it('is the format of the answer when the body is XML and no other is asked for', async () => {
+  it('the response is XML if the body is XML and the client accepts any format', async () => {
     const answer = await site.post('/posts', { accept: '*/*', xml: '<post><title>Hello</title></post>' })
     expect(answer.headers.get('content-type')).to.contain('application/xml')
   })
