@@ -24,13 +24,13 @@ function bound<T extends object>(record: T, body: unknown, isJson = true): T {
 }
 
 describe('bind(record, attributes, submission)', () => {
-  it('copies the attributes, read as their column, and returns the record', () => {
+  it('copies the attributes, coerced to the type of their column, and returns the record', () => {
     const post = new Post()
     expect(bound(post, { title: 'A', votes: '3', description: '' }, false)).to.equal(post)
     expect({ ...post }).to.deep.equal({ id: 'own', title: 'A', votes: 3, description: null })
   })
 
-  it('takes the last value of a field that a form repeats, where a column takes one value', () => {
+  it('uses the last value of a repeated field, if the column holds one value', () => {
     const form = { title: ['A', 'B'], votes: ['0', '3'], data: ['1', '2'] }
     expect({ ...bound(new Post(), form, false) }).to.deep.equal({
       id: 'own',
@@ -42,13 +42,13 @@ describe('bind(record, attributes, submission)', () => {
     expect(unreadableOf(post).map(({ attribute }) => attribute.name)).to.deep.equal(['title'])
   })
 
-  it('keeps what the body does not name', () => {
+  it('keeps attributes that the body does not contain', () => {
     const post = Object.assign(new Post(), { title: 'before', votes: 1 })
     expect(bound(post, { votes: 2 })).to.include({ title: 'before', votes: 2 })
     expect(bound(post, { title: undefined })).to.include({ title: 'before' })
   })
 
-  it('ignores unknown keys, and those that are no attribute', () => {
+  it('ignores keys that are not attributes', () => {
     expect({ ...bound(new Post(), { id: 'foreign', created_at: 'now', other: 1 }) }).to.deep.equal({
       id: 'own',
     })
@@ -65,7 +65,7 @@ describe('bind(record, attributes, submission)', () => {
     expect({}).not.to.have.property('x')
   })
 
-  it('takes no attribute from the prototype of the body', () => {
+  it('copies no attribute from the prototype of the body', () => {
     expect(bound(new Post(), Object.create({ title: 'inherited' })).title).to.equal(undefined)
   })
 
@@ -76,7 +76,7 @@ describe('bind(record, attributes, submission)', () => {
   }
 
   for (const body of [[], [{ title: 'A' }], 'title', 1, true]) {
-    it(`refuses ${JSON.stringify(body)}, which is no record`, () => {
+    it(`refuses ${JSON.stringify(body)}, which isn't an object`, () => {
       expect(() => bound(new Post(), body)).to.throw(
         BadRequest,
         'The body must be an object with the fields of one record',
@@ -84,7 +84,7 @@ describe('bind(record, attributes, submission)', () => {
     })
   }
 
-  it('remembers what it could not read, and leaves the record as it is there', () => {
+  it('records the fields that it could not read, and keeps their values in the record', () => {
     const post = bound(Object.assign(new Post(), { votes: 1 }), {
       title: ['A'],
       votes: 'many',
@@ -100,29 +100,29 @@ describe('bind(record, attributes, submission)', () => {
     expect(submittedValue(post, 'description')).to.equal(undefined)
   })
 
-  it('forgets it with the next body', () => {
+  it('clears the unreadable fields with the next body', () => {
     const post = bound(new Post(), { votes: 'many' })
     expect(unreadableOf(bound(post, { votes: '1' }))).to.deep.equal([])
   })
 
-  it('forgets a field that is set by hand', () => {
+  it('clears an unreadable field that is assigned', () => {
     const post = bound(new Post(), { title: 5, votes: 'many' })
     post.title = 'by hand'
     expect(unreadableOf(post).map(({ attribute }) => attribute.name)).to.deep.equal(['votes'])
     expect(submittedValue(post, 'title')).to.equal(undefined)
   })
 
-  it('knows nothing unreadable of a record that was never bound', () => {
+  it('has no unreadable fields for a record that was never bound', () => {
     expect(unreadableOf(new Post())).to.deep.equal([])
   })
 
-  it('reads a text in a JSON column as JSON when it comes from a form, and as itself when it comes in JSON', () => {
+  it('parses a text for a JSON column if it comes from a form, and keeps it if it comes from JSON', () => {
     expect(bound(new Post(), { data: '{"a":1}' }, false).data).to.deep.equal({ a: 1 })
     expect(bound(new Post(), { data: '{"a":1}' }, true).data).to.equal('{"a":1}')
     expect(unreadableOf(bound(new Post(), { data: '{' }, false))).to.have.length(1)
   })
 
-  describe('of a class with rules of class-transformer', () => {
+  describe('with rules of class-transformer', () => {
     class Account {
       @Expose({ name: 'headline' })
       title?: string
@@ -142,12 +142,12 @@ describe('bind(record, attributes, submission)', () => {
       expect({ ...account }).to.deep.equal({ title: 'A', description: 'secret', data: { wrapped: 2 } })
     })
 
-    it('keeps what the body does not name', () => {
+    it('keeps fields that the body does not contain', () => {
       const account = bound(Object.assign(new Account(), { votes: 5, title: 'before' }), { description: 'x' })
       expect({ ...account }).to.deep.equal({ votes: 5, title: 'before', description: 'x' })
     })
 
-    it('takes nothing but what is exposed where everything is excluded', () => {
+    it('copies only exposed fields if all fields are excluded', () => {
       @Exclude()
       class Closed {
         title?: string
@@ -158,7 +158,7 @@ describe('bind(record, attributes, submission)', () => {
       expect({ ...bound(new Closed(), { title: 'A', description: 'B' }) }).to.deep.equal({ description: 'B' })
     })
 
-    it('stands keys that objects inherit', () => {
+    it('ignores keys that objects inherit, with such rules', () => {
       const body: unknown = JSON.parse(
         '{"__proto__":{"title":"x"},"constructor":{"a":1},"toString":1,"headline":"A"}',
       )

@@ -43,7 +43,7 @@ describe('The body of a request', () => {
     process.off('uncaughtException', note).off('unhandledRejection', note)
   })
 
-  afterEach('nothing was thrown that nobody caught', async () => {
+  afterEach('no error remains unhandled', async () => {
     await new Promise(setImmediate)
     expect(crashes.splice(0)).to.deep.equal([])
   })
@@ -56,7 +56,7 @@ describe('The body of a request', () => {
     })
   }
 
-  /** Sends chunks without a length over a connection of one's own, or one that is kept. */
+  /** Sends chunks without a length over a new connection, or over one that is kept. */
   function stream(
     type: string,
     chunks: Iterable<string | Uint8Array>,
@@ -79,7 +79,7 @@ describe('The body of a request', () => {
   }
 
   describe('of each type', () => {
-    it('is read as the fields of a record', async () => {
+    it('is parsed as the fields of a record', async () => {
       expect((await send('application/x-www-form-urlencoded', 'a=1&b=%20x+y&c=')).json).to.deep.equal({
         a: '1',
         b: ' x y',
@@ -93,13 +93,13 @@ describe('The body of a request', () => {
       expect((await send('APPLICATION/JSON; Charset="UTF-8"', '{"a":1}')).json).to.deep.equal({ a: 1 })
     })
 
-    it('is empty where there is none', async () => {
+    it('is empty if the request has none', async () => {
       expect((await site.post('/echo')).json).to.deep.equal({})
       expect((await send('application/json', '')).json).to.deep.equal({})
       expect((await send(undefined, '')).json).to.deep.equal({})
     })
 
-    it('has nothing in it that objects inherit', async () => {
+    it('contains nothing that objects inherit', async () => {
       const form = '__proto__=1&__proto__[x]=2&constructor=3&constructor[prototype][x]=4&toString=5&a=6'
       expect((await send('application/x-www-form-urlencoded', form)).json).to.deep.equal({ a: '6' })
       expect((await send('application/json', '{"__proto__":{"x":1}}')).status).to.equal(400)
@@ -111,13 +111,13 @@ describe('The body of a request', () => {
   describe('that cannot be read', () => {
     const malformed: Array<[what: string, type: string, body: string]> = [
       ['broken JSON', 'application/json', '{"a":'],
-      ['no JSON', 'application/json', 'a=1'],
-      ['JSON that is no record', 'application/json', '"text"'],
+      ['text instead of JSON', 'application/json', 'a=1'],
+      ['JSON that is not an object', 'application/json', '"text"'],
       ['JSON with a comment', 'application/json', '{/* */}'],
       ['100 levels of JSON and more', 'application/json', `{"a":${'['.repeat(500)}${']'.repeat(500)}}`],
       ['JSON lists without an end', 'application/json', '['.repeat(500)],
       ['broken XML', 'application/xml', '<a><b></a>'],
-      ['no XML', 'application/xml', 'a=1'],
+      ['text instead of XML', 'application/xml', 'a=1'],
       ['a DOCTYPE', 'application/xml', '<!DOCTYPE a><a/>'],
     ]
     for (const [what, type, body] of malformed) {
@@ -129,7 +129,7 @@ describe('The body of a request', () => {
       })
     }
 
-    it('is told where it is broken', async () => {
+    it('has an error that says where it is broken', async () => {
       const detail = async (type: string, body: string): Promise<string> =>
         (await send(type, body)).json.detail
       expect(await detail('application/json', '{"a":')).to.equal(
@@ -144,7 +144,7 @@ describe('The body of a request', () => {
       )
     })
 
-    it('is read where percent-encoding is broken, as browsers do', async () => {
+    it('is parsed like a browser does if its percent-encoding is broken', async () => {
       expect((await send('application/x-www-form-urlencoded', 'a=%zz&%=1')).json).to.deep.equal({
         a: '%zz',
         '%': '1',
@@ -174,28 +174,28 @@ describe('The body of a request', () => {
       })
     }
 
-    it('is refused with 415 when it has none', async () => {
+    it('is refused with 415 if it has no type', async () => {
       expect((await send(undefined, new Uint8Array([123, 125]))).status).to.equal(415)
     })
   })
 
   describe('at the limit', () => {
     for (const [type, body] of Object.entries(kinds)) {
-      it(`is read up to it, and refused with 413 beyond: ${type}`, async () => {
+      it(`is read up to the limit, and refused with 413 beyond: ${type}`, async () => {
         expect((await send(type, body(limit))).status).to.equal(200)
         const answer = await send(type, body(limit + 1))
         expect(answer.status).to.equal(413)
         expect(answer.json.detail).to.equal(`The body is larger than ${limit} bytes.`)
       })
 
-      it(`counts chunks that come without a length: ${type}`, async () => {
+      it(`counts chunks without a Content-Length: ${type}`, async () => {
         const within = body(limit)
         expect((await stream(type, [within.slice(0, 100), within.slice(100)])).status).to.equal(200)
         const beyond = body(limit + 1)
         expect((await stream(type, [beyond.slice(0, 100), beyond.slice(100)])).status).to.equal(413)
       })
 
-      it(`counts what is decompressed: ${type}`, async () => {
+      it(`counts decompressed bytes: ${type}`, async () => {
         for (const [encoding, compress] of [
           ['gzip', gzipSync],
           ['deflate', deflateSync],
@@ -239,7 +239,7 @@ describe('The body of a request', () => {
       })
     }
 
-    it('counts none in texts', async () => {
+    it('counts no values in texts', async () => {
       const commas = ',[{\\"'.repeat(small)
       expect((await send('application/json', JSON.stringify({ commas }))).json).to.deep.equal({ commas })
       const text = `="'>${'= '.repeat(2 * small)}`
@@ -261,7 +261,7 @@ describe('The body of a request', () => {
   describe('on a route of GET, HEAD or DELETE', () => {
     const broken = { body: '{', headers: { 'content-type': 'application/json' } }
 
-    it('is ignored, whatever it is', async () => {
+    it('is ignored, whatever it contains', async () => {
       for (const method of ['GET', 'DELETE']) {
         const answer = await raw(method, '/ignored', '{', 'application/json')
         expect(answer, method).to.match(/^HTTP\/1.1 200 [^]*\r\n\r\n\{\}$/)
@@ -292,7 +292,7 @@ describe('The body of a request', () => {
     }
   })
 
-  it('is refused with 415 in a format that bodyFormats does not name', async () => {
+  it('is refused with 415 in a format that bodyFormats does not contain', async () => {
     const app = new App({ api: true, bodyFormats: ['json', 'form'] })
     app.post('/', (ctx) => void (ctx.body = 'read'))
     const one = await Site.open(app)
@@ -312,7 +312,7 @@ describe('The body of a request', () => {
   })
 
   describe('that is compressed', () => {
-    it('may become a hundred times as large beyond its first 64 KiB, and is refused with 413 beyond that', async () => {
+    it('may expand to a hundred times its size beyond its first 64 KiB, and is refused with 413 beyond that', async () => {
       const app = new App({ api: true })
       app.post('/', (ctx) => void (ctx.body = 'read'))
       const one = await Site.open(app)
@@ -336,7 +336,7 @@ describe('The body of a request', () => {
       }
     })
 
-    it('is read whatever the case of its encoding', async () => {
+    it('is read if its encoding is in upper case', async () => {
       expect(
         (await send('application/json', gzipSync('{"a":1}'), { 'content-encoding': 'GZip' })).json,
       ).to.deep.equal({ a: 1 })
@@ -355,7 +355,7 @@ describe('The body of a request', () => {
       ['deflate', deflateSync('{"a":1}')],
       ['br', brotliCompressSync('{"a":1}')],
     ] as const) {
-      it(`is refused with 400 when it is broken or cut short: ${encoding}`, async () => {
+      it(`is refused with 400 if it is broken or incomplete: ${encoding}`, async () => {
         const headers = { 'content-encoding': encoding }
         expect((await send('application/json', 'no such data', headers)).status).to.equal(400)
         expect((await send('application/json', whole.subarray(0, -4), headers)).status).to.equal(400)
@@ -363,7 +363,7 @@ describe('The body of a request', () => {
       })
     }
 
-    it('does not end the process when it breaks beyond the limit', async () => {
+    it('does not end the process if it breaks beyond the limit', async () => {
       const head = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
       for (const size of [limit + 1, limit + 16_385, limit + 20_000, 2 * limit]) {
         const data = deflateRawSync(Buffer.alloc(size, 'a'), { finishFlush: constants.Z_SYNC_FLUSH })
@@ -381,7 +381,7 @@ describe('The body of a request', () => {
       Array.from({ length: 300 }, (_, index) => Buffer.from(`${Math.sin(index)}`.repeat(500))),
     )
 
-    it('is answered in full while the client is still sending 20 MB', async () => {
+    it('gets a complete response while the client is still sending 20 MB', async () => {
       for (const type of [...Object.keys(kinds), 'multipart/form-data; boundary=X', 'text/plain']) {
         const chunks = [
           Buffer.from('--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'),
@@ -418,7 +418,7 @@ describe('The body of a request', () => {
     })
   })
 
-  it('may end before its time without harm', async () => {
+  it('may end early without harm', async () => {
     for (const headers of [
       'Content-Type: application/json',
       'Content-Type: application/json\r\nContent-Encoding: gzip',

@@ -47,7 +47,7 @@ describe('new App({ cors })', () => {
     })
   }
 
-  /** The headers of CORS, by their names without the prefix. */
+  /** The CORS headers, by their names without the prefix. */
   function corsOf({ headers }: SpecResponse): Record<string, string> {
     const entries = [...headers].filter(([name]) => name.startsWith('access-control-'))
     return Object.fromEntries(entries.map(([name, value]) => [name.replace('access-control-', ''), value]))
@@ -56,7 +56,7 @@ describe('new App({ cors })', () => {
   const varies = ({ headers }: SpecResponse): boolean => /\borigin\b/i.test(headers.get('vary') ?? '')
 
   describe('with a list of origins', () => {
-    it('answers a preflight of a known path with the methods of the path', async () => {
+    it('responds to a preflight of a known path with the methods of the path', async () => {
       await open(listed)
       const answer = await preflight('/posts/1', { 'access-control-request-headers': 'content-type,x-kind' })
       expect(answer.status).to.equal(204)
@@ -71,14 +71,14 @@ describe('new App({ cors })', () => {
       expect(corsOf(await preflight('/posts'))['allow-methods']).to.equal('GET,HEAD,POST,OPTIONS')
     })
 
-    it('answers a preflight before a route of OPTIONS, and leaves other OPTIONS to the route', async () => {
+    it('responds to a preflight before an OPTIONS route runs, and leaves other OPTIONS requests to the route', async () => {
       await open(listed)
       expect(corsOf(await preflight('/own'))['allow-origin']).to.equal(origin)
       const answer = await site.request('OPTIONS', '/own', { headers: { origin } })
       expect([answer.status, answer.text]).to.deep.equal([200, 'own'])
     })
 
-    it('keeps the secrets of a path out of the log of a preflight', async () => {
+    it('redacts secret parameters of a path in the log of a preflight', async () => {
       const { logger, lines } = caughtLog()
       await open(listed, { logger })
       expect((await preflight('/invitations/s3cret')).status).to.equal(204)
@@ -86,14 +86,14 @@ describe('new App({ cors })', () => {
       expect(JSON.stringify(lines)).not.to.include('s3cret')
     })
 
-    it('answers a preflight of an unknown path with 404', async () => {
+    it('returns 404 for a preflight of an unknown path', async () => {
       await open(listed)
       const answer = await preflight('/nope')
       expect([answer.status, varies(answer)]).to.deep.equal([404, true])
       expect(corsOf(answer)).not.to.have.property('allow-methods')
     })
 
-    it('lets a listed origin read a response, and its headers of lists and errors', async () => {
+    it('allows a listed origin to read a response, and its headers of lists and errors', async () => {
       await open(listed)
       for (const from of [origin, 'http://localhost:5173']) {
         const answer = await site.get('/posts', { headers: { origin: from } })
@@ -109,7 +109,7 @@ describe('new App({ cors })', () => {
       'http://admin.example.com',
     ]
     for (const other of [...others, 'https://admin.example.com:8443', '']) {
-      it(`lets ${other || 'a request without an origin'} read nothing`, async () => {
+      it(`allows ${other || 'a request without an origin'} to read nothing`, async () => {
         await open({ ...listed, credentials: true })
         const answer = await site.get('/posts', { headers: { origin: other } })
         expect([answer.status, corsOf(answer), varies(answer)]).to.deep.equal([200, {}, true])
@@ -118,13 +118,13 @@ describe('new App({ cors })', () => {
       })
     }
 
-    it('varies by origin when a handler says what else its response varies by', async () => {
+    it('adds Origin to a Vary header of the handler', async () => {
       await open(listed)
       const answer = await site.get('/varying', { headers: { origin } })
       expect(answer.headers.get('vary')).to.equal('Accept-Encoding, Origin')
     })
 
-    it('lets it read a file, too', async () => {
+    it('allows a listed origin to read a file', async () => {
       await open(listed)
       const answer = await site.get('/files/hello.txt', { headers: { origin } })
       expect([answer.text, corsOf(answer)['allow-origin']]).to.deep.equal(['hello', origin])
@@ -148,7 +148,7 @@ describe('new App({ cors })', () => {
         [500, 'a broken handler', 'GET', '/failing', {}],
       ]
     for (const [status, what, method, path, request] of failing) {
-      it(`lets it read ${status} for ${what}`, async () => {
+      it(`allows a listed origin to read ${status} for ${what}`, async () => {
         await open({ ...listed, credentials: true })
         const answer = await site.request(method, path, {
           ...request,
@@ -166,7 +166,7 @@ describe('new App({ cors })', () => {
     }
   })
 
-  it('allows credentials, headers and an age of its own', async () => {
+  it('configures credentials, headers and the age of a preflight', async () => {
     await open({
       origins: [origin],
       credentials: true,
@@ -188,7 +188,7 @@ describe('new App({ cors })', () => {
     )
   })
 
-  it('lets every site read what needs no credentials with "*"', async () => {
+  it('allows every site to read responses without credentials with "*"', async () => {
     await open({ origins: '*' })
     for (const from of [origin, 'null']) {
       const answer = await site.get('/posts', { headers: { origin: from } })
@@ -197,7 +197,7 @@ describe('new App({ cors })', () => {
     }
   })
 
-  it('lets a listed origin change something past csrf() only if csrf() trusts the origin, too', async () => {
+  it('allows changes by a listed origin only if csrf() also trusts the origin', async () => {
     await open()
     for (const [trustedOrigins, status] of [
       [[], 403],
@@ -230,7 +230,7 @@ describe('new App({ cors })', () => {
     expect((await preflight('/posts/1')).headers.getSetCookie()).to.deep.equal([])
   })
 
-  it('is rejected when every site would read what credentials protect', async () => {
+  it('is rejected if every site could read responses with credentials', async () => {
     await open()
     expect(() => new App({ cors: { origins: '*', credentials: true } })).to.throw(
       DeclarationError,

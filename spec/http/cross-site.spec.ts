@@ -43,7 +43,7 @@ describe('An API application and the forms of other sites', () => {
 
   afterEach(() => site.close())
 
-  /** The status of a POST that a page sends. */
+  /** The status of a POST from a page. */
   async function statusOf(
     request: SpecRequest,
     headers: Record<string, string>,
@@ -79,7 +79,7 @@ describe('An API application and the forms of other sites', () => {
     })
   }
 
-  it('trusts no form because of cors: "*", which shares what needs no credentials', async () => {
+  it('trusts no form because of cors: "*", which shares only responses without credentials', async () => {
     await open({ cors: { origins: '*' } })
     expect(await statusOf(form, { origin: 'https://evil.example' })).to.equal(403)
   })
@@ -109,7 +109,7 @@ describe('An API application and the forms of other sites', () => {
       expect(await statusOf(request, headers, path), path).to.equal(status)
   })
 
-  it('says why', async () => {
+  it('explains the rejection', async () => {
     await open()
     const answer = await site.post('/posts', {
       ...form,

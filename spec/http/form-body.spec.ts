@@ -65,7 +65,7 @@ describe('A multipart form', () => {
 
   beforeEach(() => expect(leftovers()).to.deep.equal([]))
 
-  afterEach('no file is left, and nothing was thrown that nobody caught', async () => {
+  afterEach('no file remains, and no error remains unhandled', async () => {
     await new Promise(setImmediate)
     expect(leftovers()).to.deep.equal([])
     expect(crashes.splice(0)).to.deep.equal([])
@@ -83,7 +83,7 @@ describe('A multipart form', () => {
     return site.post(path, { body: content, accept: 'application/json', headers: { 'content-type': type } })
   }
 
-  /** What the handler finds in an uploaded file. */
+  /** The content of an uploaded file, as the handler reads it. */
   async function kept(content: string, headers = '') {
     const answer = await post([[`${file('a')}${headers}`, content]], { path: '/read' })
     return answer.json
@@ -107,7 +107,7 @@ describe('A multipart form', () => {
     })
   })
 
-  describe('has the fields that the same urlencoded form has', () => {
+  describe('has the same fields as the urlencoded form', () => {
     for (const [fields, meaning] of [
       ['a=1', { a: '1' }],
       ['a=1&a=2', { a: ['1', '2'] }],
@@ -144,7 +144,7 @@ describe('A multipart form', () => {
     }
   })
 
-  it('has several files of one name', async () => {
+  it('has several files with one name', async () => {
     const answer = await post([
       [file('photos'), 'one'],
       [file('photos'), 'second'],
@@ -155,7 +155,7 @@ describe('A multipart form', () => {
     ])
   })
 
-  it('has what is in a file, whatever it is', async () => {
+  it('has the exact content of a file', async () => {
     for (const content of ['\r', '\n', '\r\n', '\r\n-', '\r\n--', '\r\n--Y', 'v--X', '-', '\0']) {
       const [{ size }, text] = await kept(content.repeat(files / content.length - 1))
       expect([size, text], JSON.stringify(content)).to.deep.equal([
@@ -185,7 +185,7 @@ describe('A multipart form', () => {
     })
   }
 
-  it('has nothing of a part without a name', async () => {
+  it('ignores a part without a name', async () => {
     const answer = await post([
       ['X-Header: x', 'v'],
       ['Content-Type: text/plain', 'v'],
@@ -200,14 +200,14 @@ describe('A multipart form', () => {
     ['binary', 'aGk='],
     ['base64', 'hi'],
   ] as const) {
-    it(`is read where a part has the transfer encoding ${encoding}`, async () => {
+    it(`is read if a part has the transfer encoding ${encoding}`, async () => {
       const answer = await post([[`${field('a')}\r\nContent-Transfer-Encoding: ${encoding}`, 'aGk=']])
       expect(answer.json.fields).to.deep.equal({ a: text })
     })
   }
 
   for (const encoding of ['quoted-printable', 'nonsense', '__proto__']) {
-    it(`is refused with 415 where a part has the transfer encoding ${encoding}`, async () => {
+    it(`is refused with 415 if a part has the transfer encoding ${encoding}`, async () => {
       const answer = await post([
         [file('a'), 'v'],
         [`${file('b')}\r\nContent-Transfer-Encoding: ${encoding}`, 'v'],
@@ -235,7 +235,7 @@ describe('A multipart form', () => {
       '\r\n--X\r\n',
       `\r\n--X\r\n${'Content-Disposition: form-data; name="b"'}`,
     ]) {
-      it(`is refused with 400, or read up to there, when it ends in ${JSON.stringify(end)}`, async () => {
+      it(`is refused with 400, or read up to that point, if it ends in ${JSON.stringify(end)}`, async () => {
         expect((await post([[file('a'), '1']], { end })).status).to.be.oneOf([200, 400])
       })
     }
@@ -245,18 +245,18 @@ describe('A multipart form', () => {
       expect((await post(parts)).status).to.equal(413)
     })
 
-    it('is refused with 400 when it is no multipart at all', async () => {
+    it("is refused with 400 if it isn't multipart", async () => {
       expect((await post([], { end: '{"a":1}' })).status).to.equal(400)
     })
 
-    it('is refused with 400 where the headers of a part are long, at once', async () => {
+    it('is refused with 400 immediately if the headers of a part are long', async () => {
       const answer = await post([[`Content-Disposition: form-data; ${'filename="'.repeat(100_000)}`, 'v']])
       expect(answer.status).to.equal(400)
     })
   })
 
   describe('that is too large', () => {
-    it('is refused with 413 for its fields', async () => {
+    it('is refused with 413 because of its fields', async () => {
       expect((await post([[field('a'), 'v'.repeat(body)]])).status).to.equal(200)
       const answer = await post([[field('a'), 'v'.repeat(body + 1)]])
       expect([answer.status, answer.json.detail]).to.deep.equal([
@@ -265,7 +265,7 @@ describe('A multipart form', () => {
       ])
     })
 
-    it('is refused with 413 for its files together', async () => {
+    it('is refused with 413 because of the total size of its files', async () => {
       expect(
         (
           await post([
@@ -285,7 +285,7 @@ describe('A multipart form', () => {
       ])
     })
 
-    it('is refused with 413 for the number of its fields, or of its files', async () => {
+    it('is refused with 413 because of the number of its fields or files', async () => {
       for (const part of [field, file]) {
         const answer = await post(Array.from({ length: 1001 }, (_, index) => [part(`f${index}`), '']))
         expect([answer.status, answer.json.detail]).to.deep.equal([
@@ -295,13 +295,13 @@ describe('A multipart form', () => {
       }
     })
 
-    it('is refused with 413 for what no field takes', async () => {
+    it('is refused with 413 because of a field with an inherited name', async () => {
       expect((await post([[field('toString'), 'v'.repeat(2 * body + files)]])).status).to.equal(413)
     })
   })
 
-  describe('beside as many others as are read at a time', () => {
-    it('is refused with 503 and Retry-After, and read again once one has been read', async () => {
+  describe('when the maximum number of forms is being read', () => {
+    it('is refused with 503 and Retry-After until one of them has been read', async () => {
       const app = new App({ api: true, uploadsLimit: 2 })
       app.post('/', (ctx) => void (ctx.body = 'read'))
       const one = await Site.open(app)
@@ -329,12 +329,12 @@ describe('A multipart form', () => {
     })
   })
 
-  describe('leaves no file behind', () => {
+  describe('deletes its files', () => {
     it('when the handler fails', async () => {
       expect((await post([[file('a'), 'v']], { path: '/fail' })).status).to.equal(500)
     })
 
-    it('when its method is not allowed after all', async () => {
+    it('when its method turns out to be not allowed', async () => {
       expect(
         (
           await post(
@@ -348,7 +348,7 @@ describe('A multipart form', () => {
       ).to.equal(405)
     })
 
-    it('when the client goes away', async () => {
+    it('when the client disconnects', async () => {
       const headers = { 'content-type': 'multipart/form-data; boundary=X', 'content-length': '200000' }
       const call = request(`${site.url}/echo`, { method: 'POST', headers, agent: false }).on(
         'error',
@@ -364,7 +364,7 @@ describe('A multipart form', () => {
       })
     })
 
-    it('unless the handler moves it elsewhere', async () => {
+    it('unless the handler moves them', async () => {
       expect((await post([[file('a'), 'v']], { path: '/keep' })).status).to.equal(200)
       expect(readFileSync(join(keep, 'kept'), 'utf8')).to.equal('v')
     })

@@ -44,19 +44,19 @@ describe('new App({ proxy })', () => {
     [1, '<script>', local],
   ]
   for (const [proxy, header, ip] of addresses) {
-    it(`takes ${ip} for the client of X-Forwarded-For: "${header}" behind ${proxy}`, async () => {
+    it(`uses ${ip} as the client of X-Forwarded-For: "${header}" behind ${proxy}`, async () => {
       await open({ proxy })
       expect((await seen({ 'x-forwarded-for': header }))['ip']).to.equal(ip)
     })
   }
 
-  it('lists the addresses that trusted proxies wrote, the client first', async () => {
+  it('lists the addresses that trusted proxies wrote, beginning with the client', async () => {
     await open({ proxy: 2 })
     const { ips } = await seen({ 'x-forwarded-for': '203.0.113.9, 192.0.2.1, 192.0.2.2' })
     expect(ips).to.deep.equal(['192.0.2.1', '192.0.2.2'])
   })
 
-  it('reads an IPv4 client of a server that listens for IPv6 as IPv4', async () => {
+  it('writes an IPv4 client of a server that listens on IPv6 as IPv4', async () => {
     await open({})
     const app = new App({ api: true, env: 'test' })
     app.get('/client', (ctx) => void (ctx.body = ctx.ip))
@@ -79,7 +79,7 @@ describe('new App({ proxy })', () => {
     [2, 'https', 'example.com', 'https://example.com'],
   ]
   for (const [proxy, scheme, host, expected] of places) {
-    it(`takes "${scheme}" and "${host}" for ${expected} behind ${proxy}`, async () => {
+    it(`reads ${expected} from the scheme "${scheme}" and the host "${host}" behind ${proxy}`, async () => {
       await open({ proxy })
       const headers = { 'x-forwarded-proto': scheme, 'x-forwarded-host': host }
       const place = await seen(headers)
@@ -94,7 +94,7 @@ describe('new App({ proxy })', () => {
     })
   }
 
-  it('is 1 in production and 0 elsewhere by default', async () => {
+  it('defaults to 1 in production and to 0 elsewhere', async () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.9, 192.0.2.1' }
     await open({ env: 'production' })
     expect((await seen(forwarded))['ip']).to.equal('192.0.2.1')

@@ -3,7 +3,7 @@ import { formats, negotiate, type Format } from '../../src/http/negotiation.js'
 
 type Row = [accept: string | undefined, answer: Format | undefined]
 
-/** What a client that accepts this is answered in, where all three formats are offered. */
+/** The format of the response to an Accept header, if all three formats are offered. */
 function choose(
   accept: string | undefined,
   {
@@ -77,7 +77,7 @@ describe('negotiate(offered, preferences)', () => {
     ])
   })
 
-  describe('answers nothing that has the quality 0', () => {
+  describe('selects nothing with the quality 0', () => {
     table([
       ['application/json;q=0', undefined],
       ['application/json;q=0, application/xml;q=0.0', undefined],
@@ -87,7 +87,7 @@ describe('negotiate(offered, preferences)', () => {
     ])
   })
 
-  describe('makes what it can of a malformed header', () => {
+  describe('reads the valid parts of a malformed header', () => {
     table([
       [',', 'html'],
       [',,application/json,,', 'json'],
@@ -108,7 +108,7 @@ describe('negotiate(offered, preferences)', () => {
     ])
   })
 
-  describe('answers a JSON body in JSON where Accept leaves it open', () => {
+  describe('selects JSON for a JSON body if Accept allows several formats', () => {
     table(
       [
         [undefined, 'json'],
@@ -120,7 +120,7 @@ describe('negotiate(offered, preferences)', () => {
     )
   })
 
-  describe('answers an XML body in XML where Accept leaves it open', () => {
+  describe('selects XML for an XML body if Accept allows several formats', () => {
     table(
       [
         [undefined, 'xml'],
@@ -143,7 +143,7 @@ describe('negotiate(offered, preferences)', () => {
     )
   })
 
-  describe('where html alone is offered', () => {
+  describe('if only HTML is offered', () => {
     table(
       [
         [undefined, 'html'],
@@ -155,7 +155,7 @@ describe('negotiate(offered, preferences)', () => {
     )
   })
 
-  it('finds nothing where nothing is offered', () => {
+  it('returns nothing if no format is offered', () => {
     expect(choose('*/*', { offered: [] })).to.equal(undefined)
   })
 })

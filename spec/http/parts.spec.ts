@@ -4,7 +4,7 @@ import { boundaryOf, partCheck } from '../../src/http/parts.js'
 
 const head = '--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
 
-/** What the check throws for a body that comes in pieces of this size. */
+/** The error that the check throws for a body in chunks of this size. */
 function refusal(body: string, size = body.length, most = 10): unknown {
   const check = partCheck('X', most)
   try {
@@ -18,26 +18,26 @@ function refusal(body: string, size = body.length, most = 10): unknown {
 
 describe('partCheck(boundary, mostDelimiters)', () => {
   for (const size of [1, 7, 100, 100_000]) {
-    describe(`of a body in pieces of ${size} bytes`, () => {
+    describe(`with a body in chunks of ${size} bytes`, () => {
       it('accepts long values', () => {
         expect(refusal(`${head}${'v'.repeat(50_000)}\r\n${head}v\r\n--X--\r\n`, size)).to.equal(undefined)
       })
 
-      it('rejects long headers, in whichever part', () => {
+      it('rejects long headers in any part', () => {
         const long = `${head}v\r\n--X\r\nContent-Disposition: ${'filename="'.repeat(500)}`
         expect(refusal(long, size)).to.be.instanceOf(BadRequest)
         const first = `preamble\r\n--X\r\n${'a'.repeat(3000)}: b\r\n\r\nv\r\n--X--`
         expect(refusal(first, size)).to.be.instanceOf(BadRequest)
       })
 
-      it('rejects too many parts, whatever is in them', () => {
+      it('rejects too many parts, whatever they contain', () => {
         for (const part of [head + 'v\r\n', '--X\r\n\r\n\r\n', '--X\r\n']) {
           expect(refusal(part.repeat(10), size)).to.equal(undefined)
           expect(refusal(part.repeat(11), size), part).to.be.instanceOf(TooManyFields)
         }
       })
 
-      it('takes a boundary for one at the beginning of a line alone', () => {
+      it('recognizes a boundary only at the beginning of a line', () => {
         expect(refusal(`${head}v${`--X${'v'.repeat(3000)}`.repeat(20)}`, size)).to.equal(undefined)
       })
     })

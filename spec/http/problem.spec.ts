@@ -23,7 +23,7 @@ describe('statusOf(error)', () => {
 const ctx = { requestId: 'id', t: (id: string) => `the text of ${id}` }
 
 describe('problemOf(error, ctx)', () => {
-  it('tells what an error of the framework says', () => {
+  it('contains the message of an error of the framework', () => {
     expect(problemOf(new BadRequest('The body is malformed.'), ctx)).to.deep.equal({
       status: 400,
       title: 'Bad Request',
@@ -32,7 +32,7 @@ describe('problemOf(error, ctx)', () => {
     })
   })
 
-  it('tells the messages of a record that is not valid', () => {
+  it('contains the messages of an invalid record', () => {
     const errors = new ValidationErrors().add('title', 'present', 'Title cannot be blank.')
     expect(problemOf(errors, ctx)).to.deep.equal({
       status: 422,
@@ -44,7 +44,7 @@ describe('problemOf(error, ctx)', () => {
     })
   })
 
-  it('tells nothing of what another error says', () => {
+  it('contains no message of any other error', () => {
     const problem = { status: 500, title: 'Internal Server Error', request_id: 'id' }
     expect(problemOf(new Error('the password is 123'), ctx)).to.deep.equal(problem)
     expect(problemOf('the password is 123', ctx)).to.deep.equal(problem)
@@ -53,12 +53,12 @@ describe('problemOf(error, ctx)', () => {
     )
   })
 
-  it('tells what another error says that is below 500 and exposes itself, as those of http-errors are', () => {
+  it('contains the message of another error below 500 that exposes itself, like those of http-errors', () => {
     const error = Object.assign(new Error('no coffee'), { status: 418, expose: true })
     expect(problemOf(error, ctx)).to.include({ status: 418, title: "I'm a Teapot", detail: 'no coffee' })
   })
 
-  it('has a title for a status that nobody knows', () => {
+  it('has a title for an unknown status', () => {
     expect(problemOf(new HttpError(499, 'x'), ctx).title).to.equal('Error')
   })
 })

@@ -76,7 +76,7 @@ describe('ctx.respond', () => {
     const errors = new ValidationErrors().add('title', 'present', 'Title cannot be blank.')
     const taken = new ValidationErrors(409).add('title', 'taken', 'Title has already been taken.')
 
-    it('has their status, the page of the form, and a problem document in JSON and XML', async () => {
+    it('returns their status, the page of the form, and a problem document in JSON and XML', async () => {
       const { html, json, xml } = await answersOf((ctx) =>
         ctx.respond(errors, { html: () => (ctx.body = 'the form') }),
       )
@@ -85,7 +85,7 @@ describe('ctx.respond', () => {
       expect(xml).to.contain('422 <problem').and.to.contain('<message>Title cannot be blank.</message>')
     })
 
-    it('has the status 409 for a record that another one prevents', async () => {
+    it('returns 409 for a record that conflicts with another one', async () => {
       const { html, json } = await answersOf((ctx) =>
         ctx.respond(taken, { html: () => (ctx.body = 'the form') }),
       )

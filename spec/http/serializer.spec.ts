@@ -26,17 +26,17 @@ class Plain {
 }
 
 describe('toPlain(value)', () => {
-  it('shows a value without rules as it is', () => {
+  it('returns a value without rules as it is', () => {
     for (const value of [new Plain(), [new Plain()], { a: 1 }, 'text', null, undefined, 1]) {
       expect(toPlain(value)).to.equal(value)
     }
   })
 
-  it('heeds @Exclude and @Expose', () => {
+  it('applies @Exclude and @Expose', () => {
     expect(toPlain(new Account())).to.deep.equal({ name: 'Ann', mail: 'ann@example.com' })
   })
 
-  it('heeds them in lists, and in what a record holds', () => {
+  it('applies @Exclude and @Expose in lists, and in nested records', () => {
     const shown = { name: 'Ann', mail: 'ann@example.com' }
     expect(toPlain([new Account()])).to.deep.equal([shown])
     expect(toPlain(new Team())).to.deep.equal({ title: 'A', accounts: [shown] })
@@ -46,7 +46,7 @@ describe('toPlain(value)', () => {
     })
   })
 
-  it('heeds @Transform', () => {
+  it('applies @Transform', () => {
     class Loud {
       @Transform(({ value }) => String(value).toUpperCase(), { toPlainOnly: true })
       name = 'ann'
@@ -54,7 +54,7 @@ describe('toPlain(value)', () => {
     expect(toPlain(new Loud())).to.deep.equal({ name: 'ANN' })
   })
 
-  it('shows the id first, also in a list, whatever was set before it', () => {
+  it('puts the id first, also in a list, whatever was set before it', () => {
     const record = { active: false, id: '1', created_at: 'a', updated_at: 'b', name: 'x' }
     const expected = ['id', 'created_at', 'updated_at', 'active', 'name']
     for (const shown of [toPlain(record), [toPlain([record])].flat(2)[0]]) {
@@ -62,20 +62,20 @@ describe('toPlain(value)', () => {
     }
   })
 
-  it('heeds the rules of an ancestor', () => {
+  it('applies the rules of an ancestor', () => {
     class Admin extends Account {
       level = 1
     }
     expect(toPlain(new Admin())).to.deep.equal({ name: 'Ann', mail: 'ann@example.com', level: 1 })
   })
 
-  it('shows the messages of a record that is not valid', () => {
+  it('returns the messages of an invalid record', () => {
     expect(toPlain(new ValidationErrors().add('name', 'present', 'No name.'))).to.deep.equal({
       name: ['No name.'],
     })
   })
 
-  it('comes to an end with what holds itself', () => {
+  it('ends with a value that contains itself', () => {
     const circle: Record<string, unknown> = {}
     circle['self'] = circle
     expect(toPlain(circle)).to.equal(circle)

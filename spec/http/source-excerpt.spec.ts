@@ -6,7 +6,7 @@ import { inFolder } from '../support/blog-data.js'
 
 const source = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`).join('\r\n')
 
-/** An error whose stack leads through these places. */
+/** An error whose stack contains these places. */
 function errorAt(...places: string[]): Error {
   const error = new Error('a message\n    at evil (/etc/passwd.ts:1:1)')
   error.stack = `Error: ${error.message}\n${places.map((place) => `    at ${place}`).join('\n')}`
@@ -14,7 +14,7 @@ function errorAt(...places: string[]): Error {
 }
 
 describe('sourceExcerpt(error, folder)', () => {
-  it('is the first line of the stack that is the application’s own, with some around it', () =>
+  it('returns the first line of the stack in the application’s own code, with the lines around it', () =>
     inFolder(async (folder) => {
       await mkdir(join(folder, 'src'))
       const file = join(folder, 'src/posts.ts')
@@ -32,7 +32,7 @@ describe('sourceExcerpt(error, folder)', () => {
       expect(first?.lines.map(({ number }) => number)).to.deep.equal([1, 2, 3, 4, 5])
     }))
 
-  it('is the line that the error itself names', () =>
+  it('returns the line that the error itself names', () =>
     inFolder(async (folder) => {
       const file = join(folder, 'posts.de.yaml')
       await writeFile(file, source)
@@ -40,7 +40,7 @@ describe('sourceExcerpt(error, folder)', () => {
       expect(sourceExcerpt(error, folder)?.lines.at(-1)?.text).to.equal('line 20')
     }))
 
-  it('is none of a file outside of the folder, of node_modules, of another kind, or of none', () =>
+  it('returns nothing for a file outside of the folder, of node_modules, or of another kind, or without a file', () =>
     inFolder(async (outside) => {
       const folder = join(outside, 'blog')
       await mkdir(join(folder, 'node_modules/koa'), { recursive: true })
@@ -69,7 +69,7 @@ describe('sourceExcerpt(error, folder)', () => {
       }
     }))
 
-  it('is none of a line that the file does not have', () =>
+  it('returns nothing for a line that the file does not have', () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, 'short.ts'), 'one')
       expect(sourceExcerpt(errorAt(`${folder}/short.ts:9:1`), folder)).to.equal(undefined)

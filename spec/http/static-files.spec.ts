@@ -52,7 +52,7 @@ describe('app.static(path, folder)', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('answers GET with the file, its type, and what caches need', async () => {
+  it('returns the file for GET, with its type and the headers for caches', async () => {
     const answer = await site.get('/a.txt')
     expect([answer.status, answer.text]).to.deep.equal([200, '0123456789'])
     expect(answer.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
@@ -62,7 +62,7 @@ describe('app.static(path, folder)', () => {
     expect(answer.headers.get('x-request-id')).to.have.length(36)
   })
 
-  it('answers HEAD with the headers alone', async () => {
+  it('returns only the headers for HEAD', async () => {
     const answer = await site.request('HEAD', '/a.txt')
     expect([answer.status, answer.text, answer.headers.get('content-length')]).to.deep.equal([200, '', '10'])
   })
@@ -72,12 +72,12 @@ describe('app.static(path, folder)', () => {
     expect(await site.get('/%C3%A4%20b.txt')).to.include({ status: 200, text: 'umlaut' })
   })
 
-  it('serves beneath its path, before what is declared after it', async () => {
+  it('serves files below its path, before later declarations', async () => {
     expect((await site.get('/assets/a.txt')).text).to.equal('0123456789')
     expect((await site.get('/route')).text).to.equal('route')
   })
 
-  describe('asked for ranges', () => {
+  describe('with a Range header', () => {
     const ranges: Array<[range: string, status: number, text: string, contentRange: string | null]> = [
       ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
       ['bytes=5-', 206, '56789', 'bytes 5-9/10'],
@@ -88,7 +88,7 @@ describe('app.static(path, folder)', () => {
       ['bytes=', 200, '0123456789', null],
     ]
     for (const [range, status, text, contentRange] of ranges) {
-      it(`answers ${status} to ${range}`, async () => {
+      it(`returns ${status} for ${range}`, async () => {
         const answer = await site.get('/a.txt', { headers: { range } })
         expect([answer.status, answer.text, answer.headers.get('content-range')]).to.deep.equal([
           status,
@@ -99,7 +99,7 @@ describe('app.static(path, folder)', () => {
     }
 
     for (const range of ['bytes=10-', 'bytes=100-200', 'bytes=3-1']) {
-      it(`answers 416 to ${range}, with the size and a problem document`, async () => {
+      it(`returns 416 for ${range}, with the size and a problem document`, async () => {
         const answer = await site.get('/a.txt', { headers: { range }, accept: 'application/json' })
         expect(answer.status).to.equal(416)
         expect(answer.headers.get('content-range')).to.equal('bytes */10')
@@ -108,19 +108,19 @@ describe('app.static(path, folder)', () => {
       })
     }
 
-    it('answers with the whole file when it has changed since', async () => {
+    it('returns the whole file if it has changed since', async () => {
       const answer = await site.get('/a.txt', { headers: { range: 'bytes=0-3', 'if-range': '"other"' } })
       expect(answer).to.include({ status: 200, text: '0123456789' })
     })
   })
 
-  describe('asked under conditions', () => {
-    // Not with `fetch`: it adds `Cache-Control: no-cache` to such requests.
+  describe('with conditional headers', () => {
+    // `fetch` adds `Cache-Control: no-cache` to such requests, so this uses another client.
     function ask(header: string): Promise<string> {
       return site.raw(`GET /a.txt HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`)
     }
 
-    it('answers 304 without a body to the ETag that it has', async () => {
+    it('returns 304 without a body for the current ETag', async () => {
       const etag = (await site.get('/a.txt')).headers.get('etag') ?? ''
       for (const known of [etag, `"x", ${etag}`, '*']) {
         expect(await ask(`If-None-Match: ${known}`)).to.match(/^HTTP\/1.1 304 Not Modified\r\n[^]*\r\n\r\n$/)
@@ -128,31 +128,31 @@ describe('app.static(path, folder)', () => {
       expect(await ask('If-None-Match: "x"')).to.match(/^HTTP\/1.1 200 OK\r\n[^]*0123456789$/)
     })
 
-    it('answers 304 when it has not been changed since', async () => {
+    it('returns 304 if the file has not been changed since', async () => {
       const since = (await site.get('/a.txt')).headers.get('last-modified') ?? ''
       expect(await ask(`If-Modified-Since: ${since}`)).to.match(/^HTTP\/1.1 304 /)
       expect(await ask('If-Modified-Since: yesterday')).to.match(/^HTTP\/1.1 200 /)
     })
 
-    it('answers 412 with a problem document when the file is not the one that is meant', async () => {
+    it('returns 412 with a problem document if the file is another version', async () => {
       const answer = await site.get('/a.txt', { headers: { 'if-match': '"x"' }, accept: 'application/json' })
       expect([answer.status, answer.json.title]).to.deep.equal([412, 'Precondition Failed'])
     })
   })
 
-  describe('asked for a folder', () => {
+  describe('for a folder', () => {
     it('serves its index.html, at the path with a slash', async () => {
       expect((await site.get('/docs/')).text).to.equal('<h1>Docs</h1>')
       expect((await site.get('/docs')).status).to.equal(404)
     })
 
-    it('answers 404 where there is no index.html', async () => {
+    it('returns 404 if there is no index.html', async () => {
       for (const path of ['/empty', '/empty/', '/', '/assets', '/assets/']) {
         expect((await site.get(path)).status, path).to.equal(404)
       }
     })
 
-    it('answers 404 to a file with a slash at its end', async () => {
+    it('returns 404 for a file with a trailing slash', async () => {
       expect((await site.get('/a.txt/')).status).to.equal(404)
     })
   })
@@ -191,7 +191,7 @@ describe('app.static(path, folder)', () => {
     })
   }
 
-  it('answers 500 to a file that cannot be read, and does not keep the client waiting', async () => {
+  it('returns 500 for a file that cannot be read, without a delay', async () => {
     expect((await site.get('/loop')).status).to.equal(500)
   })
 
@@ -208,7 +208,7 @@ describe('app.static(path, folder)', () => {
     }
   })
 
-  it('is no route for other methods', async () => {
+  it('handles no other methods', async () => {
     expect((await site.post('/a.txt', { form: { a: '1' } })).status).to.equal(404)
     expect((await site.delete('/a.txt')).status).to.equal(404)
   })

@@ -36,7 +36,7 @@ describe('removeStaleUploads()', () => {
     expect(existsSync(join(outside, 'file'))).to.equal(true)
   })
 
-  it('knows the folders that uploads are kept in', async () => {
+  it('recognizes the folders in which uploads are stored', async () => {
     const folder = await makeUploadFolder()
     expect(basename(folder)).to.match(/^resource-kit-upload-/)
     await removeUploadFolder(folder)
@@ -44,7 +44,7 @@ describe('removeStaleUploads()', () => {
     expect(existsSync(folder)).to.equal(false)
   })
 
-  it('does not mind that there is no such temporary folder', async () => {
+  it('ignores a missing temporary folder', async () => {
     await removeStaleUploads(Date.now(), join(parent, 'none'))
   })
 })

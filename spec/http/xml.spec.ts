@@ -106,7 +106,7 @@ describe('parseXml(text)', () => {
     })
   }
 
-  it('keeps its refusal short', () => {
+  it('keeps its error message short', () => {
     expect(() => parseXml('<abc>'.repeat(10_000)))
       .to.throw(BadRequest)
       .with.property('message')
@@ -133,7 +133,7 @@ describe('parseXml(text)', () => {
     ']]>',
     ' ',
   ]) {
-    it(`is done soon with half a megabyte of ${piece}`, () => {
+    it(`parses half a megabyte of ${piece} quickly`, () => {
       try {
         parseXml(`<post>${piece.repeat(500_000 / piece.length)}</post>`)
       } catch (error) {
@@ -206,7 +206,7 @@ describe('toXml(value, root, namespace)', () => {
     '\ufffd',
   ]
   for (const text of texts) {
-    it(`writes ${JSON.stringify(text)} so that it is read again as it was`, () => {
+    it(`writes ${JSON.stringify(text)} so that parsing returns the same text`, () => {
       expect(parseXml(toXml({ text, gone: null, empty: '' }, 'post'))).to.deep.equal({
         text,
         gone: null,
@@ -227,20 +227,20 @@ describe('rootName(value, resource)', () => {
     expect(rootName([new BlogPost()], resource)).to.equal('blog_posts')
   })
 
-  it('is that of the resource for what has no class', () => {
+  it('is the name of the resource for a value without a class', () => {
     expect(rootName({ a: 1 }, resource)).to.equal('entry')
     expect(rootName([], resource)).to.equal('entries')
     expect(rootName([{ a: 1 }], resource)).to.equal('entries')
   })
 
-  it('is "record" where there is neither', () => {
+  it('is "record" without a class and a resource', () => {
     expect(rootName({})).to.equal('record')
     expect(rootName(null)).to.equal('record')
     expect(rootName(Object.create(null))).to.equal('record')
     expect(rootName([])).to.equal('records')
   })
 
-  it('does not trust a value’s own "constructor"', () => {
+  it('ignores a value’s own property "constructor"', () => {
     expect(rootName({ constructor: 'x' }, resource)).to.equal('entry')
     expect(rootName({ constructor: null }, resource)).to.equal('entry')
   })

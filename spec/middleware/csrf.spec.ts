@@ -15,7 +15,7 @@ const ok = (ctx: Context) => {
 
 const xml = '<post><title>a</title></post>'
 
-/** How a request is sent: its real method, its body, and whether it is a POST that a plain form can send. */
+/** How a request is sent: its real method, its body, and whether a plain form can send it as a POST. */
 interface Sent {
   method: string
   body: (fields: Record<string, string>) => SpecRequest
@@ -80,7 +80,7 @@ function expectedStatus(
   return sent.isPlain ? 403 : 200
 }
 
-/** A site with pages that show the token, and a path that answers every method. */
+/** A site with pages that show the token, and a path with a route for every method. */
 async function open(options?: CsrfOptions, settings: AppOptions = {}): Promise<Site> {
   const app = new App(settings)
   app.post('/callback', ok)
@@ -111,7 +111,7 @@ async function open(options?: CsrfOptions, settings: AppOptions = {}): Promise<S
 }
 
 describe('csrf(options)', () => {
-  describe('refuses and passes', () => {
+  describe('decides by method, body, headers and token', () => {
     let site: Site
     let mine: { cookie: string; tokens: Record<string, string | undefined> }
 
@@ -150,7 +150,7 @@ describe('csrf(options)', () => {
                   const inField = place === 'field' && value !== undefined
                   const answer = await site.request(sent.method, '/thing', {
                     ...sent.body(inField ? { authenticity_token: value } : {}),
-                    // Quicker than the page of an error.
+                    // A response in JSON is faster than the page of an error.
                     accept: 'application/json',
                     fromPage: false,
                     headers: {
@@ -279,7 +279,7 @@ describe('csrf(options)', () => {
         })
       }
 
-      it('that is none: 403', async () => {
+      it('an invalid bearer token: 403', async () => {
         for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer ', 'Negotiate abc', 'abc']) {
           const answer = await site.post('/thing', {
             form: { a: '1' },
@@ -291,14 +291,14 @@ describe('csrf(options)', () => {
       })
     })
 
-    it('what is declared above it: 200', async () => {
+    it('routes declared above it: 200', async () => {
       const headers = { origin: 'https://pay.example', 'sec-fetch-site': 'cross-site' }
       expect(
         (await site.post('/callback', { form: { paid: '1' }, fromPage: false, headers })).status,
       ).to.equal(200)
     })
 
-    it('says why', async () => {
+    it('explains why a request is rejected', async () => {
       const accept = 'application/json'
       const forged = await site.post('/thing', {
         accept,
@@ -313,13 +313,13 @@ describe('csrf(options)', () => {
     })
   })
 
-  describe('otherwise', () => {
+  describe('tokens, origins and environments', () => {
     let site: Site
 
     afterEach(() => site.close())
 
     describe('the token', () => {
-      it('is another text on each page, and each is valid', async () => {
+      it('differs on each page, and each text is valid', async () => {
         site = await open()
         const first = tokenOf(await site.get('/form'))
         const second = tokenOf(await site.get('/form'))
@@ -335,7 +335,7 @@ describe('csrf(options)', () => {
         }
       })
 
-      it('is not valid any more when the session has ended', async () => {
+      it('is invalid after the session has ended', async () => {
         site = await open()
         await site.get('/form')
         expect((await site.post('/thing', { form: { a: '1' } })).status).to.equal(200)
@@ -353,7 +353,7 @@ describe('csrf(options)', () => {
         ).to.equal(403)
       })
 
-      it('is not valid any more when the session has been renewed', async () => {
+      it('is invalid after the session has been renewed', async () => {
         site = await open()
         await site.get('/form')
         expect((await site.post('/sign-in', { form: { a: '1' } })).status).to.equal(200)
@@ -362,12 +362,12 @@ describe('csrf(options)', () => {
         expect((await site.post('/thing', { form: { a: '1' } })).status).to.equal(200)
       })
 
-      it('makes no session when its page is asked for by HEAD', async () => {
+      it('creates no session if its page is requested with HEAD', async () => {
         site = await open()
         expect((await site.request('HEAD', '/form')).headers.getSetCookie()).to.deep.equal([])
       })
 
-      it('makes a session only where a page shows it', async () => {
+      it('creates a session only if a page shows it', async () => {
         site = await open()
         expect((await site.get('/thing')).headers.getSetCookie()).to.deep.equal([])
         expect((await site.get('/form')).headers.getSetCookie()).not.to.deep.equal([])
@@ -381,7 +381,7 @@ describe('csrf(options)', () => {
       })
     })
 
-    describe('the own origin', () => {
+    describe('the origin of the application', () => {
       const own: Array<[headers: Record<string, string>, proxy: boolean, status: number]> = [
         [
           { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'example.com', origin: 'https://example.com' },
@@ -449,7 +449,7 @@ describe('csrf(options)', () => {
         ],
       ]
       for (const [what, request, status] of trusted) {
-        it(`answers ${what} with ${status}`, async () => {
+        it(`returns ${status} for ${what}`, async () => {
           site = await open({ trustedOrigins: [`${origin}/`] })
           await site.get('/form')
           expect((await site.post('/thing', request)).status).to.equal(status)

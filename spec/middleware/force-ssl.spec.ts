@@ -34,7 +34,7 @@ describe('forceSSL(options)', () => {
     site = await Site.open(app)
   }
 
-  /** The status and the Location of an answer, as a client gets them that sends this target and Host. */
+  /** The status and the Location of the response to a request with this target and Host. */
   async function redirectOf(target: string, host: string, method = 'GET'): Promise<string> {
     const answer = await site.raw(
       `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
@@ -56,7 +56,7 @@ describe('forceSSL(options)', () => {
   })
 
   describe('in production', () => {
-    it('takes the environment of the application when it has no option env', async () => {
+    it('reads the environment of the application if it has no option env', async () => {
       await open({})
       expect((await site.get('/posts')).status).to.equal(301)
     })
@@ -71,32 +71,32 @@ describe('forceSSL(options)', () => {
       })
     }
 
-    it('answers what came over https, and tells browsers to come that way', async () => {
+    it('sends Strict-Transport-Security over https', async () => {
       await open()
       const { status, headers } = await site.get('/posts', { headers: https })
       expect([status, headers.get('strict-transport-security')]).to.deep.equal([200, year])
     })
 
-    it('says so on errors, too', async () => {
+    it('sends Strict-Transport-Security with errors', async () => {
       await open()
       const { status, headers } = await site.get('/files/nope.txt', { headers: https })
       expect([status, headers.get('strict-transport-security')]).to.deep.equal([404, year])
     })
 
-    it('never says so over http', async () => {
+    it('never sends Strict-Transport-Security over http', async () => {
       await open()
       expect((await site.get('/posts')).headers.has('strict-transport-security')).to.equal(false)
     })
 
     for (const value of ['https', 'HTTPS', 'http, https']) {
-      it(`takes X-Forwarded-Proto: ${value} of a trusted proxy for https`, async () => {
+      it(`recognizes https by X-Forwarded-Proto: ${value} from a trusted proxy`, async () => {
         await open()
         expect((await site.get('/posts', { headers: { 'x-forwarded-proto': value } })).status).to.equal(200)
       })
     }
 
     for (const value of ['http', 'https, http', 'ssl', '']) {
-      it(`does not take X-Forwarded-Proto: ${value || '(empty)'} for it`, async () => {
+      it(`does not recognize https by X-Forwarded-Proto: ${value || '(empty)'}`, async () => {
         await open()
         expect((await site.get('/posts', { headers: { 'x-forwarded-proto': value } })).status).to.equal(301)
       })
@@ -107,7 +107,7 @@ describe('forceSSL(options)', () => {
       expect((await site.get('/posts', { headers: https })).status).to.equal(301)
     })
 
-    it('leaves out what is declared above it, and GET /up', async () => {
+    it('ignores routes that are declared above it, and GET /up', async () => {
       await open()
       for (const path of ['/.well-known/challenge', '/open/hello.txt', '/up']) {
         expect((await site.get(path)).status, path).to.equal(200)
@@ -123,7 +123,7 @@ describe('forceSSL(options)', () => {
       expect([status, text, headers.get('strict-transport-security')]).to.deep.equal([200, 'hello', year])
     })
 
-    it('takes other values for what browsers remember, or none', async () => {
+    it('configures the header, or leaves it out', async () => {
       await open({ env: 'production', hsts: { maxAge: 60, includeSubDomains: false } })
       expect((await site.get('/', { headers: https })).headers.get('strict-transport-security')).to.equal(
         'max-age=60',
@@ -158,13 +158,13 @@ describe('forceSSL(options)', () => {
     for (const [target, host, answer] of targets) {
       // A path of `//evil.example/` has no route, so that the middleware does not run: 404.
       const expected = target.startsWith('//') ? '404' : answer
-      it(`answers ${expected} to ${target} of ${host || 'no host'}`, async () => {
+      it(`returns ${expected} for ${target} of ${host || 'no host'}`, async () => {
         await open()
         expect(await redirectOf(target, host)).to.equal(expected)
       })
     }
 
-    it('answers 400 for a host that is not in the list, over https as well', async () => {
+    it('returns 400 for a host that is not in the list, also over https', async () => {
       await open({ env: 'production', hosts: ['example.com', '*.example.org', '127.0.0.1'] })
       const answers: Record<string, string> = {
         'example.com': '301 https://example.com/',
@@ -187,7 +187,7 @@ describe('forceSSL(options)', () => {
       expect((await site.get('/files/hello.txt', { headers: https })).status).to.equal(200)
     })
 
-    it('looks at X-Forwarded-Host where there is a proxy', async () => {
+    it('reads X-Forwarded-Host behind a proxy', async () => {
       await open({ env: 'production', hosts: ['example.com'] })
       expect((await site.get('/', { headers: { 'x-forwarded-host': 'evil.example' } })).status).to.equal(400)
       expect(
@@ -195,7 +195,7 @@ describe('forceSSL(options)', () => {
       ).to.equal(200)
     })
 
-    it('looks at Host alone where the application trusts no proxy, with a list of hosts and without one', async () => {
+    it('reads only Host if the application trusts no proxy, with a list of hosts and without one', async () => {
       const forged = 'example.com\r\nX-Forwarded-Host: evil.example'
       await open({ env: 'production' }, false)
       expect(await redirectOf('/posts', forged)).to.equal('301 https://example.com/posts')
@@ -208,7 +208,7 @@ describe('forceSSL(options)', () => {
       expect(await redirectOf('/posts', forged)).to.equal('301 https://evil.example/posts')
     })
 
-    it('redirects to one host where that is given', async () => {
+    it('redirects to one configured host', async () => {
       await open({ env: 'production', host: 'example.com:8443' })
       for (const host of ['evil.example', 'www.example.com']) {
         expect(await redirectOf('/posts?a=1', host)).to.equal('301 https://example.com:8443/posts?a=1')
@@ -220,14 +220,14 @@ describe('forceSSL(options)', () => {
       expect(await redirectOf('/', 'evil.example')).to.equal('400')
     })
 
-    it('says why it is refused', async () => {
+    it('explains why a request is rejected', async () => {
       await open({ env: 'production', hosts: ['example.com'] }, false)
       const { json } = await site.get('/', { accept: 'application/json' })
       expect(json.detail).to.equal(`"${new URL(site.url).host}" is not a host of this application.`)
     })
 
     for (const wrong of ['https://example.com', 'example.com/path', '', 'a b']) {
-      it(`refuses ${JSON.stringify(wrong)} as a name of a host`, async () => {
+      it(`refuses ${JSON.stringify(wrong)} as the name of a host`, async () => {
         await open()
         const sentence = `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`
         expect(() => forceSSL({ hosts: [wrong] })).to.throw(sentence)

@@ -8,7 +8,7 @@ const ok = (ctx: Context) => {
   ctx.body = 'ok'
 }
 
-/** A form with secrets, of which one is a file. */
+/** A form with secrets, one of them a file. */
 function multipart(): FormData {
   const body = new FormData()
   body.set('password', 'hunter2')
@@ -74,7 +74,7 @@ describe('parameterLogger(options)', () => {
     expect(log.lines.find(({ msg }) => msg === 'parameters')).to.include({ request_id: 'abc', level: 30 })
   })
 
-  it('logs no line where there are no parameters', async () => {
+  it('logs no line if there are no parameters', async () => {
     await open()
     await site.get('/posts')
     expect(logged()).to.equal(undefined)
@@ -126,7 +126,7 @@ describe('parameterLogger(options)', () => {
     })
   }
 
-  it('shows no secret in the path, nor does the line of the request', async () => {
+  it('redacts secrets in the path, also in the line of the request', async () => {
     await open()
     await site.get('/invitations/hunter2/details')
     await site.post('/invitations/hunter2/details', { json: {} })
@@ -134,19 +134,19 @@ describe('parameterLogger(options)', () => {
     expect(log.text()).to.contain('/invitations/[FILTERED]/details').and.not.to.contain('hunter2')
   })
 
-  it('filters by more words', async () => {
+  it('redacts additional names', async () => {
     await open({ words: ['passport'] })
     await site.post('/posts/1', { json: { passport: 'hunter2', name: 'shown' } })
     expect(logged()).to.deep.include({ body: { passport: '[FILTERED]', name: 'shown' } })
   })
 
-  it('logs so much and no more of a large body', async () => {
+  it('logs only the beginning of a large body', async () => {
     await open({ limit: 500 })
     await site.post('/posts/1', { json: { text: 'x'.repeat(900_000) } })
     expect(JSON.stringify(logged()).length).to.be.below(700)
   })
 
-  it('filters the error page of development by the same words', async () => {
+  it('redacts the same names on the error page of development', async () => {
     await open({ words: ['passport'] }, 'development')
     const { status, text } = await site.post('/failing?token=hunter2', {
       form: { title: 'shown', passport: 'hunter2' },
@@ -155,7 +155,7 @@ describe('parameterLogger(options)', () => {
     expect(text).to.contain('shown').and.to.contain('[FILTERED]').and.not.to.contain('hunter2')
   })
 
-  it('shows no secret of the path on the error page of development, whatever it is refused for', async () => {
+  it('redacts secrets in the path on the error page of development, whatever the error', async () => {
     await open({}, 'development')
     for (const method of ['DELETE', 'POST']) {
       const answer = await site.request(method, '/invitations/hunter2/details', { json: {} })
@@ -164,7 +164,7 @@ describe('parameterLogger(options)', () => {
     }
   })
 
-  it('leaves the values of a query that fails out of the log', async () => {
+  it('leaves the values of a failed query out of the log', async () => {
     await open()
     expect((await site.post('/query', { form: { password: 'hunter2' } })).status).to.equal(500)
     expect(log.text())

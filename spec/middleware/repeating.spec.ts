@@ -5,8 +5,8 @@ import { repeating } from '../../src/middleware/repeating.js'
 import { caughtLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
-describe('A request that is in conflict', () => {
-  /** How often a request is tried, when each try takes so long. */
+describe('A request with a conflict', () => {
+  /** The number of attempts, if each attempt takes this long. */
   async function tries(milliseconds: number): Promise<{ count: number; status: number }> {
     let [count, now] = [0, 0]
     const app = new App({ api: true, logger: caughtLog().logger })
@@ -22,11 +22,11 @@ describe('A request that is in conflict', () => {
     return { count, status }
   }
 
-  it('is repeated as often as `repeats` says, where that is quick', async () => {
+  it('is repeated `repeats` times if it is fast', async () => {
     expect(await tries(0)).to.deep.equal({ count: 6, status: 503 })
   })
 
-  it('is not repeated any more after 10 seconds', async () => {
+  it('is not repeated after 10 seconds', async () => {
     expect(await tries(3000)).to.deep.equal({ count: 4, status: 503 })
     expect(await tries(10_000)).to.deep.equal({ count: 1, status: 503 })
   })

@@ -39,7 +39,7 @@ describe('securityHeaders(options)', () => {
       '/failing': 500,
       '/up': 200,
     })) {
-      it(`are on the answer to ${path} (${status}) in ${env}`, async () => {
+      it(`are sent with ${path} (${status}) in ${env}`, async () => {
         await open({ env })
         const answer = await site.get(path)
         expect(answer.status).to.equal(status)
@@ -60,12 +60,12 @@ describe('securityHeaders(options)', () => {
     expect((await site.get('/')).headers.get('referrer-policy')).to.equal('strict-origin-when-cross-origin')
   })
 
-  it('leave https to forceSSL()', async () => {
+  it('leave Strict-Transport-Security to forceSSL()', async () => {
     await open({ env: 'production' })
     expect((await site.get('/')).headers.has('strict-transport-security')).to.equal(false)
   })
 
-  it('take directives in place of ours, in both spellings, and none for null', async () => {
+  it('override directives, in both spellings, and remove those that are null', async () => {
     const contentSecurityPolicy = {
       imgSrc: ["'self'", 'https://images.example.com'],
       'style-src': ["'none'"],
@@ -78,7 +78,7 @@ describe('securityHeaders(options)', () => {
       .and.not.to.contain('script-src-attr')
   })
 
-  it('can be without a policy, and with other values', async () => {
+  it('can be sent without a policy, and with other values', async () => {
     await open({ securityHeaders: { contentSecurityPolicy: false, xFrameOptions: { action: 'deny' } } })
     const { headers } = await site.get('/')
     expect(headers.has('content-security-policy')).to.equal(false)
@@ -91,14 +91,14 @@ describe('securityHeaders(options)', () => {
     expect(await policyOf('/')).to.contain("frame-ancestors 'self';")
   })
 
-  it('can be left out', async () => {
+  it('can be omitted', async () => {
     await open({ securityHeaders: false })
     const { headers } = await site.get('/')
     expect(headers.has('content-security-policy')).to.equal(false)
     expect(headers.has('x-frame-options')).to.equal(false)
   })
 
-  it('stop the start when a directive is malformed', () => {
+  it('stop the start if a directive is malformed', () => {
     expect(() => securityHeaders({ contentSecurityPolicy: { imgSrc: ['self'] } })).to.throw('img-src')
   })
 })

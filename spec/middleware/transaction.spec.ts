@@ -50,14 +50,14 @@ describe('transaction(database)', () => {
       expect(await database.manager.count(Post)).to.equal(0)
     }))
 
-  it('begins with the first query: a request that asks nothing touches no connection', () =>
+  it('begins with the first query: a request without queries uses no connection', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle((ctx) => void (ctx.status = 204))
       await database.close()
       expect(await request('POST')).to.equal(204)
     }))
 
-  it('is one transaction, whatever is called in it', () =>
+  it('is one transaction, whatever the handler calls', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
         await ctx.tx.save(newPost('one'))
@@ -72,7 +72,7 @@ describe('transaction(database)', () => {
       expect(await database.manager.count(Post)).to.equal(0)
     }))
 
-  it('makes a savepoint of a transaction within it', () =>
+  it('creates a savepoint for a nested transaction', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
         await failure(
@@ -88,7 +88,7 @@ describe('transaction(database)', () => {
       expect(await titles(database)).to.deep.equal(['outer'])
     }))
 
-  it('goes on after a record that the database has refused', () =>
+  it('continues after a record that the database has refused', () =>
     withApp({}, async ({ handle, request, database }) => {
       await database.manager.save(newPost('taken'))
       handle(async (ctx) => {
@@ -101,7 +101,7 @@ describe('transaction(database)', () => {
       expect(await titles(database)).to.have.members(['taken', 'free'])
     }))
 
-  it('keeps what is saved at once with records that the database refuses', () =>
+  it('keeps records that are saved concurrently with refused ones', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
         const names = ['a', 'b', 'a', 'c', 'b', 'd', 'a']
@@ -115,7 +115,7 @@ describe('transaction(database)', () => {
       expect(await titles(database)).to.have.members(['a', 'b', 'c', 'd'])
     }))
 
-  it('commits before the answer leaves', () =>
+  it('commits before the response is sent', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
         await ctx.tx.save(newPost('one'))
@@ -125,9 +125,9 @@ describe('transaction(database)', () => {
       expect(await database.manager.count(Post)).to.equal(1)
     }))
 
-  // MariaDB checks nothing as late as that.
+  // MariaDB has no deferred constraints.
   if (engine !== 'mariadb') {
-    it('is an error when the commit fails', () =>
+    it('is an error if the commit fails', () =>
       withApp({}, async ({ handle, request, database, errors }) => {
         await database.query('CREATE TABLE parents (id INTEGER PRIMARY KEY)')
         await database.query(
@@ -145,7 +145,7 @@ describe('transaction(database)', () => {
       }))
   }
 
-  it('explains what the database throws', () =>
+  it('translates errors of the database', () =>
     withApp({}, async ({ handle, request, database, errors }) => {
       await database.manager.save(newPost('taken'))
       handle((ctx) => ok(ctx, ctx.tx.save(newPost('taken'))))
@@ -155,27 +155,27 @@ describe('transaction(database)', () => {
       })
     }))
 
-  it('lets GET and HEAD wait for no writer', () =>
+  it('never makes GET and HEAD wait for a writer', () =>
     withApp({ acquireTimeout: 100 }, async ({ handle, request, database }) => {
       handle((ctx) => ok(ctx, ctx.tx.count(Post)))
       await database.transaction(async (tx) => {
         await tx.save(newPost('not committed'))
         expect(await request('GET')).to.equal(200)
         expect(await request('HEAD')).to.equal(200)
-        // On SQLite a writer waits for the other one; a server has locks for single rows.
+        // On SQLite a writer waits for the other one; a server locks single rows.
         expect(await request('POST')).to.equal(engine === 'sqlite' ? 503 : 200)
       })
       expect(await request('POST')).to.equal(200)
     }))
 
-  it('lets GET write, too', () =>
+  it('allows GET to write', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle((ctx) => ok(ctx, ctx.tx.save(newPost('seen'))))
       expect(await request('GET')).to.equal(200)
       expect(await titles(database)).to.deep.equal(['seen'])
     }))
 
-  it('serves 200 requests that write at once, half of which fail, and loses none', () =>
+  it('serves 200 concurrent requests that write, half of which fail, and loses none', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
         await ctx.tx.save(newPost(ctx.path))
@@ -187,12 +187,12 @@ describe('transaction(database)', () => {
       )
       const answered = statuses.flatMap((status, index) => (status === 201 ? [`/${index}`] : []))
       expect(await titles(database)).to.have.members(answered)
-      // A GET that writes may have read what has changed meanwhile; whoever says that he writes never fails for it.
+      // A GET that writes may have read rows that have changed in the meantime. A request that declares its writes never fails for that reason.
       const posts = statuses.filter((_, index) => index % 3 !== 0 && index % 2 === 0)
       expect(new Set(posts)).to.deep.equal(new Set([201]))
     }))
 
-  it('refuses its manager after the request, instead of writing outside of any transaction', () =>
+  it('refuses its manager after the request, instead of writing outside of a transaction', () =>
     withApp({}, async ({ handle, request, database }) => {
       let kept: EntityManager | undefined
       let late: Promise<unknown> | undefined
@@ -230,7 +230,7 @@ describe('transaction(database)', () => {
       },
     }
     for (const [what, forget] of Object.entries(forgotten)) {
-      it(`is an error that says so, and saves nothing: ${what}`, () =>
+      it(`is an error that names the missing await, and saves nothing: ${what}`, () =>
         withUnhandled((unhandled) =>
           withApp({}, async ({ handle, request, database, errors }) => {
             handle(async (ctx) => {
@@ -250,7 +250,7 @@ describe('transaction(database)', () => {
         ))
     }
 
-    it('is an error also when it has failed already', () =>
+    it('is also an error if the work has already failed', () =>
       withUnhandled((unhandled) =>
         withApp({}, async ({ handle, request, database, errors, logged }) => {
           await database.manager.save(newPost('taken'))
@@ -266,7 +266,7 @@ describe('transaction(database)', () => {
         }),
       ))
 
-    it('is logged, and does not end the process, when it comes after the answer', () =>
+    it('is logged, and does not end the process, if the work starts after the response', () =>
       withUnhandled((unhandled) =>
         withApp({}, async ({ handle, request, database, logged }) => {
           handle(async (ctx) => {
@@ -286,7 +286,7 @@ describe('transaction(database)', () => {
         }),
       ))
 
-    it('leaves rejections of anything else to others', () =>
+    it('leaves other rejections to the process', () =>
       withUnhandled(async (unhandled) => {
         await withApp({}, async () => {
           void Promise.reject(new Error('something else'))
@@ -295,7 +295,7 @@ describe('transaction(database)', () => {
         expect(unhandled.map(String)).to.deep.equal(['Error: something else'])
       }))
 
-    it('changes nothing where the request has failed anyway', () =>
+    it('changes nothing if the request has already failed', () =>
       withApp({}, async ({ handle, request, database, errors }) => {
         await database.manager.save(newPost('taken'))
         handle((ctx) =>
@@ -307,8 +307,8 @@ describe('transaction(database)', () => {
       }))
   })
 
-  describe('when work is done at once', () => {
-    it('keeps what is saved beside a savepoint that is rolled back', () =>
+  describe('when work is concurrent', () => {
+    it('keeps records outside of a savepoint that is rolled back', () =>
       withApp({}, async ({ handle, request, database }) => {
         handle(async (ctx) => {
           const fails = (title: string) =>
@@ -334,7 +334,7 @@ describe('transaction(database)', () => {
         expect(await titles(database)).to.have.members(['a', 'b', 'c', 'd'])
       }))
 
-    it('keeps what is saved beside records that the database refuses', () =>
+    it('keeps records that are saved concurrently with refused ones', () =>
       withApp({}, async ({ handle, request, database }) => {
         await database.manager.save(newPost('taken'))
         handle(async (ctx) => {
@@ -373,7 +373,7 @@ describe('transaction(database)', () => {
       }))
   })
 
-  it('does not let a handler end it', () =>
+  it('does not let a handler end the transaction', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
         await ctx.tx.save(newPost('one'))
@@ -386,7 +386,7 @@ describe('transaction(database)', () => {
       expect(await database.manager.count(Post)).to.equal(0)
     }))
 
-  it('gives every connection back', () =>
+  it('releases every connection', () =>
     withApp({ pool: 1, acquireTimeout: 500 }, async ({ handle, request }) => {
       for (const [method, status] of [
         ['GET', 200],
@@ -402,7 +402,7 @@ describe('transaction(database)', () => {
       }
     }))
 
-  it('answers 503 when there is no connection in time', () =>
+  it('returns 503 if there is no connection in time', () =>
     withApp({ pool: 1, acquireTimeout: 50 }, async ({ handle, request, database, errors }) => {
       handle((ctx) => ok(ctx, ctx.tx.count(Post)))
       const runner = database.createQueryRunner('slave')
@@ -414,7 +414,7 @@ describe('transaction(database)', () => {
     }))
 
   describe('ctx.afterCommit(work)', () => {
-    it('does its work after the commit, in order', () =>
+    it('runs the work after the commit, in order', () =>
       withApp({}, async ({ handle, request, database }) => {
         const seen: unknown[] = []
         handle(async (ctx) => {
@@ -428,7 +428,7 @@ describe('transaction(database)', () => {
         expect(seen).to.deep.equal([1, 'second'])
       }))
 
-    it('does nothing when the request has failed', () =>
+    it('runs nothing if the request has failed', () =>
       withApp({}, async ({ handle, request }) => {
         let isCalled = false
         handle((ctx) => {
@@ -439,7 +439,7 @@ describe('transaction(database)', () => {
         expect(isCalled).to.equal(false)
       }))
 
-    it('logs what the work throws, and answers as if nothing had happened', () =>
+    it('logs errors of the work, and does not change the response', () =>
       withApp({}, async ({ handle, request, logged, database }) => {
         handle((ctx) => {
           ctx.afterCommit(() => {
@@ -453,7 +453,7 @@ describe('transaction(database)', () => {
       }))
   })
 
-  it('opens the database at the start, closes it at the end, and says whether it answers', async () => {
+  it('opens the database at the start, closes it at the end, and checks whether it responds', async () => {
     const database = blogDatabase(await newDatabase())
     const middleware = transaction(database)
     await middleware.start?.(pino({ level: 'silent' }), 'test')
@@ -464,7 +464,7 @@ describe('transaction(database)', () => {
     expect(await failure(middleware.check?.() ?? Promise.resolve())).to.be.instanceOf(ServiceUnavailable)
   })
 
-  it('deletes a parent that is referred to with 409', () =>
+  it('returns 409 when a parent with children is deleted', () =>
     withApp({}, async ({ handle, request, database }) => {
       const post = await database.manager.save(newPost('one'))
       await database.manager.insert(Comment, { body: 'first', post_id: post.id })
@@ -475,15 +475,15 @@ describe('transaction(database)', () => {
 
 interface Setup {
   database: Database
-  /** What ended in an error answer. */
+  /** The errors that ended in an error response. */
   errors: unknown[]
-  /** What went to `ctx.log.error`. */
+  /** The arguments of `ctx.log.error`. */
   logged: unknown[]
   handle(handler: (ctx: Context) => unknown): void
   request(method: string, path?: string): Promise<number>
 }
 
-/** A plain Koa application whose only handler is the one that was set last. */
+/** A plain Koa application with one handler, which a spec can replace. */
 async function withApp(
   settings: { pool?: number; acquireTimeout?: number },
   work: (setup: Setup) => Promise<void>,
@@ -526,7 +526,7 @@ async function withApp(
   }
 }
 
-/** Collects the rejections that nobody has handled, in the place of those who would end the run. */
+/** Collects unhandled rejections, instead of the listeners that would end the run. */
 async function withUnhandled(work: (unhandled: unknown[]) => Promise<void>): Promise<void> {
   const unhandled: unknown[] = []
   const note = (error: unknown) => unhandled.push(error)

@@ -55,7 +55,7 @@ async function withSite(
 const german = { headers: { 'accept-language': 'de-CH, en;q=0.5' } }
 
 describe('translations(folder)', () => {
-  it('takes the locale of the cookie, else of the session, else of Accept-Language, else en-US', () =>
+  it('reads the locale from the cookie, the session or Accept-Language, or uses en-US', () =>
     withSite({}, async (site) => {
       const texts = [
         await site.get('/'),
@@ -75,7 +75,7 @@ describe('translations(folder)', () => {
       ])
     }))
 
-  it('takes a locale that is assigned for the closest that there is, else for the fallback', () =>
+  it('replaces an assigned locale by the closest available one, or by the fallback', () =>
     withSite({}, async (site) => {
       const texts = []
       for (const lang of ['de', 'FR', 'de-u-ca-buddhist', 'de-x-a1', 'it', 'xx_YY', 'a"b', '--', '__proto__'])
@@ -85,7 +85,7 @@ describe('translations(folder)', () => {
       expect(texts).to.deep.equal([...expected, english, english, english, english, english])
     }))
 
-  it('does so without translations(), too', async () => {
+  it('chooses the locale without translations(), too', async () => {
     const app = new App({ logger })
     app.get('/in/{lang}', (ctx) => {
       ctx.locale = ctx.params['lang'] ?? ''
@@ -118,7 +118,7 @@ describe('translations(folder)', () => {
       expect(answers.map(({ text }) => text)).to.deep.equal(answers.map((_, index) => expected[index % 3]))
     }))
 
-  it('says what the answer varies by, where it does, and the language of pages', () =>
+  it('sets Vary where the locale matters, and Content-Language for pages', () =>
     withSite({}, async (site) => {
       const { headers } = await site.get('/page', german)
       expect(headers.get('vary')).to.equal('Accept-Language, Cookie')
@@ -127,7 +127,7 @@ describe('translations(folder)', () => {
       expect([plain.headers.get('vary'), plain.headers.get('content-language')]).to.deep.equal([null, null])
     }))
 
-  it('speaks to those whose path is unknown, too, and to those whose route has no translations', () =>
+  it('translates error pages of unknown paths, and of routes without translations', () =>
     withSite({}, async (site) => {
       const unknown = await site.get('/nope', german)
       expect([unknown.status, unknown.headers.get('content-language')]).to.deep.equal([404, 'de'])
@@ -135,7 +135,7 @@ describe('translations(folder)', () => {
       expect((await site.get('/before', german)).text).to.equal('Speichern')
     }))
 
-  it('offers the languages that the application has texts in, and no other', () =>
+  it('offers only the languages in which the application has texts', () =>
     inFolder(async (folder) => {
       await writeLocales(folder, { 'a.en-us.yaml': { hello: 'Hello {{name}}' } })
       const app = new App({ logger })
@@ -148,12 +148,12 @@ describe('translations(folder)', () => {
       await site.close()
     }))
 
-  it('has another fallback where that is asked for', () =>
+  it('uses a configured fallback', () =>
     withSite({ fallback: 'de' }, async (site) => {
       expect((await site.get('/', { headers: { 'accept-language': 'it' } })).text).to.equal('Hallo Anna')
     }))
 
-  it('stops the start when a file is broken', () =>
+  it('stops the start if a file is broken', () =>
     inFolder(async (folder) => {
       await writeLocales(folder, { 'a.de.yaml': '- id: a\n- id: b' })
       expect(() => translations(folder)).to.throw(
@@ -181,7 +181,7 @@ describe('translations(folder)', () => {
     ],
   ]
   for (const [what, write, problem] of unreadable) {
-    it(`stops the start when a file ${what}`, () =>
+    it(`stops the start if a file ${what}`, () =>
       inFolder(async (folder) => {
         await write(join(folder, 'a.de.yaml'))
         expect(() => translations(folder)).to.throw(BrokenTranslations, problem)
@@ -189,7 +189,7 @@ describe('translations(folder)', () => {
   }
 
   describe('in development', () => {
-    it('reads files anew that are changed, added or removed', () =>
+    it('reloads files that are changed, added or removed', () =>
       withSite({ reload: true }, async (site, folder) => {
         const text = async (request = german) => (await site.get('/', request)).text
         expect(await text()).to.equal('Hallo Anna')
@@ -202,7 +202,7 @@ describe('translations(folder)', () => {
         expect(await text()).to.equal('Hello Anna')
       }))
 
-    it('shows the error of a file that breaks, and goes on when it has been mended', () =>
+    it('shows the error of a broken file, and continues when the file is corrected', () =>
       withSite({ reload: true, env: 'development' }, async (site, folder) => {
         await writeFile(join(folder, 'a.de.yaml'), '- id: hello\n  translation: "open\n')
         for (const path of ['/', '/', '/missing']) {
@@ -216,7 +216,7 @@ describe('translations(folder)', () => {
         expect((await site.get('/', german)).text).to.equal('Moin Anna')
       }))
 
-    it('keeps what it has read where it is not to look again', () =>
+    it('keeps the loaded texts if reloading is off', () =>
       withSite({ reload: false }, async (site, folder) => {
         await writeLocales(folder, { 'a.de.yaml': { hello: 'Servus {{name}}' } })
         expect((await site.get('/', german)).text).to.equal('Hallo Anna')

@@ -3,11 +3,11 @@ import type { Context, Middleware } from '../../src/context.js'
 import { chain } from '../../src/routing/chain.js'
 import { failure } from '../support/failure.js'
 
-// What is composed here looks at no context.
+// This middleware does not use the context.
 const ctx = {} as Context
 
 describe('chain(middleware)', () => {
-  it('runs what was declared first around what comes after it', async () => {
+  it('runs earlier middleware around later middleware', async () => {
     const steps: string[] = []
     const around =
       (name: string): Middleware =>
@@ -20,7 +20,7 @@ describe('chain(middleware)', () => {
     expect(steps).to.deep.equal(['a in', 'b in', 'handler', 'b out', 'a out'])
   })
 
-  it('rejects with what is thrown at once', async () => {
+  it('rejects with a synchronous error', async () => {
     const error = new Error('at once')
     const run = chain([
       () => {
@@ -40,7 +40,7 @@ describe('chain(middleware)', () => {
     )
   })
 
-  it('lets a middleware that says so call what is beneath it again, all of it', async () => {
+  it('allows a middleware with `callsAgain` to call all of the middleware below it again', async () => {
     let calls = 0
     const again: Middleware = Object.assign(
       async (_ctx: Context, next: () => Promise<unknown>) => {

@@ -100,21 +100,21 @@ function below(prefix: string, rows: readonly string[]): string[] {
   return rows.map((row) => row.replace(' /', ` ${prefix}/`))
 }
 
-describe('The routes of a resource are mounted', () => {
-  it('with collection routes before new and show, PATCH before update, and all others last; the base class first', () => {
+describe('The routes of a resource', () => {
+  it('have collection routes before new and show, PATCH before update, and all others last; the base class first', () => {
     const app = new App()
     app.resource(C)
     expect(rowsOf(app.routes)).to.deep.equal(mounted)
   })
 
-  it('in the same order below a parent', () => {
+  it('have the same order below a parent', () => {
     const app = new App()
     app.resource(C)
     app.resource(D)
     expect(rowsOf(app.routes)).to.deep.equal([...mounted, ...nested])
   })
 
-  it('in the same order in groups and on virtual hosts, each time that the class is mounted', () => {
+  it('have the same order in groups and on virtual hosts, each time the class is mounted', () => {
     const app = new App()
     app.resource(C)
     app.group('/admin', (admin) => {
@@ -129,7 +129,7 @@ describe('The routes of a resource are mounted', () => {
     ])
   })
 
-  it('so that none of them shadows another', async () => {
+  it('do not shadow each other', async () => {
     const log = caughtLog()
     const app = new App({ api: true, logger: log.logger })
     app.resource(C)
@@ -139,7 +139,7 @@ describe('The routes of a resource are mounted', () => {
     expect(log.lines).to.deep.equal([])
   })
 
-  it('and a request is matched in this order', () => {
+  it('are matched in this order', () => {
     const app = new App()
     app.resource(C)
     const handlerOf = (method: string, path: string) => app.match(method, path)?.route.handlerName
@@ -152,14 +152,14 @@ describe('The routes of a resource are mounted', () => {
     expect(handlerOf('PATCH', '/posts/1/c2')).to.equal(undefined)
   })
 
-  it('and a PATCH of update goes to update where no @Route has it', () => {
+  it('send a PATCH to update unless a @Route matches it', () => {
     const app = new App()
     app.resource('/posts', B)
     expect(app.match('PATCH', '/posts/1')?.route.handlerName).to.equal('B.update')
   })
 })
 
-describe('A warning of a shadowed route', () => {
+describe('The warning about a shadowed route', () => {
   it('names a decorated route that an earlier one shadows', async () => {
     @Resource('/notes')
     class NotesResource extends BaseResource {
@@ -180,7 +180,7 @@ describe('A warning of a shadowed route', () => {
     ])
   })
 
-  it('does not take a method with @Route for a misspelled handler', async () => {
+  it('does not report a method with @Route as a misspelled handler', async () => {
     @Resource('/notes')
     class NotesResource extends BaseResource {
       @Route('GET', '/news')

@@ -54,7 +54,7 @@ describe('A path helper', () => {
       '/posts?page=2&tag=a&tag=b%26c',
     ],
     ['a record and a query', ['postPath', post, { page: 2 }], '/posts/p1?page=2'],
-    ['what must be encoded', ['postPath', 'a/b ü?'], '/posts/a%2Fb%20%C3%BC%3F'],
+    ['a value that must be encoded', ['postPath', 'a/b ü?'], '/posts/a%2Fb%20%C3%BC%3F'],
     [
       'a rest at the root, which never leads to another host',
       ['anyPath', '//evil.example/a'],
@@ -65,12 +65,12 @@ describe('A path helper', () => {
   ]
 
   for (const [what, args, path] of rows) {
-    it(`takes ${what}: ${path}`, () => {
+    it(`accepts ${what}: ${path}`, () => {
       expect(app.pathFor(...args)).to.equal(path)
     })
   }
 
-  it('names the parameter that is missing', () => {
+  it('names a missing parameter', () => {
     expect(() => app.pathFor('postCommentPath', { post_id: 1 })).to.throw(
       MissingParameter,
       'postCommentPath (/posts/{post_id}/comments/{comment_id}) requires the parameter "comment_id", which is missing.',
@@ -79,7 +79,7 @@ describe('A path helper', () => {
     expect(() => app.pathFor('postPath', '')).to.throw(MissingParameter)
   })
 
-  it('that does not exist is answered with the nearest name', () => {
+  it('throws an error with the nearest name if it does not exist', () => {
     expect(() => app.pathFor('postPaht')).to.throw(
       UnknownRoute,
       'There is no route named "postPaht". Did you mean "postPath"?',
@@ -94,22 +94,22 @@ describe('A path pattern', () => {
     )
   })
 
-  it('has each parameter once', () => {
+  it('contains each parameter once', () => {
     expect(() => new PathPattern('/a/{id}/b/{id}')).to.throw('has the parameter "id" twice')
   })
 
-  it('has well-formed parameters', () => {
+  it('contains well-formed parameters only', () => {
     expect(() => new PathPattern('/a/{id')).to.throw('The path segment "{id" is malformed.')
     expect(() => new PathPattern('/a/{}')).to.throw('is malformed')
   })
 
-  it("takes Koa's :name for {name}", () => {
+  it("accepts Koa's :name for {name}", () => {
     expect(new PathPattern('/posts/:id').params).to.deep.equal(['id'])
   })
 })
 
 describe('canonicalPath()', () => {
-  it('writes each path in one way', () => {
+  it('writes each path in one form', () => {
     expect(canonicalPath('/posts/')).to.equal('/posts')
     expect(canonicalPath('/')).to.equal('/')
     expect(canonicalPath('/%70osts/a%2fb')).to.equal('/posts/a%2Fb')

@@ -40,7 +40,7 @@ describe('The secret of an application in development', () => {
     process.chdir(folder)
   }
 
-  /** Who is signed in, for an application that starts in this folder and gets this cookie. */
+  /** The user who is signed in, for an application that starts in this folder and receives this cookie. */
   async function userOf(cookie: string): Promise<string> {
     const site = await Site.open(signIn())
     try {
@@ -69,14 +69,14 @@ describe('The secret of an application in development', () => {
     }
   }
 
-  it('is random for each checkout, and outlives a restart', async () => {
+  it('is random for each checkout, and survives a restart', async () => {
     const cookie = await cookieOfAda()
     expect(await userOf(cookie)).to.equal('Ada')
     enterCheckout()
     expect(await userOf(cookie)).to.equal('undefined')
   })
 
-  it('is not the secret of specs, which everybody can read', async () => {
+  it('is not the public secret of specs', async () => {
     const content = { content: { user: 'Ada' }, _expire: Date.now() + 60_000, _maxAge: 60_000 }
     const value = Buffer.from(JSON.stringify(content)).toString('base64url')
     const forged = new Signer('_kit_session', sessionSecrets(undefined, 'test')).sign(value)
@@ -110,7 +110,7 @@ describe('The secret of an application in development', () => {
     expect(existsSync('.kit')).to.equal(false)
   })
 
-  it('stops the start when it is too short', () => {
+  it('stops the start if it is too short', () => {
     mkdirSync('.kit')
     writeFileSync('.kit/secret', 'short\n')
     expect(() => new App({ env: 'development' }).callback()).to.throw(
@@ -119,7 +119,7 @@ describe('The secret of an application in development', () => {
     )
   })
 
-  it('stops the start when it cannot be written', () => {
+  it('stops the start if it cannot be written', () => {
     writeFileSync('.kit', '')
     expect(() => new App({ env: 'development' }).callback()).to.throw(
       DeclarationError,

@@ -25,7 +25,7 @@ class CreateSessions1700000000000 implements MigrationInterface {
 const logger = pino({ level: 'silent' })
 const maxAge = 60_000
 
-/** A gate that requests wait at, so that a spec decides in which order they go on. */
+/** A gate that blocks requests, so that a spec decides in which order they continue. */
 class Gate {
   private arrive = () => {}
   private open = () => {}
@@ -127,7 +127,7 @@ const put = (site: Site, json: unknown) => site.put('/', { json })
 const read = async (site: Site, id?: string) =>
   (await site.get('/', id === undefined ? {} : { headers: { cookie: `_blog_session=${id}` } })).json
 
-/** The cookie of a session that a store once kept. */
+/** The cookie of a session from another store. */
 async function signedId(): Promise<string> {
   const kept = new Map<string, Record<string, unknown>>()
   const store: SessionStore = {
@@ -142,7 +142,7 @@ async function signedId(): Promise<string> {
 }
 
 describe('databaseSessions(database)', () => {
-  it('keeps in the cookie an id alone, and the hash of it in the table', () =>
+  it('keeps only an id in the cookie, and the hash of the id in the table', () =>
     withSite(async ({ site, rows }) => {
       const id = idOf(await put(site, { name: 'Anna', text: 'x'.repeat(10_000) })) ?? ''
       expect(id).to.match(/^[\w-]{43}\.[\w-]{43}$/)
@@ -153,7 +153,7 @@ describe('databaseSessions(database)', () => {
       expect(await read(site)).to.include({ name: 'Anna' })
     }))
 
-  it('keeps no row of a session that nothing was put into', () =>
+  it('keeps no row of an empty session', () =>
     withSite(async ({ site, rows }) => {
       await read(site)
       await put(site, {})
@@ -161,7 +161,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.deep.equal([])
     }))
 
-  it('makes an empty session of an id that is unknown, cut or signed by others, and does not adopt it', () =>
+  it('creates an empty session for an id that is unknown, truncated or signed with another secret, and does not adopt the id', () =>
     withSite(async ({ site, rows }) => {
       const id = idOf(await put(site, { a: 1 })) ?? ''
       for (const bad of ['', '.', 'x', id.slice(0, -1), `${id}.${id}`, `x${id}`]) {
@@ -173,7 +173,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(1)
     }))
 
-  it('gives a renewed session another id, and ends the old one', () =>
+  it('gives a renewed session another id, and ends the old session', () =>
     withSite(async ({ site, rows }) => {
       const before = idOf(await put(site, { basket: [1] })) ?? ''
       const after = idOf(await site.post('/sign-in')) ?? ''
@@ -191,7 +191,7 @@ describe('databaseSessions(database)', () => {
       expect(await read(site)).to.deep.equal({})
     }))
 
-  it('keeps no row for a message to somebody who signs out', () =>
+  it('keeps no row for a flash message of a user who signs out', () =>
     withSite(async ({ site, rows }) => {
       const before = idOf(await put(site, { user: 'Anna' })) ?? ''
       await site.post('/sign-out')
@@ -210,7 +210,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(1)
     }))
 
-  it('does not let an ended session come back through a late write of another request', () =>
+  it('does not restore an ended session by a late write of another request', () =>
     withSite(async ({ site, gate, rows }) => {
       const id = idOf(await put(site, { user: 'Anna' })) ?? ''
       const late = site.put('/late', { headers: { cookie: `_blog_session=${id}` } })
@@ -224,7 +224,7 @@ describe('databaseSessions(database)', () => {
       expect(await read(site, id)).to.deep.equal({})
     }))
 
-  it('does not let a late answer take the cookie of a renewed session away', () =>
+  it('does not overwrite the cookie of a renewed session by a late response', () =>
     withSite(async ({ site, gate }) => {
       const id = idOf(await put(site, { basket: [1] })) ?? ''
       const late = site.put('/late', { headers: { cookie: `_blog_session=${id}` } })
@@ -235,7 +235,7 @@ describe('databaseSessions(database)', () => {
       expect(await read(site)).to.deep.equal({ basket: [1], user: 'Anna' })
     }))
 
-  it('keeps the secret of forms in the cookie, and uses the table only for what else there is', () =>
+  it('keeps the secret of forms in the cookie, and uses the table only for other content', () =>
     withSite(async ({ site, rows }) => {
       expect(idOf(await site.get('/form'))).to.match(/^~/)
       expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
@@ -247,7 +247,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(1)
     }))
 
-  it('does not let a late page with a form sign out who has signed in meanwhile', () =>
+  it('does not sign a user out by a late page with a form', () =>
     withSite(async ({ site }) => {
       const id = idOf(await put(site, { basket: [1] })) ?? ''
       await site.post('/sign-in')
@@ -256,7 +256,7 @@ describe('databaseSessions(database)', () => {
       expect(await read(site)).to.deep.equal({ basket: [1], user: 'Anna' })
     }))
 
-  it('lets forms be sent with an id that the table does not know', () =>
+  it('accepts forms with an id that the table does not contain', () =>
     withSite(async ({ site, database, rows }) => {
       await put(site, { a: 1 })
       await database.query('DELETE FROM sessions')
@@ -265,7 +265,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.deep.equal([])
     }))
 
-  it('shows another token once the session is renewed, also where the table did not know its id', () =>
+  it('shows another token after the session has been renewed, also if the table did not contain its id', () =>
     withSite(async ({ site, database }) => {
       await put(site, { a: 1 })
       await database.query('DELETE FROM sessions')
@@ -274,7 +274,7 @@ describe('databaseSessions(database)', () => {
       expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
     }))
 
-  it('serves many requests of one session at once', () =>
+  it('serves many concurrent requests of one session', () =>
     withSite(async ({ site, rows }) => {
       await put(site, { number: 0 })
       const answers = await Promise.all(
@@ -284,7 +284,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(1)
     }))
 
-  it('survives a row that cannot be read', () =>
+  it('ignores a row that cannot be read', () =>
     withSite(async ({ site, database }) => {
       for (const content of ['{', 'null', '1', '[]', '{"content":1}', '{"content":{"__proto__":{"x":1}}}']) {
         await put(site, { a: 1 })
@@ -294,7 +294,7 @@ describe('databaseSessions(database)', () => {
       expect(Reflect.get({}, 'x')).to.equal(undefined)
     }))
 
-  it('forgets what has expired, and deletes it when other sessions begin, not more than 500 at a time', () =>
+  it('ignores expired sessions, and deletes at most 500 of them when a session begins', () =>
     withSite(async ({ database, rows }) => {
       let now = 1_000_000
       const store = databaseSessions(database, { now: () => now, cleanUpEvery: 1000 })
@@ -326,7 +326,7 @@ describe('databaseSessions(database)', () => {
       expect((await rows())[0]?.content).to.match(/^[\u0020-\u007e]+$/)
     }))
 
-  it('says that a session which is not new has not been kept, when it is gone', () =>
+  it('reports that an existing session was not saved, if its row is gone', () =>
     withSite(async ({ database }) => {
       const store = databaseSessions(database)
       expect(await store.set('gone', {}, { maxAge, isNew: false })).to.equal(false)
@@ -337,7 +337,7 @@ describe('databaseSessions(database)', () => {
       expect(await store.get('here')).to.equal(undefined)
     }))
 
-  it('names the migration that makes its table, when that has not been run', () =>
+  it('names the migration that creates its table, if that has not been run', () =>
     withSite(async ({ database }) => {
       await database.rollback()
       const failure = await databaseSessions(database)
@@ -347,7 +347,7 @@ describe('databaseSessions(database)', () => {
     }))
 })
 
-describe('a session store that is down', () => {
+describe('An unreachable session store', () => {
   const down: SessionStore = {
     get: () => Promise.reject(new Error('ECONNREFUSED')),
     set: () => Promise.reject(new Error('ECONNREFUSED')),
@@ -358,7 +358,7 @@ describe('a session store that is down', () => {
   beforeEach(async () => (site = await Site.open(application(down))))
   afterEach(() => site.close())
 
-  it('makes a 503 of what would read or keep a session, with an error page that needs none', async () => {
+  it('causes 503 for a request that reads or changes a session, with an error page that needs no session', async () => {
     const headers = { cookie: `_blog_session=${await signedId()}` }
     for (const answer of [await site.get('/', { headers }), await site.put('/', { json: { a: 1 } })]) {
       expect(answer.status).to.equal(503)
@@ -368,13 +368,13 @@ describe('a session store that is down', () => {
     }
   })
 
-  it('does not matter to flash messages, which have a cookie of their own', async () => {
+  it('does not affect flash messages, which have a cookie of their own', async () => {
     await site.get('/form')
     expect((await site.post('/flash', { form: { a: '1' } })).status).to.equal(200)
     expect((await site.get('/messages')).json).to.deep.equal([{ type: 'success', message: 'Saved.' }])
   })
 
-  it('does not matter to those who have no session and need none, nor to static files and paths that lead nowhere', async () => {
+  it('does not affect requests without a session, static files or unknown paths', async () => {
     const headers = { cookie: `_blog_session=${await signedId()}` }
     expect((await site.get('/')).status).to.equal(200)
     expect((await site.get('/kit.css', { headers })).status).to.equal(200)

@@ -5,8 +5,8 @@ function flashOf(...messages: string[]): Flash {
   return messages.reduce<Flash>((flash, message) => addMessage(flash, 'info', message), [])
 }
 
-describe('flash messages', () => {
-  it('are kept in their order', () => {
+describe('Flash messages', () => {
+  it('keep their order', () => {
     const flash = addMessage(addMessage([], 'success', 'Saved.'), 'danger', 'But not sent.')
     expect(flash).to.deep.equal([
       { type: 'success', message: 'Saved.' },
@@ -15,7 +15,7 @@ describe('flash messages', () => {
     expect(readFlash(JSON.parse(JSON.stringify(flash)))).to.deep.equal(flash)
   })
 
-  it('are the newest five, each of 500 characters at most', () => {
+  it('are limited to the newest five, and to 500 characters each', () => {
     const numbers = flashOf('1', '2', '3', '4', '5', '6')
     expect(numbers.map(({ message }) => message)).to.deep.equal(['2', '3', '4', '5', '6'])
     const long = flashOf('x'.repeat(500), 'x'.repeat(501), `${'x'.repeat(498)}😀x`)
@@ -34,7 +34,7 @@ describe('flash messages', () => {
     {},
     [null, 1, {}, { type: 'x' }, { type: 1, message: 'y' }],
   ]) {
-    it(`are none in ${JSON.stringify(kept)}`, () => {
+    it(`are empty for the content ${JSON.stringify(kept)}`, () => {
       expect(readFlash(kept)).to.deep.equal([])
     })
   }

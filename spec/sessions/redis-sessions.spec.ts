@@ -8,7 +8,7 @@ import { Site, type SpecResponse } from '../support/site.js'
 
 const logger = pino({ level: 'silent' })
 
-/** A gate that a request waits at. */
+/** A gate that blocks a request. */
 function newGate() {
   let pass = () => {}
   let reach = () => {}
@@ -86,24 +86,24 @@ describe('redisSessions(client)', () => {
     return redis.keys(`${prefix}*`)
   }
 
-  it('keeps in the cookie an id alone, and beneath the hash of it what is in the session, until it expires', async () => {
+  it('keeps only an id in the cookie, and the content under the hash of the id, until it expires', async () => {
     const id = idOf(await put(site, { name: 'Zoë 値', text: 'x'.repeat(10_000) }))
     expect(id).to.match(/^[\w-]{43}\.[\w-]{43}$/)
     const [key = '', ...more] = await keys()
     expect(more).to.deep.equal([])
     expect(id).not.to.contain(key.slice(prefix.length))
-    // koa-session lets stores keep them a little longer than cookies.
+    // koa-session allows stores to keep sessions a little longer than cookies.
     expect(await redis.pTTL(key)).to.be.within(50_000, 70_000)
     expect(await read(site)).to.include({ name: 'Zoë 値' })
   })
 
-  it('keeps nothing of a session that nothing was put into', async () => {
+  it('keeps nothing of an empty session', async () => {
     await read(site)
     await put(site, {})
     expect(await keys()).to.deep.equal([])
   })
 
-  it('gives a renewed session another id, and ends the old one', async () => {
+  it('gives a renewed session another id, and ends the old session', async () => {
     const before = idOf(await put(site, { basket: [1] }))
     const after = idOf(await site.post('/sign-in'))
     expect(after).not.to.equal(before)
@@ -112,7 +112,7 @@ describe('redisSessions(client)', () => {
     expect(await keys()).to.have.length(1)
   })
 
-  it('does not let an ended session come back through a late write of another request', async () => {
+  it('does not restore an ended session by a late write of another request', async () => {
     const id = idOf(await put(site, { user: 'Anna' }))
     const late = site.put('/late', { headers: { cookie: `_blog_session=${id}` } })
     await gate.reached
@@ -124,7 +124,7 @@ describe('redisSessions(client)', () => {
     expect(await read(site, id)).to.deep.equal({})
   })
 
-  it('forgets what has expired, and does not adopt its id', async () => {
+  it('ignores expired sessions, and does not adopt their ids', async () => {
     const id = idOf(await put(site, { a: 1 }))
     await redis.pExpire((await keys())[0] ?? '', 0)
     expect(await read(site, id)).to.deep.equal({})
@@ -132,7 +132,7 @@ describe('redisSessions(client)', () => {
     expect(idOf(answer)).to.be.a('string').that.does.not.equal(id)
   })
 
-  it('serves many requests of one session at once', async () => {
+  it('serves many concurrent requests of one session', async () => {
     await put(site, { number: 0 })
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, number) => (number % 2 ? site.get('/') : put(site, { number }))),
@@ -141,7 +141,7 @@ describe('redisSessions(client)', () => {
     expect(await keys()).to.have.length(1)
   })
 
-  it('survives content that cannot be read', async () => {
+  it('ignores content that cannot be read', async () => {
     for (const content of ['{', 'null', '1', '[]', '{"content":1}', '{"content":{"__proto__":{"x":1}}}']) {
       await put(site, { a: 1 })
       await redis.set((await keys())[0] ?? '', content)
@@ -151,7 +151,7 @@ describe('redisSessions(client)', () => {
   })
 })
 
-describe('redisSessions(client), when Redis is away', function () {
+describe('redisSessions(client) while Redis is unreachable', function () {
   let own: OwnRedis
   let site: Site
 
@@ -171,26 +171,26 @@ describe('redisSessions(client), when Redis is away', function () {
     await own?.stop()
   })
 
-  it('makes a 503 with Retry-After of what would read or keep a session, soon', async () => {
+  it('quickly returns 503 with Retry-After for a request that reads or changes a session', async () => {
     for (const answer of [await site.get('/'), await put(site, { b: 2 })]) {
       expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5'])
     }
   })
 
-  it('does not matter to static files, GET /up and paths that lead nowhere', async () => {
+  it('does not affect static files, GET /up and unknown paths', async () => {
     expect((await site.get('/kit.css')).status).to.equal(200)
     expect((await site.get('/up')).status).to.equal(200)
     expect((await site.get('/nowhere')).status).to.equal(404)
   })
 
-  it('works again by itself when Redis is back', async () => {
+  it('recovers by itself when Redis is reachable again', async () => {
     expect((await site.get('/')).status).to.equal(503)
     await own.start()
     while ((await put(site, { c: 3 })).status !== 200);
     expect(await read(site)).to.deep.equal({ c: 3 })
   })
 
-  it('stops the start with one sentence', async () => {
+  it('stops the start with a one-line message', async () => {
     const error = await failure(application(own.url, 'session:').start())
     expect(Reflect.get(Object(error), 'message')).to.match(
       /^The session store is not available: Redis does not respond \(.+\)\. Start it, or correct its url\.$/,

@@ -11,18 +11,18 @@ describe('sessionSecrets(given, environment)', () => {
     else process.env['SESSION_SECRET'] = before
   })
 
-  it('are those of SESSION_SECRET, with commas between them', () => {
+  it('returns the values of SESSION_SECRET, separated by commas', () => {
     process.env['SESSION_SECRET'] = `${one}, ${two},`
     expect(sessionSecrets(undefined, 'production')).to.deep.equal([one, two])
   })
 
-  it('are rather those that are given: one, which may have commas, or a list', () => {
+  it('prefers the given secrets: a string, which may contain commas, or a list', () => {
     process.env['SESSION_SECRET'] = one
     expect(sessionSecrets(`${two},${two}`, 'production')).to.deep.equal([`${two},${two}`])
     expect(sessionSecrets([two, one], 'production')).to.deep.equal([two, one])
   })
 
-  it('must be there in every environment but development and test', () => {
+  it('requires secrets in every environment but development and test', () => {
     delete process.env['SESSION_SECRET']
     for (const environment of ['production', 'staging']) {
       for (const given of [undefined, '', ' ', []]) {
@@ -38,7 +38,7 @@ describe('sessionSecrets(given, environment)', () => {
     }
   })
 
-  it('must have 32 characters there', () => {
+  it('requires 32 characters in those environments', () => {
     expect(() => sessionSecrets([one, 'short'], 'production')).to.throw(
       'A session secret has 5 characters; in production it needs at least 32. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.',
     )

@@ -21,7 +21,7 @@ describe('The hosts of an application', () => {
     else process.env[variable] = before
   })
 
-  /** The answer to a request for a host, as a browser sends it that looks up its name. */
+  /** The response to a request for a host, as a browser sends it after it has resolved the name. */
   async function answerTo(host: string, path = '/secret-of-the-routes', header = ''): Promise<string> {
     return site.raw(
       `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\n${header}Connection: close\r\n\r\n`,
@@ -42,7 +42,7 @@ describe('The hosts of an application', () => {
       '[::1]:3000',
       '[fe80::1]',
     ]) {
-      it(`are this machine: ${host}`, async () => {
+      it(`include ${host}, which is this machine`, async () => {
         await open()
         expect(await statusOf(host)).to.equal(200)
       })
@@ -63,13 +63,13 @@ describe('The hosts of an application', () => {
       '*.localhost',
       '',
     ]) {
-      it(`are no others, which may lead here by DNS rebinding: ${host || 'no host'}`, async () => {
+      it(`exclude ${host || 'a missing host'}, which could point here by DNS rebinding`, async () => {
         await open()
         expect(await statusOf(host)).to.equal(403)
       })
     }
 
-    it('say in the place of a refused page what names a host, and nothing of the application', async () => {
+    it('are explained in the response of a rejected request, without details of the application', async () => {
       await open()
       for (const path of ['/secret-of-the-routes', '/nope', '/kit.css']) {
         const answer = await answerTo('evil.example', path)
@@ -83,13 +83,13 @@ describe('The hosts of an application', () => {
       }
     })
 
-    it('are not taken from X-Forwarded-Host, which a page can set itself', async () => {
+    it('are not read from X-Forwarded-Host, which a page can set', async () => {
       await open({ proxy: true })
       const forged = 'X-Forwarded-Host: localhost\r\n'
       expect(await answerTo('evil.example', '/nope', forged)).to.match(/^HTTP\/1.1 403 /)
     })
 
-    it('are those of the option developmentHosts, too', async () => {
+    it('include the option developmentHosts', async () => {
       await open({ developmentHosts: ['Blog.example', '*.tunnel.example'] })
       expect(await statusOf('blog.example:3000')).to.equal(200)
       expect(await statusOf('a.tunnel.example')).to.equal(200)
@@ -97,7 +97,7 @@ describe('The hosts of an application', () => {
       expect(await statusOf('localhost')).to.equal(200)
     })
 
-    it('are those of DEVELOPMENT_HOSTS, too, and the one that it listens on', async () => {
+    it('include DEVELOPMENT_HOSTS, and the address that the application listens on', async () => {
       process.env[variable] = 'web, *.tunnel.example'
       await open({ host: 'devbox' })
       for (const host of ['web:3000', 'a.tunnel.example', 'devbox:3000'])
@@ -118,13 +118,13 @@ describe('The hosts of an application', () => {
       ['Host is of another site', 'evil.example', 'X-Forwarded-Host: blog.example', 403],
     ]
     for (const [what, host, header, status] of forwarded) {
-      it(`answer a request that a proxy forwarded with ${status} when ${what}`, async () => {
+      it(`return ${status} for a forwarded request if ${what}`, async () => {
         await open({ host: 'devbox', developmentHosts: ['blog.example', '*.tunnel.example'] })
         expect(await answerTo(host, undefined, `${header}\r\n`)).to.match(new RegExp(`^HTTP/1.1 ${status} `))
       })
     }
 
-    it('tell in the place of a forwarded page what to set, and nothing of the application', async () => {
+    it('are explained in the response to a rejected forwarded request, without details of the application', async () => {
       await open()
       expect(await answerTo('localhost', '/nope', 'X-Forwarded-For: 192.0.2.1\r\n'))
         .to.include('GO_ENV=production')
@@ -143,14 +143,14 @@ describe('The hosts of an application', () => {
       })
     }
 
-    it('do not matter to GET /up', async () => {
+    it('do not matter for GET /up', async () => {
       await open()
       expect(await answerTo('web', '/up')).to.match(/^HTTP\/1.1 200 /)
     })
   })
 
   for (const env of ['test', 'production']) {
-    it(`are any in ${env}`, async () => {
+    it(`include all hosts in ${env}`, async () => {
       await open({ env, developmentHosts: ['blog.example'] })
       expect(await statusOf('evil.example')).to.equal(200)
     })

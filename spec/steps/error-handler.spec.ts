@@ -42,7 +42,7 @@ describe('A body that is a stream', () => {
     'a stream that has failed already': () => new PassThrough().on('error', () => {}).destroy(new Error('x')),
   }
   for (const [what, make] of Object.entries(failing)) {
-    it(`becomes an ordinary error answer where it is ${what}`, async () => {
+    it(`causes an ordinary error response if it is ${what}`, async () => {
       const { answer, errors } = await answerOf((ctx) => {
         ctx.set('Content-Length', '5')
         ctx.type = 'text/plain'
@@ -54,7 +54,7 @@ describe('A body that is a stream', () => {
     })
   }
 
-  it('becomes an error answer, too, where it fails while the handler goes on', async () => {
+  it('causes an error response if it fails while the handler is running', async () => {
     const { answer, errors } = await answerOf(async (ctx) => {
       ctx.body = createReadStream('/nope')
       await delay(30)
@@ -80,7 +80,7 @@ describe('A body that is a stream', () => {
       ),
   }
   for (const [what, make] of Object.entries(whole)) {
-    it(`is sent as a whole where it is ${what}`, async () => {
+    it(`is sent completely if it is ${what}`, async () => {
       const { answer } = await answerOf((ctx) => void (ctx.body = make()))
       let text = ''
       for await (const chunk of make()) text += String(chunk)
@@ -88,7 +88,7 @@ describe('A body that is a stream', () => {
     })
   }
 
-  it('is not waited for where its headers are to be sent at once', async () => {
+  it('does not delay headers that the handler flushes', async () => {
     const app = new App({ logger: caughtLog().logger })
     app.get('/', (ctx) => {
       ctx.type = 'text/event-stream'

@@ -38,7 +38,7 @@ function valueOf(answer: SpecResponse): string {
   return /^_blog_session=([^;]*)/.exec(cookieOf(answer))?.[1] ?? ''
 }
 
-describe('sessions in a cookie', () => {
+describe('Sessions in a cookie', () => {
   let site: Site
 
   afterEach(() => site.close())
@@ -51,13 +51,13 @@ describe('sessions in a cookie', () => {
     return answer.json
   }
 
-  it('keep what a request puts into them for the next one', async () => {
+  it('keep their content for the next request', async () => {
     site = await Site.open(application())
     await put({ name: 'Anna', basket: [1, { two: 2 }] })
     expect(await read()).to.deep.equal({ name: 'Anna', basket: [1, { two: 2 }] })
   })
 
-  it('have the name, and are HttpOnly and SameSite=Lax, for 14 days', async () => {
+  it('have a cookie with the configured name, HttpOnly, SameSite=Lax, and an age of 14 days', async () => {
     site = await Site.open(application())
     const cookie = cookieOf(await put({ a: 1 }))
     expect(cookie).to.match(/^_blog_session=[\w-]+\.[\w-]+; path=\/; expires=[^;]+; samesite=lax; httponly$/)
@@ -65,7 +65,7 @@ describe('sessions in a cookie', () => {
     expect((expires - Date.now()) / 86_400_000).to.be.closeTo(14, 0.01)
   })
 
-  it('have a name in production that browsers take from the host itself alone', async () => {
+  it('have a cookie in production that browsers accept only from the host itself', async () => {
     const app = application({ env: 'production' })
     app.get('/flash', (ctx) => {
       ctx.session['a'] = 1
@@ -85,7 +85,7 @@ describe('sessions in a cookie', () => {
         .and.to.match(/; secure; httponly$/)
   })
 
-  it('are Secure in production, whatever the proxy says', async () => {
+  it('have a Secure cookie in production, whatever the proxy reports', async () => {
     site = await Site.open(application({ env: 'production' }))
     for (const protocol of ['http', 'https']) {
       const answer = await site.put('/', { json: { protocol }, headers: { 'x-forwarded-proto': protocol } })
@@ -94,7 +94,7 @@ describe('sessions in a cookie', () => {
     }
   })
 
-  it('set no cookie when nothing was put into them', async () => {
+  it('set no cookie while they are empty', async () => {
     site = await Site.open(application())
     for (const answer of [
       await site.get('/'),
@@ -106,7 +106,7 @@ describe('sessions in a cookie', () => {
     }
   })
 
-  it('set no cookie when nothing in them has changed', async () => {
+  it('set no cookie while nothing changes', async () => {
     site = await Site.open(application())
     await put({ a: 1 })
     for (const answer of [await site.get('/'), await put({ a: 1 })]) {
@@ -114,7 +114,7 @@ describe('sessions in a cookie', () => {
     }
   })
 
-  it('are not written by a page that shows a flash message, which cannot bring back a session that has ended', async () => {
+  it('are not written by a page that shows a flash message, which cannot restore an ended session', async () => {
     const app = application()
     let reach = (): void => {}
     let pass = (): void => {}
@@ -144,7 +144,7 @@ describe('sessions in a cookie', () => {
     expect(await read()).to.deep.equal({})
   })
 
-  it('make what reads them, or sets a cookie, private, unless the handler says otherwise', async () => {
+  it('make responses private that read them or set a cookie, unless the handler sets Cache-Control', async () => {
     const app = application()
     app.get('/public', (ctx) => {
       ctx.set('Cache-Control', 'public, max-age=60')
@@ -181,7 +181,7 @@ describe('sessions in a cookie', () => {
     expect(await read()).to.deep.equal({})
   })
 
-  it('are empty when the cookie was tampered with, cut, signed by others or is no session at all', async () => {
+  it('are empty if the cookie is forged, truncated, signed with another secret or not a session', async () => {
     site = await Site.open(application())
     const value = valueOf(await put({ name: 'Anna', isAdmin: false }))
     expect(await read(value)).to.include({ name: 'Anna' })
@@ -213,7 +213,7 @@ describe('sessions in a cookie', () => {
     }
   })
 
-  it('are empty when what was signed is no session', async () => {
+  it("are empty if the signed content isn't a session", async () => {
     site = await Site.open(application())
     const signer = new Signer('_blog_session', [secret])
     for (const text of ['null', '1', '"text"', '[]', '{}', '{"content":1}', '{"content":null}', '{', '']) {
@@ -221,7 +221,7 @@ describe('sessions in a cookie', () => {
     }
   })
 
-  it('are empty once they have expired, and live on when they are visited', async () => {
+  it('are empty after they have expired, and are extended by requests', async () => {
     site = await Site.open(application({ sessionMaxAge: 1500 }))
     const old = valueOf(await put({ a: 1 }))
     await new Promise((resolve) => setTimeout(resolve, 900))
@@ -231,7 +231,7 @@ describe('sessions in a cookie', () => {
     expect(await read(renewed)).to.deep.equal({ a: 1 })
   })
 
-  it('hold keys of any name, also those that mean something to JavaScript', async () => {
+  it('have keys of any name, also names with a meaning in JavaScript', async () => {
     site = await Site.open(application())
     const text =
       '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toJSON":1,"_private":2,"save":3,"length":4,"maxAge":5,"isNew":6}'
@@ -250,7 +250,7 @@ describe('sessions in a cookie', () => {
     expect(Reflect.get({}, 'polluted')).to.equal(undefined)
   })
 
-  it('are refused with a word about stores when a cookie is too small for them', async () => {
+  it('are refused with a message about stores if the cookie is too small for them', async () => {
     const messages: string[] = []
     const log = pino(
       { level: 'error' },
@@ -266,7 +266,7 @@ describe('sessions in a cookie', () => {
     )
   })
 
-  it('can be replaced as a whole, and refuse to be something else', async () => {
+  it('can be replaced as a whole by an object, and by nothing else', async () => {
     const app = application()
     app.post('/replace', (ctx) => {
       ctx.session = { fresh: true }
@@ -288,7 +288,7 @@ describe('sessions in a cookie', () => {
     expect(await read()).to.deep.equal({ a: 1 })
   })
 
-  it('begin again with what is put into them after their end', async () => {
+  it('begin again with the content that is set after their end', async () => {
     const app = application()
     app.post('/again', (ctx) => {
       ctx.session = null
@@ -301,7 +301,7 @@ describe('sessions in a cookie', () => {
     expect(await read()).to.deep.equal({ b: 2 })
   })
 
-  it('are as they were after a request that throws, or answers 5xx', async () => {
+  it('keep their previous content if a request throws or returns 5xx', async () => {
     const app = application()
     const write = (ctx: Context) => {
       ctx.session['user'] = 'Ada'
@@ -334,7 +334,7 @@ describe('sessions in a cookie', () => {
     expect(await read()).to.deep.equal({ basket: ['one', 'another'], user: 'Ada' })
   })
 
-  it('stay ended when the request that ended them throws', async () => {
+  it('remain ended if the request that ended them throws', async () => {
     const app = application()
     app.post('/throw', (ctx) => {
       ctx.session = null
@@ -346,7 +346,7 @@ describe('sessions in a cookie', () => {
     expect(await read()).to.deep.equal({})
   })
 
-  it('are none in an API application, which says so to who reads or sets one', async () => {
+  it('throw in an API application when they are read or set', async () => {
     for (const env of ['development', 'production']) {
       const app = new App({ api: true, env, proxy: false, logger })
       app.use(translations(fileURLToPath(new URL('../../../locales', import.meta.url))))
@@ -367,7 +367,7 @@ describe('sessions in a cookie', () => {
     }
   })
 
-  describe('and the transaction', () => {
+  describe('with a transaction', () => {
     async function withRecords(
       work: (post: (title: string) => Promise<number>, count: () => Promise<number>) => Promise<void>,
     ): Promise<void> {
@@ -390,14 +390,14 @@ describe('sessions in a cookie', () => {
       await database.close()
     }
 
-    it('are refused before it is committed when they are too large', () =>
+    it('are refused before the commit if they are too large', () =>
       withRecords(async (post, count) => {
         expect(await post('{"title":"one","large":4000}')).to.equal(500)
         expect(await count()).to.equal(0)
         expect(await read()).to.deep.equal({})
       }))
 
-    it('do not matter to flash messages, of which the oldest are dropped that have no room in their cookie', () =>
+    it('do not affect flash messages, of which the oldest are dropped if their cookie is full', () =>
       withRecords(async (post, count) => {
         expect(await post('{"title":"one","flash":4,"large":2600}')).to.equal(201)
         const flash: Array<{ message: string }> = (await site.get('/flash')).json
@@ -407,8 +407,8 @@ describe('sessions in a cookie', () => {
       }))
   })
 
-  describe('and their secrets', () => {
-    it('can be rotated: the first one signs, and all of them verify', async () => {
+  describe('with several secrets', () => {
+    it('are signed with the first secret, and verified with all of them', async () => {
       site = await Site.open(application({ secret }))
       const old = valueOf(await put({ a: 1 }))
       await site.close()
@@ -423,7 +423,7 @@ describe('sessions in a cookie', () => {
   })
 })
 
-/** The text with another letter at a place. The last one of a signature holds bits that count for nothing. */
+/** The text with another letter at an index. The last letter of a signature contains bits that do not matter. */
 function flip(text: string, at: number): string {
   return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
 }

@@ -4,15 +4,15 @@ import { expect } from 'chai'
 
 const css = readFileSync(join(import.meta.dirname, '../../../examples/blog/public/application.css'), 'utf8')
 
-/** The colours of a block `:root { --ink: #1d2326; ... }`, by name. */
+/** The colors of a block `:root { --ink: #1d2326; ... }`, by name. */
 const [light = {}, dark = {}] = [...css.matchAll(/:root \{([^}]*)\}/g)].map(([, block = '']) =>
-  Object.fromEntries([...block.matchAll(/--([\w-]+): (#\w{6})/g)].map(([, name, colour]) => [name, colour])),
+  Object.fromEntries([...block.matchAll(/--([\w-]+): (#\w{6})/g)].map(([, name, color]) => [name, color])),
 )
 
-/** The relative luminance of a colour `#rrggbb` (WCAG 2.2). */
-function luminance(colour: string): number {
+/** The relative luminance of a color `#rrggbb` (WCAG 2.2). */
+function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255
+    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
   })
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -26,7 +26,7 @@ function contrast(one: string, other: string): number {
 const text = 4.5
 const shape = 3
 
-const rows: Array<[colour: string, background: string, least: number]> = [
+const rows: Array<[color: string, background: string, least: number]> = [
   ['ink', 'paper', text],
   ['ink', 'surface', text],
   ['ink', 'accent-soft', text],
@@ -52,11 +52,11 @@ const rows: Array<[colour: string, background: string, least: number]> = [
   ['field-line', 'surface', shape],
 ]
 
-for (const [scheme, colours] of Object.entries({ light, dark })) {
-  describe(`the ${scheme} colours`, () => {
-    for (const [colour, background, least] of rows) {
-      it(`set ${colour} off from ${background} by ${least}:1`, () => {
-        expect(contrast(colours[colour] ?? '', colours[background] ?? '')).to.be.at.least(least)
+for (const [scheme, colors] of Object.entries({ light, dark })) {
+  describe(`The ${scheme} colors`, () => {
+    for (const [color, background, least] of rows) {
+      it(`have a contrast of ${least}:1 between ${color} and ${background}`, () => {
+        expect(contrast(colors[color] ?? '', colors[background] ?? '')).to.be.at.least(least)
       })
     }
   })

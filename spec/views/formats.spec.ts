@@ -9,25 +9,25 @@ class Author {
 const context = viewContext()
 const moment = new Date('2026-05-01T22:05:00Z')
 
-/** Intl puts a narrow space before AM and PM. */
+/** Intl writes a narrow space before AM and PM. */
 const plain = (html: unknown) => String(html).replaceAll(/\s/g, ' ')
 
 describe('time', () => {
-  it('shows a moment in UTC', () => {
+  it('shows a datetime in UTC', () => {
     expect(plain(time(context, moment))).to.equal(
       '<time datetime="2026-05-01T22:05:00.000Z">May 1, 2026, 10:05 PM UTC</time>',
     )
   })
 
-  it("writes it as the page's language does", () => {
+  it("uses the format of the page's language", () => {
     expect(plain(time(viewContext({ locale: 'de' }), moment))).to.contain('>01.05.2026, 22:05 UTC<')
   })
 
-  it('shows a day without a time', () => {
+  it('shows a date without a time', () => {
     expect(plain(time(context, '2026-05-01'))).to.equal('<time datetime="2026-05-01">May 1, 2026</time>')
   })
 
-  it('shows nothing for null, and escapes what is no date', () => {
+  it('shows nothing for null, and escapes an invalid date', () => {
     expect(String(time(context, null))).to.equal('')
     expect(String(time(context, '<b>'))).to.equal('&lt;b&gt;')
   })

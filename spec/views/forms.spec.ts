@@ -30,13 +30,13 @@ const german = (id: string) => texts[id] ?? id
 const tight = (html: Html) => String(html).replaceAll(/>\s+</g, '><')
 
 describe('form.hiddenFields()', () => {
-  it('carries the token', () => {
+  it('contains the token', () => {
     expect(tight(formOf({}, {}, { csrfToken: attack }).hiddenFields())).to.equal(
       `<input type="hidden" name="authenticity_token" value="${escaped}" />`,
     )
   })
 
-  it('carries the method that HTML cannot send', () => {
+  it('contains a method that HTML forms cannot send', () => {
     expect(tight(formOf({}, { method: 'PUT' }).hiddenFields())).to.equal(
       '<input type="hidden" name="_method" value="PUT" /><input type="hidden" name="authenticity_token" value="token" />',
     )
@@ -48,12 +48,12 @@ describe('form.hiddenFields()', () => {
 })
 
 describe('form.errorSummary()', () => {
-  it('is nothing when nothing is wrong', () => {
+  it('is empty without errors', () => {
     expect(tight(formOf({}).errorSummary())).to.equal('')
     expect(tight(formOf({}, { errors: new ValidationErrors() }).errorSummary())).to.equal('')
   })
 
-  it('links each message to its field, takes the focus and is announced', () => {
+  it('links each message to its field, receives the focus and is announced', () => {
     const errors = new ValidationErrors().add('title', 'present', attack).add('body', 'present', 'Body?')
     expect(tight(formOf({}, { errors }).errorSummary())).to.equal(
       '<div class="error-summary" role="alert" tabindex="-1" autofocus>' +
@@ -62,7 +62,7 @@ describe('form.errorSummary()', () => {
     )
   })
 
-  it('speaks of one problem in the singular', () => {
+  it('uses the singular for one error', () => {
     const errors = new ValidationErrors().add('title', 'present', 'Title?')
     expect(tight(formOf({}, { errors }).errorSummary())).to.contain(
       '<h2>Nothing was saved: there is a problem</h2>',
@@ -70,7 +70,7 @@ describe('form.errorSummary()', () => {
   })
 })
 
-describe('a field', () => {
+describe('A field', () => {
   it('has a label, which is the humanized attribute', () => {
     expect(tight(formOf({}).text('published_at', { required: true }))).to.equal(
       '<div class="field"><label for="blog_post_published_at">Published at</label>' +
@@ -78,19 +78,19 @@ describe('a field', () => {
     )
   })
 
-  it('takes its label from the translation of model and attribute', () => {
+  it('reads its label from the translation of model and attribute', () => {
     expect(tight(formOf({}, {}, { t: german }).text('title', { required: true }))).to.contain(
       '>Titel</label>',
     )
   })
 
-  it('takes its label from its options, escaped', () => {
+  it('reads its label from its options, escaped', () => {
     expect(tight(formOf({}).text('title', { label: attack, required: true }))).to.contain(
       `>${escaped}</label>`,
     )
   })
 
-  it('says when it is optional', () => {
+  it('marks an optional attribute', () => {
     expect(tight(formOf({}).text('title'))).to.contain(
       'Title <span class="optional">(optional)</span></label>',
     )
@@ -116,19 +116,19 @@ describe('a field', () => {
     )
   })
 
-  it('shows what the user submitted where it could not be read', () => {
+  it('shows the submitted value if it could not be read', () => {
     const submitted: Record<string, string> = { price: attack }
     const form = formOf({ price: 3, stock: 4 }, {}, { submittedValue: (_record, field) => submitted[field] })
     expect(tight(form.number('price'))).to.contain(`value="${escaped}"`)
     expect(tight(form.number('stock'))).to.contain('value="4"')
   })
 
-  it('takes its name from the options of the form', () => {
+  it('reads its name from the options of the form', () => {
     expect(tight(formOf({}, { name: 'post' }).text('title'))).to.contain('id="post_title"')
   })
 })
 
-describe('the input of', () => {
+describe('The input of', () => {
   const moment = new Date('2026-05-01T10:30:00Z')
   const rows: Array<[kind: string, field: (form: Form) => Html, value: unknown, input: string]> = [
     [
@@ -209,7 +209,7 @@ describe('the input of', () => {
 })
 
 describe('form.checkbox(attribute)', () => {
-  it('sends false when it is not ticked', () => {
+  it('sends false if it is not checked', () => {
     expect(tight(formOf({ public: false }).checkbox('public'))).to.equal(
       '<div class="field checkbox"><input type="hidden" name="public" value="false" />' +
         '<input id="blog_post_public" name="public" type="checkbox" value="true" />' +
@@ -217,7 +217,7 @@ describe('form.checkbox(attribute)', () => {
     )
   })
 
-  it('is ticked when the value is true', () => {
+  it('is checked if the value is true', () => {
     expect(tight(formOf({ public: true }).checkbox('public'))).to.contain(
       'type="checkbox" value="true" checked />',
     )
@@ -234,7 +234,7 @@ describe('form.checkbox(attribute)', () => {
 })
 
 describe('form.select(attribute, choices)', () => {
-  it('offers words, with their translations or as people read them', () => {
+  it('lists words, with their translations or humanized', () => {
     const form = formOf({ state: 'in_review' }, {}, { t: german })
     expect(tight(form.select('state', ['draft', 'in_review'], { required: true }))).to.contain(
       '<select id="blog_post_state" name="state" required>' +
@@ -242,26 +242,26 @@ describe('form.select(attribute, choices)', () => {
     )
   })
 
-  it('offers nothing as well, unless it is required', () => {
+  it('lists an empty choice unless it is required', () => {
     expect(tight(formOf({ state: 'draft' }).select('state', ['draft']))).to.contain(
       '<option value="">None</option><option value="draft" selected>Draft</option>',
     )
   })
 
-  it('asks for a choice when it is required and has none', () => {
+  it('asks for a choice if it is required and empty', () => {
     expect(tight(formOf({}).select('state', ['draft'], { required: true }))).to.contain(
       '<option value="">Please choose</option><option value="draft">Draft</option>',
     )
   })
 
-  it('offers values with labels, escaped', () => {
+  it('lists values with labels, escaped', () => {
     const choices = [{ value: attack, label: attack }]
     expect(tight(formOf({ state: attack }).select('state', choices))).to.contain(
       `<option value="${escaped}" selected>${escaped}</option>`,
     )
   })
 
-  it('offers records by their title, name or id', () => {
+  it('lists records by their title, name or id', () => {
     const authors = [{ id: '1', title: 'Dr' }, { id: '2', name: 'Ada' }, { id: '3' }]
     expect(tight(formOf({ author_id: '2' }).select('author_id', authors, { required: true }))).to.equal(
       '<div class="field"><label for="blog_post_author_id">Author</label>' +

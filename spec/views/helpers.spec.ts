@@ -8,14 +8,14 @@ describe('viewHelpers(context)', () => {
     expect(postPath?.()).to.equal('/posts/1')
   })
 
-  it('shows the messages that wait, escaped', () => {
+  it('shows the pending flash messages, escaped', () => {
     const flash = [{ type: 'success', message: 'Saved <b>.' }]
     expect(String(viewHelpers(viewContext({ flash })).flashMessages())).to.equal(
       '<p class="flash success">Saved &lt;b&gt;.</p>',
     )
   })
 
-  it('reads neither the token nor the messages before a template asks for them', () => {
+  it('reads the token and the messages only when a template uses them', () => {
     const context = {
       ...viewContext(),
       get csrfToken(): string {
@@ -28,7 +28,7 @@ describe('viewHelpers(context)', () => {
     expect(Object.keys(viewHelpers(context))).to.include.members(['formFor', 'flashMessages'])
   })
 
-  it('gives a form that is written by hand its hidden fields', () => {
+  it('has the hidden fields for a form that is written by hand', () => {
     const { hiddenFields } = viewHelpers(viewContext({ csrfToken: 'abc' }))
     expect(String(hiddenFields())).to.equal('<input type="hidden" name="authenticity_token" value="abc" />')
     expect(String(hiddenFields('DELETE'))).to.equal(
@@ -36,13 +36,13 @@ describe('viewHelpers(context)', () => {
     )
   })
 
-  it('names attributes by their translation, else for people', () => {
+  it('labels attributes by their translation, or humanizes them', () => {
     const texts: Record<string, string> = { 'post.title': 'Titel' }
     const { label } = viewHelpers(viewContext({ t: (id) => texts[id] ?? id }))
     expect([label('post.title'), label('post.published_at')]).to.deep.equal(['Titel', 'Published at'])
   })
 
-  it('takes the word of `has` for whether there is a translation', () => {
+  it('checks for a translation with `has`', () => {
     const { label } = viewHelpers(viewContext({ t: (id) => id, has: (id) => id === 'post' }))
     expect(label('post')).to.equal('post')
   })
@@ -75,7 +75,7 @@ describe('viewHelpers(context)', () => {
     )
   })
 
-  it('deletes with a label of its own', () => {
+  it('deletes with a configured label', () => {
     expect(String(viewHelpers(viewContext()).deleteButton('/posts/1', '<Remove>'))).to.contain(
       '>&lt;Remove&gt;</button>',
     )

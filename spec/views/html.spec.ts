@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { attributes, escapeHtml, html } from '../../src/views/html.js'
 
 describe('html', () => {
-  it('escapes what is put into it', () => {
+  it('escapes interpolated values', () => {
     const title = `"><script>alert('1') & more</script>`
     expect(String(html`<p title="${title}">${title}</p>`)).to.equal(
       '<p title="&quot;&gt;&lt;script&gt;alert(&#39;1&#39;) &amp; more&lt;/script&gt;">' +
@@ -10,7 +10,7 @@ describe('html', () => {
     )
   })
 
-  it('keeps HTML that was made by it', () => {
+  it('keeps HTML that it has created', () => {
     expect(String(html`<p>${html`<b>${'<'}</b>`}</p>`)).to.equal('<p><b>&lt;</b></p>')
   })
 
@@ -22,12 +22,12 @@ describe('html', () => {
     expect(String(html`${null}${undefined}${false}${0}`)).to.equal('0')
   })
 
-  it('is text as any template literal', () => {
+  it('converts to a string like any template literal', () => {
     // prettier-ignore
     expect(String(html`<p>\u00e9\n${1}\t</p>`)).to.equal('<p>é\n1\t</p>')
   })
 
-  it('does not read what is put into it as a pattern', () => {
+  it('does not use interpolated values as patterns', () => {
     expect(String(html`${'$& \\n'}`)).to.equal('$&amp; \\n')
   })
 })
@@ -39,7 +39,7 @@ describe('attributes', () => {
     )
   })
 
-  it('writes true without a value and leaves out null, undefined and false', () => {
+  it('writes true as a name without a value, and omits null, undefined and false', () => {
     expect(
       String(attributes({ required: true, a: null, b: undefined, c: false, rows: 0, value: '' })),
     ).to.equal(' required rows="0" value=""')
@@ -47,7 +47,7 @@ describe('attributes', () => {
 })
 
 describe('escapeHtml', () => {
-  it('escapes the five characters that mean something', () => {
+  it('escapes the five characters with a meaning in HTML', () => {
     expect(escapeHtml(`a&<>"'b`)).to.equal('a&amp;&lt;&gt;&quot;&#39;b')
   })
 })

@@ -65,16 +65,16 @@ const views: Record<string, Record<string, unknown>> = {
   'comments/edit': { post, comment },
 }
 
-describe('the pages of the blog', () => {
+describe('The pages of the blog', () => {
   for (const [view, locals] of Object.entries(views)) {
     describe(view, () => {
       const html = page(view, locals)
 
-      it('escapes what comes from people', () => {
+      it('escapes text of users', () => {
         expect(html).not.to.contain(attack).and.not.to.contain('<script>alert')
       })
 
-      it('has a language, a title, landmarks and one heading of the first order', () => {
+      it('has a language, a title, landmarks and one first-level heading', () => {
         expect(html).to.match(
           /<html lang="en-US">.*<title>[^<]+ · Blog<\/title>.*<header .*<nav .*<main id="content">/s,
         )
@@ -90,12 +90,12 @@ describe('the pages of the blog', () => {
         for (const id of ids) expect(html).to.contain(`<label for="${id}">`)
       })
 
-      it('has every id once', () => {
+      it('has unique ids', () => {
         const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
         expect(ids).to.deep.equal([...new Set(ids)])
       })
 
-      it('shows the messages that wait', () => {
+      it('shows the pending flash messages', () => {
         expect(html).to.contain('role="status"><p class="flash success">')
       })
 
@@ -115,17 +115,17 @@ describe('the pages of the blog', () => {
       )
   })
 
-  it('says when a list is empty', () => {
+  it('shows a message if a list is empty', () => {
     const html = page('posts/index', { posts: [], pagination: new Pagination(1, 20, 0) })
     expect(html).to.contain('There is nothing here yet.').and.not.to.contain('<table')
   })
 
-  it('shows the paginator when there are several pages', () => {
+  it('shows the paginator if there are several pages', () => {
     const html = page('posts/index', { posts: [post], pagination: new Pagination(1, 20, 21) })
     expect(html).to.contain('<nav class="pagination"')
   })
 
-  it('sends a new post to the list and an edited one to the post', () => {
+  it('submits a new post to the list and an edited post to its own path', () => {
     expect(page('posts/new', { post }))
       .to.contain('<form action="/posts" method="post">')
       .and.not.to.contain('_method')
@@ -134,7 +134,7 @@ describe('the pages of the blog', () => {
     )
   })
 
-  it('shows a failed form with its errors and what was submitted', () => {
+  it('shows a failed form with its errors and the submitted values', () => {
     const errors = new ValidationErrors().add('title', 'present', 'Title cannot be blank.')
     expect(page('posts/new', { post: { ...post, title: '', description: 'kept' }, errors }))
       .to.contain('role="alert"')
@@ -142,7 +142,7 @@ describe('the pages of the blog', () => {
       .and.to.contain('>\nkept</textarea>')
   })
 
-  it('nests comments beneath their post', () => {
+  it('shows comments below their post', () => {
     expect(page('comments/index', { post, comments: [comment], pagination }))
       .to.contain('href="/posts/p1/comments/new"')
       .and.to.contain('href="/posts/p1/comments/c1"')
@@ -156,10 +156,10 @@ describe('the pages of the blog', () => {
   })
 })
 
-describe('the error page', () => {
+describe('The error page', () => {
   const { t, locale } = viewHelpers(viewContext())
 
-  it('says what happened in kind words, with the detail and the id of the request', () => {
+  it('explains the error to visitors, with the detail and the id of the request', () => {
     expect(
       renderer.render('error', {
         t,
@@ -178,7 +178,7 @@ describe('the error page', () => {
       .and.not.to.contain(attack)
   })
 
-  it('has general words for a status without words of its own', () => {
+  it('has a general text for a status without a text of its own', () => {
     const words = {
       402: 'That did not work',
       418: 'That did not work',
@@ -200,14 +200,14 @@ describe('the error page', () => {
   })
 
   for (const status of [400, 403, 404, 405, 406, 409, 413, 415, 422, 500, 503]) {
-    it(`has words for ${status}`, () => {
+    it(`has a text for ${status}`, () => {
       expect(t(`error.${status}.title`)).not.to.equal(`error.${status}.title`)
       expect(t(`error.${status}.message`)).not.to.equal(`error.${status}.message`)
     })
   }
 })
 
-describe('the error page of development', () => {
+describe('The error page of development', () => {
   const html = renderer.render('development_error', {
     status: 500,
     title: 'Internal Server Error',
@@ -221,7 +221,7 @@ describe('the error page of development', () => {
     routes: [{ method: 'GET', path: '/posts', name: 'postsPath', handler: 'PostsResource.list' }],
   })
 
-  it('shows the error, and which lines of the stack are the application’s own', () => {
+  it('shows the error, and marks the lines of the stack in the application’s own code', () => {
     expect(html)
       .to.contain('<h1>TypeError</h1>')
       .and.to.contain('<li class="own"><code>at show (/blog/src/actions/posts.ts:1:1)</code></li>')
@@ -251,15 +251,15 @@ describe('the error page of development', () => {
   })
 })
 
-describe('the style sheets', () => {
-  it('agree on their colours', () => {
+describe('The style sheets', () => {
+  it('use the same colors', () => {
     expect(coloursOf('public/kit.css'))
       .to.be.a('string')
       .and.to.equal(coloursOf('examples/blog/public/application.css'))
   })
 })
 
-/** The rules that set the colours of light and of dark screens. */
+/** The rules that set the colors of light and of dark screens. */
 function coloursOf(file: string): string | undefined {
   return /:root \{[^]*?\n\}\n\n@media[^]*?\n\}\n/.exec(readFileSync(join(root, file), 'utf8'))?.[0]
 }

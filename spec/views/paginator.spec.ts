@@ -28,12 +28,12 @@ describe('pageWindow', () => {
 })
 
 describe('paginator', () => {
-  it('shows nothing when there is but one page', () => {
+  it('shows nothing for a single page', () => {
     expect(show(1, 0)).to.equal('')
     expect(show(1, 10)).to.equal('')
   })
 
-  it('links to the other pages and marks this one', () => {
+  it('links to the other pages and marks the current page', () => {
     expect(links(show(2, 30))).to.deep.equal([
       '<a href="?page=1" class="prev" rel="prev">Previous</a>',
       '<a href="?page=1" aria-label="Page 1">1</a>',
@@ -43,23 +43,23 @@ describe('paginator', () => {
     ])
   })
 
-  it('has a name for those who do not see it', () => {
+  it('has a name for screen readers', () => {
     expect(show(1, 20)).to.match(/^<nav class="pagination" aria-label="Pages">/)
   })
 
-  it('has no link to a page before the first or after the last', () => {
+  it('has no link before the first page or after the last', () => {
     expect(show(1, 20)).to.contain('<span class="prev">Previous</span>')
     expect(show(2, 20)).to.contain('<span class="next">Next</span>')
   })
 
-  it('keeps the rest of the query, escaped', () => {
+  it('keeps the other query parameters, escaped', () => {
     const [link] = links(show(2, 20, '/posts?q="<b>&page=2&per_page=10'))
     expect(link).to.equal(
       '<a href="?q=%22%3Cb%3E&amp;page=1&amp;per_page=10" class="prev" rel="prev">Previous</a>',
     )
   })
 
-  it('leads back to the last page from beyond the end', () => {
+  it('links to the last page from beyond the end', () => {
     expect(links(show(99, 20))).to.include('<a href="?page=2" class="prev" rel="prev">Previous</a>')
   })
 })

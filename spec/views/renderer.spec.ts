@@ -32,7 +32,7 @@ describe('new Renderer({ folders, cache })', () => {
     )
   })
 
-  it('takes a template from the first folder that has it', () => {
+  it('uses a template from the first folder that contains it', () => {
     write('templates/a.pug', 'p first')
     write('shared/a.pug', 'p second')
     write('shared/b.pug', 'p second')
@@ -40,7 +40,7 @@ describe('new Renderer({ folders, cache })', () => {
     expect(renderer().render('b')).to.equal('<p>second</p>')
   })
 
-  it('finds what a template extends and includes in every folder', () => {
+  it('searches every folder for the templates that a template extends and includes', () => {
     write('templates/posts/show.pug', 'extends /base\nblock content\n  include _part\n  include ../footer')
     write('shared/base.pug', 'main\n  block content')
     write('shared/posts/_part.pug', 'p part')
@@ -54,7 +54,7 @@ describe('new Renderer({ folders, cache })', () => {
     expect(page).to.contain('<html lang="en-US">').and.to.contain('<h1>Hello</h1>')
   })
 
-  it('names the view and every file that it looked for when there is no template', () => {
+  it('names the view and every searched file if there is no template', () => {
     expect(() => renderer().render('posts/shwo'))
       .to.throw(TemplateNotFound)
       .that.deep.includes({
@@ -83,7 +83,7 @@ describe('new Renderer({ folders, cache })', () => {
     })
   }
 
-  it('refuses to extend or include what is outside of the folders', () => {
+  it('refuses to extend or include files outside of the folders', () => {
     write('secret.pug', 'p secret')
     write('templates/a.pug', 'include ../secret')
     write('templates/b.pug', 'include /../secret')
@@ -91,7 +91,7 @@ describe('new Renderer({ folders, cache })', () => {
     expect(() => renderer().render('b')).to.throw(TemplateNotFound, 'is outside the template folders')
   })
 
-  it('compiles a template once when it may keep it', () => {
+  it('compiles a template once if caching is on', () => {
     write('templates/a.pug', 'p old')
     const kept = renderer(true)
     kept.render('a')
@@ -99,7 +99,7 @@ describe('new Renderer({ folders, cache })', () => {
     expect(kept.render('a')).to.equal('<p>old</p>')
   })
 
-  it('shows each change of a template, and of what it includes, when it may not', () => {
+  it('shows each change of a template, and of its includes, if caching is off', () => {
     write('templates/a.pug', 'p old\ninclude b')
     write('templates/b.pug', 'p old')
     const fresh = renderer(false)
