@@ -11,10 +11,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Pages that are not rewritten yet. Take a page out when it is, and never add one. */
 const PAGES_TO_REWRITE: readonly string[] = [
   'docs/architecture.md',
-  'docs/command-line.md',
-  'docs/generator.md',
   'docs/middleware.md',
-  'docs/performance.md',
   'docs/resources.md',
   'docs/routing.md',
 ]
