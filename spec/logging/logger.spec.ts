@@ -28,6 +28,7 @@ describe('createLogger(environment)', () => {
   it('writes whole lines, also where several processes write to one pipe that is read slowly', async () => {
     const command = `"$0" --input-type=module -e "$1" & "$0" --input-type=module -e "$1" & wait`
     const both = spawn('sh', ['-c', command, process.execPath, talkative], {
+      env: { ...process.env, LOG_LEVEL: 'info' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let written = ''
