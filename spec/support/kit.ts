@@ -37,8 +37,14 @@ export async function kit(
 
 /** The environment of a command: that of the specs, without what they set. */
 export function environment(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
-  const { GO_ENV: _env, NODE_ENV: _node, DATABASE_URL: _url, PORT: _port, LOG_LEVEL: _level, ...rest } =
-    process.env
+  const {
+    GO_ENV: _env,
+    NODE_ENV: _node,
+    DATABASE_URL: _url,
+    PORT: _port,
+    LOG_LEVEL: _level,
+    ...rest
+  } = process.env
   return { ...rest, NO_COLOR: '1', ...env }
 }
 
