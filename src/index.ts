@@ -15,6 +15,7 @@ export type { CorsOptions } from './http/cors.js'
 export type { BodyFormat } from './http/body-kind.js'
 export type { Responses } from './http/responder.js'
 export type { Context, Handler, Middleware, UploadedFile } from './context.js'
+export type { Next } from 'koa'
 
 // Resources
 export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from './resources/resource.js'

@@ -96,6 +96,11 @@ export function hasLifecycle(container: DependencyContainer, token: unknown, lif
   return registrationOf(container, token)?.options.lifecycle === lifecycle
 }
 
+/** A token in a message. */
+export function describe(token: unknown): string {
+  return typeof token === 'function' ? token.name : String(token)
+}
+
 /** The types of a class's constructor parameters, as TypeScript emits them. */
 export function constructorParameters(target: object): unknown[] {
   const types: unknown[] | undefined = Reflect.getMetadata('design:paramtypes', target)

@@ -5,6 +5,7 @@ import {
   constructorParameters,
   dependenciesOf,
   dependencyChains,
+  describe,
   hasLifecycle,
   registrationOf,
 } from './dependencies.js'
@@ -68,8 +69,4 @@ function refuseCaptured(container: DependencyContainer, chain: readonly unknown[
       `(${chain.map(describe).join(' -> ')}): it would leak data from one request to the next. ` +
       `Make ${describe(singleton)} scoped, too.`,
   )
-}
-
-function describe(token: unknown): string {
-  return typeof token === 'function' ? token.name : String(token)
 }

@@ -1,10 +1,12 @@
 import { injectable, Lifecycle, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import type { Context, Middleware } from '../context.js'
+import { DeclarationError } from '../errors.js'
 import { PerRequest } from '../per-request.js'
 import {
   classOf,
   constructorParameters,
   dependencyChains,
+  describe,
   hasLifecycle,
   inheritRegistrations,
   registrationOf,
@@ -26,6 +28,8 @@ export class Injector {
   private current: DependencyContainer
   private readonly containers = new PerRequest<DependencyContainer>('container')
   private readonly middleware = new Map<MiddlewareConstructor, Middleware>()
+  /** Every token that a class depends on, and the classes themselves. */
+  private readonly tokens = new Set<unknown>()
 
   constructor(private readonly container: DependencyContainer) {
     this.current = container
@@ -42,7 +46,10 @@ export class Injector {
     this.adoptScoped()
     checkDependencies(this.container, target)
     const tokens = [...dependencyChains(this.container, target)].map((chain) => chain.at(-1))
-    for (const token of tokens) describeToTsyringe(classOf(this.container, token))
+    for (const token of tokens) {
+      this.tokens.add(token)
+      describeToTsyringe(classOf(this.container, token))
+    }
     const singletons = tokens.filter((token) => hasLifecycle(this.container, token, Lifecycle.Singleton))
     const isPlain = constructorParameters(target).length === 0 && !registrationOf(this.container, target)
     return async (ctx, work) => {
@@ -74,8 +81,15 @@ export class Injector {
    * Replaces dependencies for the requests that begin from now on.
    *
    * @returns the function that restores them
+   * @throws DeclarationError when a token is neither injected nor registered
    */
   replace(replacements: readonly Replacement[]): () => Promise<void> {
+    for (const [token] of replacements) {
+      if (this.tokens.has(token) || registrationOf(this.container, token)) continue
+      throw new DeclarationError(
+        `${describe(token)} cannot be replaced, because no resource or middleware class of the application injects it.`,
+      )
+    }
     const previous = this.current
     const replaced = withReplacements(previous, replacements)
     this.current = replaced

@@ -4,7 +4,8 @@
  * @module resource-kit/testing
  */
 
-export { testApplication, type TestApplication } from './test-application.js'
+export { testApplication, type TestApplication, type TestOptions } from './test-application.js'
+export type { Replacement } from '../injection/replacements.js'
 export { Client, type Answer, type ClientOptions, type FormFields, type RequestOptions } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
 export { Isolation } from './isolation.js'

@@ -1,9 +1,12 @@
+import type { InjectionToken } from 'tsyringe'
 import type { App } from '../application.js'
 import type { Database } from '../data/database.js'
 import { dropDatabase, openOrCreate } from '../data/engines/create-drop.js'
+import type { Replacement } from '../injection/replacements.js'
 import { Client, type ClientOptions } from './client.js'
 import { Factory } from './factory.js'
 import { Isolation } from './isolation.js'
+import { Replacements } from './replacements.js'
 
 /** An application under test. */
 export interface TestApplication {
@@ -13,33 +16,56 @@ export interface TestApplication {
   factory: Factory
   /** Isolates the tests of a `describe`: call it first, and the changes of each test are undone. */
   isolate(): void
-  /** The root hooks of mocha. They create and migrate the database, and start and stop the application. */
-  hooks: { beforeAll(): Promise<void>; afterAll(): Promise<void> }
+  /**
+   * Replaces a dependency of resources and middleware classes until the end of the test. Call it in the test or in a
+   * `beforeEach`. A singleton that depends on it is created again for the test.
+   *
+   * @param value may lack members that the test does not call
+   * @throws DeclarationError when nothing injects the token
+   */
+  provide<T>(token: InjectionToken<T>, value: Partial<NoInfer<T>>): void
+  /**
+   * The root hooks of mocha. They create and migrate the database, start and stop the application, and restore what a test
+   * has replaced.
+   */
+  hooks: { beforeAll(): Promise<void>; afterEach(): Promise<void>; afterAll(): Promise<void> }
+}
+
+/** The options of `testApplication`. */
+export interface TestOptions extends ClientOptions {
+  /** Values that replace dependencies in all tests: `[[Mailer, fakeMailer]]`. */
+  provide?: readonly Replacement[]
 }
 
 /**
  * Prepares an application for tests.
  *
  * @example
- * export const { client, factory, isolate, hooks } = testApplication(app, database)
+ * export const { client, factory, isolate, provide, hooks } = testApplication(app, database)
  */
-export function testApplication(app: App, database: Database, options: ClientOptions = {}): TestApplication {
+export function testApplication(app: App, database: Database, options: TestOptions = {}): TestApplication {
   const client = new Client(app, options)
   const isolation = new Isolation(database)
+  const inAllTests = new Replacements(app.injector)
+  const inThisTest = new Replacements(app.injector)
   return {
     client,
     factory: new Factory(database),
     isolate: () => isolate(isolation, client),
+    provide: (token, value) => inThisTest.add([[token, value]]),
     hooks: {
       async beforeAll() {
+        inAllTests.add(options.provide ?? [])
         await openOrCreate(database)
         if (app.env === 'test') await dropOutdated(database)
         await database.migrate()
         await client.open()
       },
+      afterEach: () => inThisTest.restore(),
       async afterAll() {
         await client.close()
         await database.close()
+        await inAllTests.restore()
       },
     },
   }
