@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
-import { container, type DependencyContainer } from 'tsyringe'
+import type { DependencyContainer } from 'tsyringe'
 import { extendContext, type Context, type Middleware } from './context.js'
 import { usualMembers } from './depth.js'
 import { Dispatcher } from './dispatcher.js'
@@ -135,7 +135,7 @@ export class App extends Scope {
   private removeSignalHandlers = (): void => {}
 
   constructor(options: AppOptions = {}) {
-    super(new Declarations(new Injector(options.container ?? container)), rootPlace, [])
+    super(new Declarations(new Injector(options.container)), rootPlace, [])
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()

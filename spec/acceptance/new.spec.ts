@@ -32,7 +32,7 @@ describeOnce('kit new blog', () => {
     expect(run.status).to.equal(0)
     expect(run.output).to.equal(
       [
-        'created blog with 21 files',
+        'created blog with 22 files',
         '',
         'Next:',
         '  cd blog',
@@ -64,6 +64,7 @@ describeOnce('kit new blog', () => {
       'src/database.ts',
       'src/main.ts',
       'src/seeds.ts',
+      'src/services.ts',
       'templates/home.pug',
       'templates/layout.pug',
       'tsconfig.json',

@@ -1,4 +1,11 @@
-import { injectable, Lifecycle, type DependencyContainer, type InjectionToken } from 'tsyringe'
+import 'reflect-metadata'
+import {
+  container as globalContainer,
+  injectable,
+  Lifecycle,
+  type DependencyContainer,
+  type InjectionToken,
+} from 'tsyringe'
 import type { Context, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { PerRequest } from '../per-request.js'
@@ -31,7 +38,7 @@ export class Injector {
   /** Every token that a class depends on, and the classes themselves. */
   private readonly tokens = new Set<unknown>()
 
-  constructor(private readonly container: DependencyContainer) {
+  constructor(private readonly container: DependencyContainer = globalContainer) {
     this.current = container
   }
 
