@@ -17,7 +17,7 @@ import { rejectForeignForm } from './http/cross-site.js'
 import { readForwarded, trustedProxies } from './http/forwarded.js'
 import { removeStaleUploads } from './http/upload-folders.js'
 import { Injector } from './injection/injector.js'
-import { createLogger, discreet } from './logging/logger.js'
+import { createLogger, withRedactedErrors } from './logging/logger.js'
 import { developmentHosts } from './steps/development-hosts.js'
 import { tolerateBodyErrors, errorHandler } from './steps/error-handler.js'
 import { health } from './steps/health.js'
@@ -35,7 +35,7 @@ import { shadowedRoutes } from './routing/shadowed.js'
 import { currentPort, httpAddress } from './server/port.js'
 import { GracefulServer } from './server/graceful-server.js'
 import type { SessionStore } from './sessions/session-store.js'
-import { endWithin, onStopSignal } from './server/stop-signals.js'
+import { endWithin, onStopSignal } from './server/signals.js'
 import type { Timeouts } from './server/timeouts.js'
 import { Renderer } from './views/renderer.js'
 import { TransferredConnections } from './workers/transferred-connections.js'
@@ -139,7 +139,7 @@ export class App extends Scope {
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
-    this.logger = discreet(options.logger ?? createLogger(this.env), worker ? { worker } : {})
+    this.logger = withRedactedErrors(options.logger ?? createLogger(this.env), worker ? { worker } : {})
     this.cors = options.cors && new Cors(options.cors)
     readForwarded(this.koa.request, trustedProxies(options.proxy, this.isProduction))
   }

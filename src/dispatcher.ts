@@ -4,7 +4,7 @@ import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body.js'
 import { isPreflight, type Cors } from './http/cors.js'
 import { lastValue } from './http/form-fields.js'
-import { discreetPath } from './logging/redacted-path.js'
+import { redactedPath } from './logging/redacted-path.js'
 import { keepPersonal } from './http/personal.js'
 import { removeUploads } from './http/uploads.js'
 import { sendFile } from './http/static-files.js'
@@ -149,7 +149,7 @@ function find(matches: Match[], method: string): Match | undefined {
 /** Handles an existing path without a route for the method: OPTIONS returns the methods, others are rejected with 405. */
 function refuse(ctx: Context, matches: Match[]): void {
   const allowed = methodsOf(matches)
-  if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, discreetPath(ctx), allowed)
+  if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, redactedPath(ctx), allowed)
   ctx.status = 204
   ctx.set('Allow', allowed.join(', '))
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import * as errors from '../errors.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
-import { discreetPath } from '../logging/redacted-path.js'
+import { redactedPath } from '../logging/redacted-path.js'
 import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
@@ -96,7 +96,7 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
   const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
   return {
     error: { name, message: [message, ...violations(error)].join('\n'), stack },
-    request: { method, path: discreetPath(ctx), params, query, body },
+    request: { method, path: redactedPath(ctx), params, query, body },
     routes: routes.map((route) => ({
       method: route.method,
       path: route.path,

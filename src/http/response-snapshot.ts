@@ -9,14 +9,14 @@ const fields = ['_body', '_explicitStatus', '_explicitNullBody'] as const
  *
  * @returns a function that restores it before the handler is retried
  */
-export function rememberAnswer(ctx: Context): () => void {
+export function snapshotResponse(ctx: Context): () => void {
   const { res, response } = ctx
   const { statusCode, statusMessage } = res
   const headers = res.getHeaders()
   const koas = fields.map((field) => [field, Reflect.get(response, field)] as const)
   const state = { ...ctx.state }
 
-  return function restoreAnswer() {
+  return function restoreResponse() {
     // The discarded body is not read.
     if (response.body instanceof Readable) response.body.destroy()
     for (const name of res.getHeaderNames()) res.removeHeader(name)

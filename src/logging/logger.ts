@@ -52,7 +52,7 @@ function inTurns(): DestinationStream {
 }
 
 /** Creates a child logger that redacts secrets in errors. */
-export function discreet(
+export function withRedactedErrors(
   logger: Logger,
   bindings: Record<string, unknown> = {},
   filter?: ParameterFilter,

@@ -2,7 +2,7 @@ import type { Context } from '../context.js'
 import { filtered } from './filter.js'
 
 /** The path of a request for the log and for error pages, without the values of secret parameters: `/invitations/[FILTERED]`. */
-export function discreetPath(ctx: Context): string {
+export function redactedPath(ctx: Context): string {
   const params = Object.entries(ctx.params ?? {})
   if (params.length === 0) return ctx.path
   const shown = Object(ctx.filterParameters(ctx.params))

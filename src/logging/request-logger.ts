@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Context } from '../context.js'
-import { discreet } from './logger.js'
+import { withRedactedErrors } from './logger.js'
 import { PerRequest } from '../per-request.js'
 
 /** The log of a request. */
@@ -24,7 +24,7 @@ export function loggerOf(ctx: Context): Logger | undefined {
   // The filter is read when it is needed, because `parameterLogger` replaces it with one that has more words.
   return (
     state &&
-    (state.own ??= discreet(state.base, { request_id: ctx.requestId }, (values) =>
+    (state.own ??= withRedactedErrors(state.base, { request_id: ctx.requestId }, (values) =>
       ctx.filterParameters(values),
     ))
   )

@@ -12,7 +12,7 @@ import { guardUnawaited } from '../data/transactions/pending-work.js'
 import { environmentOf } from '../environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
 import { IDEMPOTENT, READING } from '../methods.js'
-import { repeating, type RepeatOptions } from './repeating.js'
+import { retrying, type RepeatOptions } from './retrying.js'
 
 /** The options of `transaction()`. */
 export interface TransactionOptions extends RepeatOptions {
@@ -50,7 +50,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       pending = await pendingMigrations(database)
       if (pending.length > 0) throw new PendingMigrations(pending)
     }
-    return repeating(ctx, options, (time) => once(ctx, next, time))
+    return retrying(ctx, options, (time) => once(ctx, next, time))
   }
 
   /** Runs the middleware below and the handler in a transaction. */

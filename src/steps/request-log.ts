@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Middleware } from '../context.js'
-import { discreetPath } from '../logging/redacted-path.js'
+import { redactedPath } from '../logging/redacted-path.js'
 import { isHealthCheck } from './health.js'
 import { giveLogger, writeLine } from '../logging/request-logger.js'
 
@@ -22,7 +22,7 @@ export function requestLog(logger: Logger): Middleware {
     ctx.set(header, requestId)
     ctx.res.once('close', () => {
       const { method } = ctx
-      const path = discreetPath(ctx)
+      const path = redactedPath(ctx)
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished

@@ -3,7 +3,7 @@ import type Koa from 'koa'
 import type createSession from 'koa-session'
 import type { Context, Middleware } from '../context.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
-import { rememberForRepeat } from '../data/transactions/before-repeat.js'
+import { restoreOnRetry } from '../data/transactions/retry-snapshots.js'
 import { FlashCookie } from '../sessions/flash-cookie.js'
 import { SessionContents } from '../sessions/session-content.js'
 import { wholeCookie } from '../sessions/session-cookie.js'
@@ -65,7 +65,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
     if (secure) ctx.cookies.secure = true
     beforeCommit(ctx, () => contents.fit(ctx))
-    for (const part of [contents, flash]) rememberForRepeat(ctx, () => part.remember(ctx))
+    for (const part of [contents, flash]) restoreOnRetry(ctx, () => part.remember(ctx))
     await keep(ctx, async () => {
       try {
         await next()

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { App } from '../../src/index.js'
 import { TransactionConflict } from '../../src/errors.js'
-import { repeating } from '../../src/middleware/repeating.js'
+import { retrying } from '../../src/middleware/retrying.js'
 import { caughtLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
@@ -15,7 +15,7 @@ describe('A request with a conflict', () => {
       now += milliseconds
       throw new TransactionConflict()
     }
-    app.put('/', (ctx) => repeating(ctx, { repeats: 5 }, conflict, () => now))
+    app.put('/', (ctx) => retrying(ctx, { repeats: 5 }, conflict, () => now))
     const site = await Site.open(app)
     const { status } = await site.put('/')
     await site.close()

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../context.js'
-import { rememberAll } from '../data/transactions/before-repeat.js'
+import { snapshotForRetry } from '../data/transactions/retry-snapshots.js'
 import { TransactionConflict } from '../errors.js'
-import { rememberAnswer } from '../http/response-snapshot.js'
+import { snapshotResponse } from '../http/response-snapshot.js'
 import { IDEMPOTENT } from '../methods.js'
 
 /** Milliseconds after which a request is no longer retried, because each attempt may have waited long for locks. */
@@ -23,7 +23,7 @@ export interface RepeatOptions {
  * @param once runs the request; its argument is the number of earlier attempts
  * @throws TransactionConflict when the request may not be retried (again), or after 10 seconds
  */
-export async function repeating(
+export async function retrying(
   ctx: Context,
   { repeats = 2, isRepeatable = isIdempotent }: RepeatOptions,
   once: (time: number) => Promise<void>,
@@ -32,7 +32,7 @@ export async function repeating(
   // A method that forbids a retry needs no snapshot.
   if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return once(0)
   const began = now()
-  const restores = [rememberAnswer(ctx), rememberAll(ctx)]
+  const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
   for (let time = 0; ; time += 1) {
     try {
       return await once(time)
