@@ -1,6 +1,5 @@
-import type { RequestListener, Server } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { resolve } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { DependencyContainer } from 'tsyringe'
@@ -33,20 +32,21 @@ import { Declarations, rootPlace, Scope } from './routing/scope.js'
 import { misspelledHandlers } from './routing/misspelled-handlers.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { currentPort, httpAddress } from './server/port.js'
-import { GracefulServer } from './server/graceful-server.js'
+import { Lifecycle, type LifecycleOptions, type Primary } from './server/lifecycle.js'
 import type { SessionStore } from './sessions/session-store.js'
-import { endWithin, onStopSignal } from './server/signals.js'
-import type { Timeouts } from './server/timeouts.js'
 import { Renderer } from './views/renderer.js'
 import { TransferredConnections } from './workers/transferred-connections.js'
 import { reportToPrimary } from './workers/messages.js'
 import { workerNumber } from './workers/worker.js'
 
-/** Milliseconds that middleware may take to stop, and then that the process may take to end by itself. */
-const exitDelay = 3000
+/** The primary process, if this one is a worker. */
+const primary: Primary = {
+  source: (server) => new TransferredConnections(server),
+  reportShutdownTimeout: (milliseconds) => reportToPrimary({ kit: 'shutdownTimeout', milliseconds }),
+}
 
 /** The options of an application. Each one has a default. */
-export interface AppOptions extends Timeouts {
+export interface AppOptions extends LifecycleOptions {
   /**
    * The environment of the application with its middleware, pages, sessions and log (`GO_ENV`, else `NODE_ENV`, else
    * `development`). The database has its own.
@@ -106,10 +106,6 @@ export interface AppOptions extends Timeouts {
   membersLimit?: number
   /** The formats of bodies that the application reads (`['form', 'multipart', 'json', 'xml']`). Others are rejected with 415. */
   bodyFormats?: readonly BodyFormat[]
-  /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (0). */
-  drainDelay?: number
-  /** Milliseconds for which `close` waits for pending requests (30,000). */
-  drainTimeout?: number
 }
 
 /**
@@ -130,9 +126,7 @@ export class App extends Scope {
   private readonly settings: AppOptions
   private readonly cors: Cors | undefined
   private listener: RequestListener | undefined
-  private server: GracefulServer | undefined
-  private closing: Promise<void> | undefined
-  private removeSignalHandlers = (): void => {}
+  private readonly lifecycle: Lifecycle
 
   constructor(options: AppOptions = {}) {
     super(new Declarations(new Injector(options.container)), rootPlace, [])
@@ -140,6 +134,14 @@ export class App extends Scope {
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
     this.logger = withRedactedErrors(options.logger ?? createLogger(this.env), worker ? { worker } : {})
+    const { logger } = this
+    const served = {
+      logger,
+      callback: () => this.callback(),
+      start: () => this.start(),
+      stop: () => this.stop(),
+    }
+    this.lifecycle = new Lifecycle(served, options, worker === undefined ? undefined : primary)
     this.cors = options.cors && new Cors(options.cors)
     readForwarded(this.koa.request, trustedProxies(options.proxy, this.isProduction))
   }
@@ -202,46 +204,12 @@ export class App extends Scope {
    * errors of the middleware, for example when the database cannot be opened
    */
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
-    if (this.server) throw new DeclarationError('The application is already listening.')
-    const opening = this.open(port, host)
-    if (workerNumber()) this.connectToPrimary(opening)
-    const address = await opening
-    if (workerNumber()) return address
-    this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
-    // `kit dev` accepts the visitors' connections, and needs the address of this process.
-    if (process.send && process.env['KIT_DEV']) process.send({ address })
-    else this.logger.info(`listening on ${address}`)
-    return address
-  }
-
-  /** The primary process transfers connections, perhaps before `listen` has resolved. It also kills a worker that does not exit. */
-  private connectToPrimary(opening: Promise<string>): void {
-    reportToPrimary({ kit: 'shutdownTimeout', milliseconds: this.shutdownTimeout + exitDelay * 2 })
-    this.removeSignalHandlers = onStopSignal(
-      (signal) =>
-        opening.then(
-          () => this.closeOnSignal(signal),
-          () => undefined,
-        ),
-      () => undefined,
-    )
+    return this.lifecycle.listen(port, host)
   }
 
   /** The configured address: `http://127.0.0.1:3000`. */
   get address(): string {
     return httpAddress(this.configuredHost, this.configuredPort)
-  }
-
-  private async open(port: number, host: string | undefined): Promise<string> {
-    const entrance = workerNumber() ? (server: Server) => new TransferredConnections(server) : undefined
-    this.server = new GracefulServer(this.callback(), this.settings, entrance)
-    try {
-      await this.start()
-      return await this.server.listen(port, host)
-    } catch (error) {
-      await this.close()
-      throw error
-    }
   }
 
   /** Starts the middleware without listening. Warns about unreachable routes and misspelled handlers. */
@@ -261,41 +229,11 @@ export class App extends Scope {
    * after `drainTimeout` are closed.
    */
   close(): Promise<void> {
-    return (this.closing ??= this.drain().finally(() => (this.closing = undefined)))
+    return this.lifecycle.close()
   }
 
-  private async drain(): Promise<void> {
-    const { drainDelay, drainTimeout } = this
-    if (this.server && drainDelay) await setTimeout(drainDelay)
-    await this.server?.close(drainTimeout)
-    this.server = undefined
+  private async stop(): Promise<void> {
     for (const middleware of this.lifecycles) await middleware.stop?.()
-    this.removeSignalHandlers()
-  }
-
-  private readonly closeOnSignal = async (signal: NodeJS.Signals): Promise<void> => {
-    this.logger.info(`${signal}: finishing the pending requests`)
-    endWithin(this.shutdownTimeout + exitDelay, this.logger, 1)
-    try {
-      await this.close()
-    } catch (error) {
-      this.logger.error({ err: error }, 'closing failed')
-      process.exitCode = 1
-    }
-    endWithin(exitDelay, this.logger)
-  }
-
-  /** Milliseconds until all connections are closed. */
-  private get shutdownTimeout(): number {
-    return this.drainDelay + this.drainTimeout
-  }
-
-  private get drainDelay(): number {
-    return this.settings.drainDelay ?? 0
-  }
-
-  private get drainTimeout(): number {
-    return this.settings.drainTimeout ?? 30_000
   }
 
   /** Composes the function that handles requests. */
@@ -388,7 +326,7 @@ export class App extends Scope {
   }
 
   private async check(): Promise<void> {
-    if (this.closing) throw new Error('The application is closing.')
+    if (this.lifecycle.isClosing) throw new Error('The application is closing.')
     for (const lifecycle of this.lifecycles) await lifecycle.check?.()
   }
 

@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import { Lifecycle, type DependencyContainer } from 'tsyringe'
 import { DeclarationError } from '../errors.js'
 import {

@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import { Lifecycle, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { dependencyChains, hasLifecycle, inheritRegistrations, registrationsOf } from './dependencies.js'
 

@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import { injectable } from 'tsyringe'
 import type { Context } from '../context.js'
 import { ResourceNotImplemented } from '../errors.js'

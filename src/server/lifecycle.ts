@@ -1,0 +1,126 @@
+import type { RequestListener, Server } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { DeclarationError } from '../errors.js'
+import { GracefulServer, type ConnectionSource } from './graceful-server.js'
+import { endWithin, onStopSignal } from './signals.js'
+import type { Timeouts } from './timeouts.js'
+
+/** Milliseconds that middleware may take to stop, and then that the process may take to exit by itself. */
+const exitDelay = 3000
+
+/** How long a server waits. */
+export interface LifecycleOptions extends Timeouts {
+  /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (0). */
+  drainDelay?: number
+  /** Milliseconds for which `close` waits for pending requests (30,000). */
+  drainTimeout?: number
+}
+
+/** An application, as far as its server needs it. */
+export interface Served {
+  readonly logger: Logger
+  callback(): RequestListener
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The primary process of a worker: it accepts connections, and stops the worker. */
+export interface Primary {
+  readonly source: (server: Server) => ConnectionSource
+  /** Reports how long the worker may take to shut down. */
+  reportShutdownTimeout(milliseconds: number): void
+}
+
+/** Listens, and shuts down gracefully: on `close`, on a signal, or when the primary process says so. */
+export class Lifecycle {
+  private readonly drainDelay: number
+  private readonly drainTimeout: number
+  private server: GracefulServer | undefined
+  private closing: Promise<void> | undefined
+  private removeSignalHandlers = (): void => {}
+
+  constructor(
+    private readonly app: Served,
+    private readonly options: LifecycleOptions,
+    private readonly primary?: Primary,
+  ) {
+    this.drainDelay = options.drainDelay ?? 0
+    this.drainTimeout = options.drainTimeout ?? 30_000
+  }
+
+  get isClosing(): boolean {
+    return this.closing !== undefined
+  }
+
+  /** @returns the address */
+  async listen(port: number, host: string | undefined): Promise<string> {
+    if (this.server) throw new DeclarationError('The application is already listening.')
+    const opening = this.open(port, host)
+    if (this.primary) {
+      this.connect(this.primary, opening)
+      return opening
+    }
+    const address = await opening
+    this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
+    // `kit dev` accepts the visitors' connections, and needs the address of this process.
+    if (process.send && process.env['KIT_DEV']) process.send({ address })
+    else this.app.logger.info(`listening on ${address}`)
+    return address
+  }
+
+  /** Stops accepting connections, waits for pending requests, and stops the application. */
+  close(): Promise<void> {
+    return (this.closing ??= this.drain().finally(() => (this.closing = undefined)))
+  }
+
+  /** The primary process transfers connections, perhaps before `listen` has resolved. It also kills a worker that does not exit. */
+  private connect(primary: Primary, opening: Promise<string>): void {
+    primary.reportShutdownTimeout(this.shutdownTimeout + exitDelay * 2)
+    this.removeSignalHandlers = onStopSignal(
+      (signal) =>
+        opening.then(
+          () => this.closeOnSignal(signal),
+          () => undefined,
+        ),
+      () => undefined,
+    )
+  }
+
+  private async open(port: number, host: string | undefined): Promise<string> {
+    this.server = new GracefulServer(this.app.callback(), this.options, this.primary?.source)
+    try {
+      await this.app.start()
+      return await this.server.listen(port, host)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+  }
+
+  private async drain(): Promise<void> {
+    if (this.server && this.drainDelay) await setTimeout(this.drainDelay)
+    await this.server?.close(this.drainTimeout)
+    this.server = undefined
+    await this.app.stop()
+    this.removeSignalHandlers()
+  }
+
+  private readonly closeOnSignal = async (signal: NodeJS.Signals): Promise<void> => {
+    const { logger } = this.app
+    logger.info(`${signal}: finishing the pending requests`)
+    endWithin(this.shutdownTimeout + exitDelay, logger, 1)
+    try {
+      await this.close()
+    } catch (error) {
+      logger.error({ err: error }, 'closing failed')
+      process.exitCode = 1
+    }
+    endWithin(exitDelay, logger)
+  }
+
+  /** Milliseconds until all connections are closed. */
+  private get shutdownTimeout(): number {
+    return this.drainDelay + this.drainTimeout
+  }
+}
