@@ -16,7 +16,7 @@ import {
 } from '../src/index.js'
 import { Site } from './support/site.js'
 
-/** Middleware that notes its name in a header, so that an answer shows which ran. */
+/** Middleware that adds its name to a header, so that a response shows which middleware ran. */
 function mark(name: string): Middleware {
   return async function mark(ctx, next) {
     ctx.append('X-Marks', name)
@@ -70,7 +70,7 @@ describe('App', () => {
   }
 
   describe('middleware', () => {
-    it('applies to what is declared after it, and not to what is declared before', async () => {
+    it('applies to later declarations, and not to earlier ones', async () => {
       const app = new App()
       app.get('/before', text('before'))
       app.use(mark('a'))
@@ -85,7 +85,7 @@ describe('App', () => {
       expect(await marks('/after')).to.equal('a, b')
     })
 
-    it('of a group applies to the group alone, and what is added later to the app never to the group', async () => {
+    it('of a group applies to the group only, and middleware that is added later to the app never to the group', async () => {
       const app = new App()
       app.use(mark('app'))
       const admin = app.group('/admin')
@@ -98,7 +98,7 @@ describe('App', () => {
       expect(await marks('/home')).to.equal('app, late')
     })
 
-    it('of a resource applies to that resource, and on its registration to what is declared on it afterwards', async () => {
+    it('of a resource applies to that resource, and to later declarations on its registration', async () => {
       @Resource('/notes')
       @Use(mark('own'))
       class NotesResource extends BaseResource {
@@ -128,7 +128,7 @@ describe('App', () => {
       expect(await marks('/posts/1/comments')).to.equal('a, b')
     })
 
-    it('does not run for an unknown path, nor for a static file', async () => {
+    it('does not run for an unknown path or a static file', async () => {
       const app = new App()
       app.use(mark('a'))
       app.get('/', text('home'))
@@ -137,8 +137,8 @@ describe('App', () => {
       expect(await marks('/kit.css')).to.equal(null)
     })
 
-    it('is refused when it is no function', () => {
-      // @ts-expect-error: a mistake that the compiler sees, too
+    it("is refused if it isn't a function", () => {
+      // @ts-expect-error: the compiler reports this mistake
       expect(() => new App().use('csrf')).to.throw(
         'app.use expects middleware functions or classes, not csrf.',
       )
@@ -146,7 +146,7 @@ describe('App', () => {
   })
 
   describe('routes', () => {
-    it('answer each method that they are registered for', async () => {
+    it('respond to each method that they are registered for', async () => {
       const app = new App({ api: true })
       for (const method of ['get', 'post', 'put', 'patch', 'delete', 'options'] as const) {
         app[method]('/thing', text(method))
@@ -169,7 +169,7 @@ describe('App', () => {
       expect((await get('/c/z')).text).to.equal('fourth')
     })
 
-    it('have parameters, in part of a segment and over several', async () => {
+    it('may have parameters in a part of a segment and over several segments', async () => {
       const app = new App({ api: true })
       app.get('/files/{name}.{type}', echo)
       app.get('/tree/{*path}', echo)
@@ -178,7 +178,7 @@ describe('App', () => {
       expect((await site?.get('/tree/a/b/c'))?.json).to.deep.equal({ path: 'a/b/c' })
     })
 
-    it('have aliases', async () => {
+    it('may have aliases', async () => {
       const app = new App()
       app.get('/login', text('login'), { aliases: ['/sign-in'] })
       await visit(app)
@@ -186,7 +186,7 @@ describe('App', () => {
       expect(app.pathFor('loginPath')).to.equal('/login')
     })
 
-    it('belong to a virtual host, whose labels are parameters', async () => {
+    it('belong to a virtual host, whose labels may be parameters', async () => {
       const app = new App({ api: true })
       app.host('{tenant}.example.com', (host) => host.get('/', echo))
       app.get('/', text('main'))
@@ -213,7 +213,7 @@ describe('App', () => {
       }
     })
 
-    describe('to paths that a visitor has sent', () => {
+    describe('with paths from a visitor', () => {
       const ofThisSite = [
         '/posts',
         '/posts?page=2',
@@ -249,7 +249,7 @@ describe('App', () => {
         'http://[',
       ]
 
-      it('are followed by ctx.seeOther when they lead to this site, else rejected with 400', async () => {
+      it('are followed by ctx.seeOther if they lead to this site, and otherwise rejected with 400', async () => {
         const app = new App({ api: true })
         app.get('/go', (ctx) => ctx.seeOther(String(ctx.query['to'])))
         await visit(app)
@@ -264,7 +264,7 @@ describe('App', () => {
       })
     })
 
-    it('lead back to the page before with ctx.back, if it is of this site', async () => {
+    it('are used by ctx.back if the previous page is of this site', async () => {
       const app = new App({ api: true })
       app.get('/go', (ctx) => ctx.back(ctx.query['to']?.toString()))
       await visit(app)
@@ -290,7 +290,7 @@ describe('App', () => {
       expect(await backFrom('', '/go?to=http:evil.example')).to.equal(400)
     })
 
-    it('take no headers from an error that is not meant as an answer', async () => {
+    it("use no headers of an error that isn't meant as a response", async () => {
       const app = new App({ api: true })
       const headers = { 'set-cookie': 'upstream=1', 'content-encoding': 'gzip' }
       app.get('/', () => {
@@ -302,19 +302,19 @@ describe('App', () => {
       expect(answer?.headers.get('set-cookie')).to.equal(null)
     })
 
-    it('refuse a redirect to a parameter that is not there', () => {
+    it('refuse a redirect to an unknown parameter', () => {
       expect(() => new App().redirect('/a/{id}', '/b/{nope}')).to.throw(
         '/a/{id} redirects to /b/{nope}, but has no parameter "nope".',
       )
     })
 
-    it('refuse a parameter that host and path share', () => {
+    it('refuse a parameter that occurs in the host and in the path', () => {
       expect(() => new App().host('{t}.example.com').get('/h/{t}', text(''))).to.throw(
         'both have the parameter "t"',
       )
     })
 
-    it('take the absolute form of a target, as proxies send it', async () => {
+    it('accept the absolute form of a target, as proxies send it', async () => {
       const app = new App()
       app.get('/here', text('here'))
       await visit(app)
@@ -331,7 +331,7 @@ describe('App', () => {
       }
     })
 
-    it('answer an Error that a handler returns, as if it had thrown it', async () => {
+    it('handle an Error that a handler returns like one that it throws', async () => {
       const app = new App({ api: true })
       app.get('/returned', () => Object.assign(new Error('gone'), { status: 410, expose: true }))
       await visit(app)
@@ -339,7 +339,7 @@ describe('App', () => {
       expect([answer?.status, answer?.json.detail]).to.deep.equal([410, 'gone'])
     })
 
-    it('answer 500 when a handler ends without an answer', async () => {
+    it('return 500 if a handler ends without a response', async () => {
       const lines: string[] = []
       const app = new App({ api: true, logger: pino({}, { write: (line: string) => lines.push(line) }) })
       app.get('/nothing', function forgetful() {})
@@ -353,7 +353,7 @@ describe('App', () => {
   })
 
   describe('app.resource(path, resource)', () => {
-    it('gives the routes of the explicit path', () => {
+    it('adds the routes of the explicit path', () => {
       const app = new App()
       app.group('/admin').resource('/planes', PostsResource)
       expect(app.routes.map((route) => `${route.method} ${route.path} ${route.name}`)).to.deep.equal([
@@ -365,7 +365,7 @@ describe('App', () => {
       ])
     })
 
-    it('nests in the same way by @Parent and by the registration of the parent', () => {
+    it('nests in the same way with @Parent and with the registration of the parent', () => {
       const [decorated, explicit] = [new App(), new App()]
       decorated.resource(PostsResource)
       decorated.resource(CommentsResource)
@@ -398,7 +398,7 @@ describe('App', () => {
       expect((await site?.get('/pages/about'))?.json).to.deep.equal({ slug: 'about' })
     })
 
-    it('takes a class that has the five handlers without extending BaseResource', async () => {
+    it('accepts a class that has the five handlers without extending BaseResource', async () => {
       class Plain {
         list = undefined
       }
@@ -451,7 +451,7 @@ describe('App', () => {
       )
     })
 
-    it('nests in the same group or host, or where the parent was given', () => {
+    it('nests in the same group or host, or in that of the given parent', () => {
       const app = new App()
       const posts = app.resource(PostsResource)
       app.host('admin.example.com', (admin) => {
@@ -471,12 +471,12 @@ describe('App', () => {
       ])
     })
 
-    it('refuses what is no class', () => {
-      // @ts-expect-error: a mistake that the compiler sees, too
+    it("refuses a value that isn't a class", () => {
+      // @ts-expect-error: the compiler reports this mistake
       expect(() => new App().resource(undefined)).to.throw(
         'resource() expects a resource class, not undefined.',
       )
-      // @ts-expect-error: what an import circle leaves
+      // @ts-expect-error: the value of an import in a circle
       expect(() => Parent(undefined)).to.throw('@Parent received undefined instead of a class.')
     })
 
@@ -487,14 +487,14 @@ describe('App', () => {
       )
     })
 
-    it('refuses a path that names nothing', () => {
+    it('refuses a path without a name', () => {
       expect(() => new App().resource('/', PostsResource)).to.throw(
         'does not end in a word that can name its routes',
       )
       expect(() => new App().resource('/posts/{id}', PostsResource)).to.throw('does not end in a word')
     })
 
-    it('refuses two paths of one name', () => {
+    it('refuses two paths with the same name', () => {
       const app = new App()
       app.resource(PostsResource)
       expect(() => app.group('/{tenant}').resource('/posts', PostsResource)).to.throw(
@@ -533,7 +533,7 @@ describe('App', () => {
   })
 
   describe('app.listen()', () => {
-    it('warns of routes that an earlier declaration shadows', async () => {
+    it('warns about routes that an earlier declaration shadows', async () => {
       const lines: string[] = []
       const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
       const app = new App({ logger })
@@ -554,12 +554,12 @@ describe('App', () => {
       ])
     })
 
-    it('warns of methods that are one letter off a handler that the resource lacks', async () => {
+    it('warns about methods that differ by one letter from a handler that the resource lacks', async () => {
       const lines: string[] = []
       const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
       class BooksResource extends BaseResource {
         override show() {}
-        /** Not a misspelling of `show`, which there is. */
+        /** Not a misspelling of `show`, which the class also has. */
         shown() {}
         lsit() {}
         update2() {}
@@ -585,7 +585,7 @@ describe('App', () => {
       ])
     })
 
-    it('says its address, and refuses a port that is taken', async () => {
+    it('logs its address, and refuses a port that is in use', async () => {
       const [app, other] = [new App(), new App()]
       const address = await app.listen(0)
       expect(address).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
@@ -597,7 +597,7 @@ describe('App', () => {
       await app.close()
     })
 
-    it('refuses a PORT that is none', async () => {
+    it('refuses an invalid PORT', async () => {
       const before = process.env['PORT']
       process.env['PORT'] = 'abc'
       const failure = await new App().listen().catch((error: unknown) => error)
@@ -609,7 +609,7 @@ describe('App', () => {
       else process.env['PORT'] = before
     })
 
-    it('closes although a connection is open on which nothing was asked', async () => {
+    it('closes although a connection without a request is open', async () => {
       const app = new App({ drainTimeout: 60_000 })
       const { port } = new URL(await app.listen(0))
       const socket = connect(Number(port), '127.0.0.1')
@@ -617,7 +617,7 @@ describe('App', () => {
       await Promise.all([app.close(), once(socket, 'close')])
     })
 
-    it('starts, checks and stops the middleware that has something to hold', async () => {
+    it('starts, checks and stops middleware that has these methods', async () => {
       const calls: string[] = []
       const middleware: Middleware = Object.assign(mark('held'), {
         start: async () => void calls.push('start'),
@@ -632,14 +632,14 @@ describe('App', () => {
       expect(calls).to.deep.equal(['start', 'check', 'stop'])
     })
 
-    it('answers 503 to /up when a check fails', async () => {
+    it('returns 503 for /up if a check fails', async () => {
       const app = new App()
       app.use(Object.assign(mark('sick'), { check: () => Promise.reject(new Error('no database')) }))
       const { get } = await visit(app).then((it) => ({ get: it.get.bind(it) }))
       expect((await get('/up')).status).to.equal(503)
     })
 
-    it('lets the requests finish that are under way when it closes', async () => {
+    it('completes the requests in flight when it closes', async () => {
       const app = new App()
       let finish = () => {}
       let started = () => {}
@@ -663,7 +663,7 @@ describe('App', () => {
   })
 
   describe('app.static(path, folder)', () => {
-    it('serves files to GET and HEAD beneath its path, and is no route', async () => {
+    it("serves files for GET and HEAD below its path, and isn't a route", async () => {
       const app = new App()
       app.get('/home', text('home'))
       app.static('/assets', fileURLToPath(new URL('../../public', import.meta.url)))
@@ -674,7 +674,7 @@ describe('App', () => {
       expect((await site?.get('/assets/nope.css'))?.status).to.equal(404)
     })
 
-    it('serves the files of a virtual host there alone', async () => {
+    it('serves the files of a virtual host on that host only', async () => {
       const app = new App()
       const folder = fileURLToPath(new URL('../../public', import.meta.url))
       app.host('a.example.com', (host) => host.static('/files', folder))
@@ -685,7 +685,7 @@ describe('App', () => {
       expect(await get('b.example.com')).to.contain('404 Not Found')
     })
 
-    it('takes every path of GET from what is declared after it', async () => {
+    it('handles every path of GET before later declarations', async () => {
       const app = new App()
       app.static('/', fileURLToPath(new URL('../../public', import.meta.url)))
       app.get('/late', text('late'))
@@ -696,8 +696,8 @@ describe('App', () => {
     })
   })
 
-  describe('the request id', () => {
-    it('is new, or the one that comes in', async () => {
+  describe('The request id', () => {
+    it('is generated, or read from the request', async () => {
       const app = new App()
       await visit(app)
       expect((await site?.get('/nope'))?.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/)
@@ -715,7 +715,7 @@ describe('App', () => {
   })
 
   describe('sessions', () => {
-    it('need a secret in production', () => {
+    it('require a secret in production', () => {
       const before = process.env['SESSION_SECRET']
       delete process.env['SESSION_SECRET']
       expect(() => new App({ env: 'production' }).callback()).to.throw(
@@ -726,7 +726,7 @@ describe('App', () => {
     })
   })
 
-  it('answers "no transaction found" where a handler needs one and there is none', async () => {
+  it('returns "no transaction found" if a handler needs a transaction and has none', async () => {
     const app = new App({ api: true, env: 'production' })
     app.get('/', (ctx) => ctx.tx)
     await visit(app)
@@ -734,7 +734,7 @@ describe('App', () => {
     expect([answer?.status, answer?.json.detail]).to.deep.equal([500, 'no transaction found'])
   })
 
-  it('shows nothing of an unexpected error in production, and everything in development', async () => {
+  it('hides the details of an unexpected error in production, and shows them in development', async () => {
     const handler = () => {
       throw new Error('password is hunter2')
     }

@@ -4,7 +4,7 @@ import { coerce, unreadable } from '../src/coerce.js'
 
 const uuid = '0193b6a2-7c3e-7000-8000-00000000000a'
 
-/** What is no value of any kind but JSON. */
+/** Values that no kind but JSON can hold. */
 const neverReadable = [{}, { a: 1 }, [], ['1'], [1], '\0', 'ja\0', undefined]
 
 function read(kind: AttributeKind, value: unknown, options: Partial<Attribute> = {}): unknown {
@@ -32,10 +32,10 @@ function table(
   }
 }
 
-/** Values that have no text of this kind in them. */
+/** Texts that are not of this kind. */
 function refuses(kind: AttributeKind, values: unknown[], options: Partial<Attribute> = {}): void {
   for (const value of [...values, ...neverReadable]) {
-    it(`does not read ${label(value)}`, () => {
+    it(`rejects ${label(value)}`, () => {
       expect(read(kind, value, options)).to.equal(unreadable)
     })
   }
@@ -170,16 +170,16 @@ describe('coerce(value, attribute)', () => {
       },
     )
 
-    it('has as many digits as its text where the column has no precision', () => {
+    it('keeps all digits of its text if the column has no precision', () => {
       expect(read('decimal', '12345678901234567890.123456789')).to.equal('12345678901234567890.123456789')
     })
 
-    it('is whole where the column has a precision and no scale', () => {
+    it('is whole if the column has a precision and no scale', () => {
       expect(read('decimal', '12.0', { precision: 5 })).to.equal('12')
       expect(read('decimal', '12.5', { precision: 5 })).to.equal(unreadable)
     })
 
-    it('is rejected when it is a megabyte of zeros, in linear time', () => {
+    it('is rejected if it is a megabyte of zeros, in linear time', () => {
       expect(read('decimal', `${'0'.repeat(1024 * 1024)}x`)).to.equal(unreadable)
     })
   })
@@ -302,23 +302,23 @@ describe('coerce(value, attribute)', () => {
     ])
 
     for (const value of ['', ' ', '{', 'text', "{'a':1}", '[1,]', '\0']) {
-      it(`does not read ${label(value)}`, () => {
+      it(`rejects ${label(value)}`, () => {
         expect(read('json', value)).to.equal(unreadable)
       })
     }
 
-    it('is not read where it is nested too deep', () => {
+    it('is rejected if it is nested too deeply', () => {
       expect(read('json', '['.repeat(1000) + ']'.repeat(1000))).to.equal(unreadable)
     })
 
-    it('is not read with a key __proto__, which could not be kept', () => {
+    it('is rejected with a key __proto__, which could not be stored', () => {
       expect(read('json', '{"__proto__":{"polluted":true}}')).to.equal(unreadable)
       expect(read('json', '[{"a":{"__proto__":null}}]')).to.equal(unreadable)
       expect({}).not.to.have.property('polluted')
     })
   })
 
-  describe('where the column is nullable', () => {
+  describe('in a nullable column', () => {
     const kinds: AttributeKind[] = [
       'int',
       'bigint',
@@ -332,7 +332,7 @@ describe('coerce(value, attribute)', () => {
       'json',
     ]
     for (const kind of kinds) {
-      it(`reads blank text as no ${kind}`, () => {
+      it(`reads blank text as null for ${kind}`, () => {
         expect([read(kind, '', { nullable: true }), read(kind, ' \t', { nullable: true })]).to.deep.equal([
           null,
           null,
@@ -341,7 +341,7 @@ describe('coerce(value, attribute)', () => {
     }
 
     for (const kind of ['string', 'text'] as const) {
-      it(`reads the empty text as no ${kind}, but keeps white space`, () => {
+      it(`reads the empty text as null for ${kind}, but keeps white space`, () => {
         expect([read(kind, '', { nullable: true }), read(kind, ' ', { nullable: true })]).to.deep.equal([
           null,
           ' ',
@@ -349,12 +349,12 @@ describe('coerce(value, attribute)', () => {
       })
     }
 
-    it('reads the empty text as no enum', () => {
+    it('reads the empty text as null for an enum', () => {
       expect(read('enum', '', { nullable: true, values: ['a'] })).to.equal(null)
       expect(read('enum', ' ', { nullable: true, values: ['a'] })).to.equal(unreadable)
     })
 
-    it('still does not read what is no such value', () => {
+    it('still rejects malformed values', () => {
       expect(read('int', 'many', { nullable: true })).to.equal(unreadable)
     })
   })

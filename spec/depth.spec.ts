@@ -6,7 +6,7 @@ function nested(levels: number): unknown {
 }
 
 describe('isTooDeep(value)', () => {
-  it('is false for what has no depth', () => {
+  it('is false for a value without depth', () => {
     for (const value of [null, undefined, 1, 'text', [], {}]) expect(isTooDeep(value)).to.equal(false)
   })
 
@@ -14,7 +14,7 @@ describe('isTooDeep(value)', () => {
     expect(isTooDeep(nested(50))).to.equal(false)
   })
 
-  it('is true for more', () => {
+  it('is true for more levels', () => {
     expect(isTooDeep(nested(51))).to.equal(true)
     expect(isTooDeep(JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)))).to.equal(true)
   })

@@ -20,7 +20,7 @@ import { Database } from '../src/index.js'
 
 const require = createRequire(import.meta.url)
 
-/** The methods that a prototype has, or inherits. */
+/** The methods of a prototype, including inherited ones. */
 function methodsOf(prototype: object, names: readonly string[]): string[] {
   return names.filter((name) => typeof Reflect.get(prototype, name) === 'function')
 }

@@ -8,7 +8,7 @@ const pages = [...readdirSync(root).filter((name) => name.endsWith('.md')), ...m
 
 describe('The documentation', () => {
   for (const page of pages) {
-    it(`leads from ${page} to files and headings that exist`, () => {
+    it(`has only links in ${page} to existing files and headings`, () => {
       const broken = linksOf(read(page)).filter((link) => !isLeadingSomewhere(page, link))
       expect(broken).to.deep.equal([])
     })
@@ -28,13 +28,13 @@ describe('linksOf(markdown) and anchorsOf(markdown)', () => {
     '[five]: five.md',
   ].join('\n')
 
-  it('find all of a page apart from its code', () => {
+  it('find all links and anchors of a page outside of code', () => {
     expect(linksOf(page)).to.deep.equal(['one.md#first', 'three.png', 'two.svg', 'five.md'])
     expect([...anchorsOf(page)]).to.deep.equal(['the-kit-command-and-more', 'twice', 'twice-1', 'api-four'])
   })
 })
 
-/** Whether a link from a page leads to a file or a heading. Links to other sites are not followed. */
+/** Whether the target of a link exists. Links to other sites are not checked. */
 function isLeadingSomewhere(page: string, link: string): boolean {
   if (/^[a-z]+:/i.test(link)) return true
   const [path = '', anchor] = decodeURIComponent(link).split('#')

@@ -51,27 +51,27 @@ describe('The names that derive from a path', () => {
   ]
 
   for (const [path, [param, ...names]] of rows) {
-    it(`of ${path} are ${names.join(', ')} with {${param}}`, () => {
+    it(`for ${path} are ${names.join(', ')} with {${param}}`, () => {
       expect(resourceNames(path).param).to.equal(param)
       const { collection, item, new: form, edit } = pathNames(path)
       expect([collection, item, form, edit]).to.deep.equal(names)
     })
   }
 
-  it('of a route without a name speak of the item before a parameter', () => {
+  it('for a route without a name use the item before a parameter', () => {
     expect(defaultPathName('/')).to.equal('rootPath')
     expect(defaultPathName('/login')).to.equal('loginPath')
     expect(defaultPathName('/posts/{post_id}/publish')).to.equal('postPublishPath')
   })
 
-  it('are suggested when one is misspelt', () => {
+  it('are suggested for a misspelled name', () => {
     expect(nearest('postPaht', ['postPath', 'commentsPath'])).to.equal('postPath')
     expect(nearest('xyz', ['postPath', 'commentsPath'])).to.equal(undefined)
   })
 })
 
 describe('humanize(field)', () => {
-  it('is what people call a field', () => {
+  it('returns readable words', () => {
     expect(['title', 'published_at', 'author_id'].map(humanize)).to.deep.equal([
       'Title',
       'Published at',
@@ -79,7 +79,7 @@ describe('humanize(field)', () => {
     ])
   })
 
-  it('has acronyms in capitals, and words that only look like them as they are', () => {
+  it('writes acronyms in capitals, and keeps words that only resemble them', () => {
     const rows = {
       id: 'ID',
       isbn: 'ISBN',

@@ -10,7 +10,7 @@ describe('docs/reference', () => {
     'resource-kit': framework,
     'resource-kit/testing': testing,
   })) {
-    it(`has everything that ${page} exports`, () => {
+    it(`contains every export of ${page}`, () => {
       const text = readFileSync(join(root, 'docs/reference', `${page}.md`), 'utf8')
       const missing = Object.keys(module).filter(
         (name) => !new RegExp(`^### .*\\b${name}\\b`, 'm').test(text),
@@ -18,7 +18,7 @@ describe('docs/reference', () => {
       expect(missing).to.deep.equal([])
     })
 
-    it(`leads from each name in ${page} to the heading of that name`, () => {
+    it(`links from each name in ${page} to the heading of that name`, () => {
       const text = readFileSync(join(root, 'docs/reference', `${page}.md`), 'utf8')
       const headings = new Map(
         [...text.matchAll(/<a id="([^"]+)"><\/a>\s+(?:#+ (.+)|`(.+?)`)/g)].map(
@@ -34,7 +34,7 @@ describe('docs/reference', () => {
     })
   }
 
-  it('cites nothing that readers do not have', () => {
+  it('cites only documents that readers have', () => {
     const pages = ['resource-kit.md', 'resource-kit/testing.md']
     for (const page of pages) {
       expect(readFileSync(join(root, 'docs/reference', page), 'utf8')).to.not.match(/\bcontract\b/)

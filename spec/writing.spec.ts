@@ -53,7 +53,7 @@ describe('Writing', () => {
     })
   }
 
-  after('says what remains to be rewritten', () => {
+  after('lists the remaining exceptions', () => {
     const remaining = [...PAGES_TO_REWRITE, ...COMMENTS_TO_REWRITE]
     if (remaining.length > 0)
       console.log(`      ${remaining.length} exceptions remain: ${remaining.join(', ')}`)

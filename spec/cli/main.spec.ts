@@ -22,12 +22,12 @@ describe('kit', () => {
     }
   })
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     expect((await kit(folder, ['--version'])).output).to.match(/^\d+\.\d+\.\d+$/)
   })
 
   for (const name of COMMANDS) {
-    it(`shows the page of ${name}, with an example`, async () => {
+    it(`shows the help of ${name}, with an example`, async () => {
       const { status, output } = await kit(folder, [name, '--help'])
       expect(status).to.equal(0)
       expect(output).to.include(`Usage: kit ${name}`).and.to.include(`Example:\n  $ kit ${name}`)
@@ -35,7 +35,7 @@ describe('kit', () => {
   }
 
   for (const page of ['generate resource', 'generate migration', 'destroy resource']) {
-    it(`shows the page of ${page}, with an example`, async () => {
+    it(`shows the help of ${page}, with an example`, async () => {
       const { output } = await kit(folder, [...page.split(' '), '--help'])
       expect(output).to.include(`Usage: kit ${page}`).and.to.include(`Example:\n  $ kit ${page}`)
     })
@@ -69,12 +69,12 @@ describe('kit', () => {
     ],
   ]
   for (const [args, sentence] of MISTAKES) {
-    it(`answers "kit ${args.join(' ')}" with one sentence and status 1`, async () => {
+    it(`rejects "kit ${args.join(' ')}" with a one-line message and status 1`, async () => {
       expect(await kit(folder, args)).to.deep.equal({ status: 1, output: '', errors: sentence })
     })
   }
 
-  it('says why a new application cannot be written, and leaves nothing of it behind', async () => {
+  it('explains why a new application cannot be written, and leaves no files', async () => {
     writeFileSync(join(folder, 'file'), '')
     const beneath = await kit(folder, ['new', 'file/blog', '--skip-install', '--kit', '^0.1.0'])
     expect(beneath.status).to.equal(1)
@@ -82,7 +82,7 @@ describe('kit', () => {
     expect(readdirSync(folder)).to.deep.equal(['file'])
   })
 
-  it('says that a port is none', async () => {
+  it('reports an invalid port', async () => {
     const example = join(root, 'examples/blog')
     const { status, errors } = await kit(example, ['dev'], { env: { PORT: '99999' } })
     expect(status).to.equal(1)
@@ -99,7 +99,7 @@ describe('kit', () => {
     ['console'],
     ['info'],
   ]) {
-    it(`says that "kit ${args.join(' ')}" needs an application`, async () => {
+    it(`reports that "kit ${args.join(' ')}" needs an application`, async () => {
       const { status, errors } = await kit(folder, args)
       expect(status).to.equal(1)
       expect(errors).to.match(

@@ -73,7 +73,7 @@ class Everything extends Titled {
 }
 
 describe('attributesOf(model)', () => {
-  it('lists what a client may set, the inherited columns first', () => {
+  it('lists the attributes that a client may set, the inherited columns first', () => {
     expect(attributesOf(Everything)).to.deep.equal([
       { name: 'title', kind: 'string', nullable: false },
       { name: 'overridden', kind: 'text', nullable: false },
@@ -120,7 +120,7 @@ describe('kindOf(type)', () => {
     ['bytea', undefined],
   ]
   for (const [type, kind] of kinds) {
-    it(`takes ${typeof type === 'function' ? type.name : String(type)} for ${kind ?? 'no attribute'}`, () => {
+    it(`returns ${kind ?? 'no attribute'} for ${typeof type === 'function' ? type.name : String(type)}`, () => {
       expect(kindOf(type)).to.equal(kind)
     })
   }

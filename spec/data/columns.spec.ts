@@ -9,7 +9,7 @@ import { engine, type Engine } from '../support/engine.js'
 const letters = { charset: 'utf8mb4', collation: 'utf8mb4_nopad_bin' }
 const money = { precision: 10, scale: 2 }
 
-/** The columns that a migration makes. */
+/** The columns that a migration creates. */
 const columns: Record<Engine, Record<AttributeKind, object>> = {
   sqlite: {
     string: { type: 'varchar' },
@@ -58,7 +58,7 @@ const columns: Record<Engine, Record<AttributeKind, object>> = {
   },
 }
 
-describe('columns of migrations', () => {
+describe('Columns of migrations', () => {
   let database: Database
   let runner: QueryRunner
   const of = columns[engine]
@@ -72,20 +72,20 @@ describe('columns of migrations', () => {
     await database.close()
   })
 
-  it('are those that the models have', async () => {
+  it('equal the columns of the models', async () => {
     const { upQueries } = await database.driver.createSchemaBuilder().log()
-    // Keys have other names, for which TypeORM rebuilds the table of comments on SQLite; posts is as it should be.
+    // Keys have other names, for which TypeORM rebuilds the table of comments on SQLite; posts needs no change.
     const queries = upQueries.map(({ query }) => query).filter((query) => /["`]posts["`]/.test(query))
     expect(queries.filter((query) => !/comments|INDEX `/.test(query))).to.deep.equal([])
   })
 
   for (const kind of Object.keys(columnTypes) as AttributeKind[]) {
-    it(`have the type that ${engine} has for ${kind}`, () => {
+    it(`have the type of ${engine} for ${kind}`, () => {
       expect(column(runner, 'a', kind)).to.deep.equal({ name: 'a', ...of[kind] })
     })
   }
 
-  it('take what a migration says of them', () => {
+  it('have the options of the migration', () => {
     expect(column(runner, 'price', 'decimal', { isNullable: true, scale: 4 })).to.deep.equal({
       name: 'price',
       ...of.decimal,
@@ -94,7 +94,7 @@ describe('columns of migrations', () => {
     })
   })
 
-  it('are an id and two dates in every table', () => {
+  it('include an id and two dates in every table', () => {
     expect(primaryKey(runner)).to.deep.equal({ name: 'id', ...of.uuid, isPrimary: true })
     expect(uuidType(runner)).to.equal(Reflect.get(of.uuid, 'type'))
     for (const [index, name] of ['created_at', 'updated_at'].entries()) {

@@ -168,7 +168,7 @@ const CASES: Case[] = [
   },
   {
     engine: 'MariaDB',
-    // What mysql2 calls the number of MariaDB's checks.
+    // The name that mysql2 has for the error number of MariaDB's checks.
     code: 'ER_INNODB_AUTOEXTEND_SIZE_OUT_OF_RANGE',
     errno: 4025,
     message: 'CONSTRAINT `posts_check` failed for `blog`.`posts`',
@@ -195,7 +195,7 @@ const CASES: Case[] = [
 
 describe('explainDatabaseError(error)', () => {
   for (const { engine, code, message, query = 'INSERT INTO posts', status, messages, ...members } of CASES) {
-    it(`answers ${status} to ${engine}'s ${code} ${members.detail ?? message}`.slice(0, 100), () => {
+    it(`returns ${status} for ${engine}'s ${code} ${members.detail ?? message}`.slice(0, 100), () => {
       const driverError = Object.assign(new Error(message), { code, ...members })
       const error = explainDatabaseError(new QueryFailedError(query, [], driverError))
       expect(error).to.be.instanceOf(HttpError)
@@ -205,11 +205,11 @@ describe('explainDatabaseError(error)', () => {
     })
   }
 
-  it('takes a record that TypeORM does not find for RecordNotFound', () => {
+  it("returns RecordNotFound for TypeORM's error of a missing record", () => {
     expect(explainDatabaseError(new EntityNotFoundError(Post, {}))).to.be.instanceOf(RecordNotFound)
   })
 
-  it('returns any other error as it is', () => {
+  it('returns any other error unchanged', () => {
     const errors = [
       new Error('any'),
       new QueryFailedError('SELEC', [], Object.assign(new Error('syntax error'), { code: 'SQLITE_ERROR' })),

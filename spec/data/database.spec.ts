@@ -26,7 +26,7 @@ describe('Database', () => {
     staging: { url: 'sqlite::memory:' },
   }
 
-  it('is that of GO_ENV, else of NODE_ENV, else of development', () => {
+  it('is chosen by GO_ENV, by NODE_ENV, or is the one of development', () => {
     expect(file(config)).to.equal(resolve('db/development.sqlite'))
     process.env['NODE_ENV'] = 'test'
     expect(file(config)).to.equal('/data/test.sqlite')
@@ -35,13 +35,13 @@ describe('Database', () => {
     expect(file(config, 'development')).to.equal(resolve('db/development.sqlite'))
   })
 
-  it('is that of DATABASE_URL, if there is one', () => {
+  it('is the one of DATABASE_URL, if it is set', () => {
     process.env['DATABASE_URL'] = 'sqlite:elsewhere.sqlite'
     expect(file(config)).to.equal(resolve('elsewhere.sqlite'))
     expect(file({}, 'unknown')).to.equal(resolve('elsewhere.sqlite'))
   })
 
-  it('is that which ormconfig.ts names', async () => {
+  it('is the one that ormconfig.ts names', async () => {
     const database = await new Database(ormconfig, 'test').open()
     expect(await database.ping()).to.equal(true)
     await database.close()
@@ -62,7 +62,7 @@ describe('Database', () => {
     })
   }
 
-  it('shows no password', () => {
+  it('shows no password in its errors', () => {
     expect(() => new Database({ test: { url: 'oracle://scott:tig@er@host/db' } }, 'test'))
       .to.throw(DeclarationError, 'oracle://scott:***@host/db')
       .with.property('message')
@@ -75,7 +75,7 @@ describe('Database', () => {
     ['mysql://user:secret@127.0.0.1/blog', 'mysql2'],
     ['mariadb://user:secret@127.0.0.1/blog', 'mysql2'],
   ] as const) {
-    it(`takes ${url}, or says how to install its driver`, () => {
+    it(`accepts ${url}, or explains how to install its driver`, () => {
       try {
         expect(new Database({ test: { url } }, 'test').options.synchronize).to.equal(false)
       } catch (error) {
@@ -85,7 +85,7 @@ describe('Database', () => {
     })
   }
 
-  it('opens once, however many ask, in a folder that it makes', () =>
+  it('opens once for concurrent calls, in a folder that it creates', () =>
     inFolder(async (folder) => {
       const database = new Database({ test: { url: `sqlite:${folder}/new/folder/a.sqlite` } }, 'test')
       const opened = await Promise.all([database.open(), database.open(), database.open()])
@@ -95,7 +95,7 @@ describe('Database', () => {
       await database.close()
     }))
 
-  it('can be opened after a try that has failed, and after it has been closed', () =>
+  it('can be opened after a failed attempt, and after it has been closed', () =>
     inFolder(async (folder) => {
       let url = `sqlite:${folder}`
       const failing = new Database({ test: { url } }, 'test')
@@ -120,7 +120,7 @@ describe('Database', () => {
   })
 
   describe('when it cannot be opened', () => {
-    it('names the file and what is wrong: a folder', () =>
+    it('names the file and the reason: a folder', () =>
       inFolder(async (folder) => {
         expect(await refusal(`sqlite:${folder}`)).to.equal(
           `The database ${folder} cannot be opened: it is a folder, or this process lacks the ` +
@@ -128,7 +128,7 @@ describe('Database', () => {
         )
       }))
 
-    it('names the file and what is wrong: a file where a folder should be', () =>
+    it('names the file and the reason: a file instead of a folder', () =>
       inFolder(async (folder) => {
         writeFileSync(`${folder}/file`, '')
         expect(await refusal(`sqlite:${folder}/file/a.sqlite`)).to.equal(
@@ -140,7 +140,7 @@ describe('Database', () => {
         )
       }))
 
-    it('names the file and what is wrong: no database', () =>
+    it('names the file and the reason: not a database', () =>
       inFolder(async (folder) => {
         writeFileSync(`${folder}/a.sqlite`, 'no database '.repeat(1000))
         expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.contain(
@@ -148,7 +148,7 @@ describe('Database', () => {
         )
       }))
 
-    it('names the file and what is wrong: another process keeps it locked', () =>
+    it('names the file and the reason: locked by another process', () =>
       inFolder(async (folder) => {
         const other = new Sqlite(`${folder}/a.sqlite`)
         other.exec('BEGIN EXCLUSIVE')
@@ -159,7 +159,7 @@ describe('Database', () => {
         other.close()
       }))
 
-    it('names the file and what is wrong: it may not be written', () =>
+    it('names the file and the reason: not writable', () =>
       inFolder(async (folder) => {
         const path = `${folder}/a.sqlite`
         new Sqlite(path).exec('PRAGMA journal_mode = WAL').close()
@@ -192,13 +192,13 @@ describe('Database', () => {
       }
     })
 
-    it('leaves an error of another kind as it is', () => {
+    it('keeps any other error unchanged', () => {
       const error = new Error('something else')
       expect(explainOpening(error, 'postgres://localhost/blog')).to.equal(error)
     })
   })
 
-  it('notices that its file has been deleted, or replaced', () =>
+  it('detects that its file has been deleted or replaced', () =>
     inFolder(async (folder) => {
       const url = `sqlite:${folder}/a.sqlite`
       const database = await new Database({ test: { url } }, 'test').open()
@@ -211,7 +211,7 @@ describe('Database', () => {
       await database.close()
     }))
 
-  it('says whether it answers', async () => {
+  it('checks whether it responds', async () => {
     const database = new Database(config, 'staging')
     expect(await database.ping()).to.equal(false)
     await database.open()
@@ -221,7 +221,7 @@ describe('Database', () => {
   })
 })
 
-/** What is said when the database of this url is opened. */
+/** The error message for the database of this url. */
 async function refusal(url: string): Promise<string> {
   const database = new Database({ test: { url, acquireTimeout: 50 } }, 'test')
   const error = await failure(database.open())

@@ -5,16 +5,16 @@ import { newId } from '../../src/data/ids.js'
 describe('newId()', () => {
   const ids = Array.from({ length: 20_000 }, newId)
 
-  it('makes UUIDs of version 7, each another one', () => {
+  it('returns a different UUID of version 7 each time', () => {
     expect(ids.every((id) => validate(id) && version(id) === 7)).to.equal(true)
     expect(new Set(ids).size).to.equal(ids.length)
   })
 
-  it('makes them in the order in which they sort, also within a millisecond', () => {
+  it('returns UUIDs in the order of creation, also within a millisecond', () => {
     expect(ids).to.deep.equal(ids.toSorted())
   })
 
-  it('begins them with the time', () => {
+  it('begins with the time', () => {
     const time = Number.parseInt(newId().replace('-', '').slice(0, 12), 16)
     expect(Date.now() - time).to.be.within(-1000, 1000)
   })

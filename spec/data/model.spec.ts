@@ -9,7 +9,7 @@ describe('Model', () => {
   beforeEach(async () => (database = await openBlog()))
   afterEach(() => database.close())
 
-  it('has an id of UUID version 7 and dates with milliseconds, before and after it is read again', async () => {
+  it('has an id of UUID version 7 and dates with milliseconds, before and after it is loaded', async () => {
     const before = Date.now()
     const post = await database.manager.save(newPost('one'))
     expect(version(post.id)).to.equal(7)
@@ -19,13 +19,13 @@ describe('Model', () => {
     expect(found).to.deep.equal(post)
   })
 
-  it('keeps an id that it has already', async () => {
+  it('keeps an assigned id', async () => {
     const id = '01a1f9dd-cc70-77ba-8126-083f65750f7f'
     const post = await database.manager.save(Object.assign(newPost('one'), { id }))
     expect(post.id).to.equal(id)
   })
 
-  it('notes when it was changed, and only then', async () => {
+  it('updates its timestamp when it changes, and only then', async () => {
     const { id, created_at } = await database.manager.save(newPost('one'))
     await new Promise((resolve) => setTimeout(resolve, 5))
     const unchanged = await database.manager.save(await database.manager.findOneByOrFail(Post, { id }))
@@ -35,7 +35,7 @@ describe('Model', () => {
     expect(changed.created_at).to.deep.equal(created_at)
   })
 
-  it('gives ids and dates to rows that are written in bulk', async () => {
+  it('adds ids and dates to rows that are written in bulk', async () => {
     await database.manager.insert(Post, [{ title: 'one' }, { title: 'two' }])
     const inserted = await database.manager.find(Post)
     expect(inserted.map(({ id }) => version(id))).to.deep.equal([7, 7])

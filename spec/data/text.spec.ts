@@ -10,12 +10,12 @@ describe(`Text on ${engine}`, () => {
 
   const titles = ['Anna', 'anna', 'anna ', 'änna', '😀', '😁', 'ﬁn', 'fin']
 
-  it('is kept and compared letter by letter: case, accents, spaces at the end, emoji', async () => {
+  it('is stored and compared exactly: case, accents, trailing spaces, emoji', async () => {
     database = await openBlog()
     await expectLetters()
   })
 
-  it('is longer than 64 KB where it is a text', async () => {
+  it('can be longer than 64 KB in a text column', async () => {
     database = await openBlog()
     const description = '😀'.repeat(50_000)
     const { id } = await database.manager.save(Object.assign(newPost('long'), { description }))
@@ -23,7 +23,7 @@ describe(`Text on ${engine}`, () => {
   })
 
   if (engine === 'mariadb') {
-    it('is the same in a database of another character set', async () => {
+    it('is the same in a database with another character set', async () => {
       database = blogDatabase(await newDatabase())
       await database.open()
       await database.query('ALTER DATABASE CHARACTER SET latin1 COLLATE latin1_swedish_ci')
@@ -31,7 +31,7 @@ describe(`Text on ${engine}`, () => {
       await expectLetters()
     })
 
-    it('is refused where it is too long, and never cut, whatever the server says', async () => {
+    it("is refused if it is too long, and never truncated, whatever the server's settings", async () => {
       database = await openBlog()
       const error = await failure(database.manager.save(newPost('x'.repeat(256))))
       expect(String(error)).to.contain('too long')
@@ -40,7 +40,7 @@ describe(`Text on ${engine}`, () => {
       expect(row.zone).to.equal('+00:00')
     })
 
-    it('is that of a MariaDB, whichever of its two names the url says', async () => {
+    it('is the same on MariaDB with both of the schemes that its url may have', async () => {
       const url = await newDatabase()
       for (const protocol of ['mysql:', 'mariadb:']) {
         database = await blogDatabase(url.replace(/^\w+:/, protocol)).open()

@@ -34,12 +34,12 @@ const general = (id: string) => (id === 'validation.max' ? 'of the rule' : undef
 const special = (id: string) => (id === 'validation.blog_post.stars.max' ? 'of the field' : undefined)
 
 describe('validate(record, t)', () => {
-  it('finds nothing wrong with a valid record, nor with one whose class has no rules', async () => {
+  it('finds no errors in a valid record, or in one whose class has no rules', async () => {
     expect(await validate(new BlogPost())).to.equal(undefined)
     expect(await validate({})).to.equal(undefined)
   })
 
-  it('finds everything that is wrong, by field and rule', async () => {
+  it('finds all errors, by field and rule', async () => {
     const record = Object.assign(new BlogPost(), { title: '', author_id: 'no address at all', stars: 4 })
     const errors = await validate(record)
     expect(errors?.status).to.equal(422)
@@ -59,7 +59,7 @@ describe('validate(record, t)', () => {
     })
   })
 
-  it('takes the translation of the rule, with its values', async () => {
+  it('uses the translation of the rule, with its values', async () => {
     const seen: [string, unknown][] = []
     const errors = await validate(Object.assign(new BlogPost(), { published_by: 'x' }), (id, values) => {
       seen.push([id, values])
@@ -74,7 +74,7 @@ describe('validate(record, t)', () => {
     ])
   })
 
-  it('calls the attribute as its translation does, which is also the label of the form', async () => {
+  it('names the attribute by its translation, which is also the label of the form', async () => {
     const texts: Record<string, string> = { 'blog_post.published_by': 'Verfasst von' }
     const errors = await validate(Object.assign(new BlogPost(), { published_by: 'x' }), (id, values) =>
       id === 'validation.isLength' ? `${String(values['attribute'])} ist zu kurz.` : texts[id],
@@ -82,7 +82,7 @@ describe('validate(record, t)', () => {
     expect(errors?.on('published_by')).to.deep.equal(['Verfasst von ist zu kurz.'])
   })
 
-  it('prefers the translation of the field, then the message of the decorator, then that of the rule', async () => {
+  it('prefers the translation of the field to the message of the decorator, and that to the translation of the rule', async () => {
     const record = Object.assign(new BlogPost(), { stars: 4 })
     expect((await validate(record, general))?.on('stars')).to.deep.equal(['Three stars at most.'])
     expect((await validate(record, special))?.on('stars')).to.deep.equal(['of the field'])

@@ -160,26 +160,26 @@ describe('parseAttributes(words)', () => {
   }
 
   for (const [word, [decorator, declaration, migration, field, shown]] of Object.entries(rows)) {
-    it(`reads ${word}`, () => {
+    it(`parses ${word}`, () => {
       const [attribute] = parseAttributes([word])
       expect(attribute).to.include({ decorator, declaration, migration, field })
       expect(attribute?.show('post', 'post')).to.equal(shown)
     })
   }
 
-  it('has the texts of an enum under the name of the record', () => {
+  it('finds the texts of an enum under the name of the record', () => {
     const [state] = parseAttributes(['state:enum:draft,public'])
     expect(state?.show('blogPost', 'blog_post')).to.equal('= label(`blog_post.state.${blogPost.state}`)')
   })
 
-  it('takes other words for a type, in upper and lower case', () => {
+  it('accepts aliases of types, in upper and lower case', () => {
     const kinds = parseAttributes(['a:integer', 'b:Boolean', 'c:timestamp', 'd:nulls.UUID']).map(
       ({ kind }) => kind,
     )
     expect(kinds).to.deep.equal(['int', 'bool', 'datetime', 'uuid'])
   })
 
-  it('has values for specs that a decimal of any digits can hold', () => {
+  it('has sample values that a decimal with any number of digits can hold', () => {
     const digits = ['', ':12,4', ':9,0', ':3,3', ':65,30']
     const samples = parseAttributes(digits.map((one, index) => `d${index}:decimal${one}`)).map(
       ({ samples }) => samples,
@@ -193,7 +193,7 @@ describe('parseAttributes(words)', () => {
     ])
   })
 
-  it('indexes what says so, and what refers to another record', () => {
+  it('indexes attributes with an index option, and references', () => {
     const indexed = parseAttributes(['a:int:index', 'b:int', 'author:references', 'c:references:unique'])
     expect(indexed.map(({ isIndexed }) => isIndexed)).to.deep.equal([true, false, true, false])
   })

@@ -68,7 +68,7 @@ describe('namesOf(word)', () => {
   ] as const
 
   for (const [word, model, resource, file, path, param, collection] of rows) {
-    it(`names everything of ${word}`, () => {
+    it(`derives all names of ${word}`, () => {
       const names = namesOf(word)
       expect(names).to.include({ model, resource, file, path, param })
       expect(names.paths.collection).to.equal(collection)
@@ -112,12 +112,12 @@ describe('namesOf(word)', () => {
     expect(() => namesOf('admin/post', namesOf('comment', namesOf('post')))).to.throw('{post_id} twice')
   })
 
-  it('has another variable for many where plural and singular are one word', () => {
+  it('uses another variable for many if plural and singular are the same word', () => {
     expect(namesOf('news')).to.include({ one: 'news', many: 'newsList' })
     expect(namesOf('blog_post')).to.include({ one: 'blogPost', many: 'blogPosts' })
   })
 
-  it('knows how people say it', () => {
+  it('humanizes names', () => {
     expect(namesOf('blog_post').words).to.deep.equal({
       one: 'blog post',
       many: 'blog posts',

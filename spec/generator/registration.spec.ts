@@ -118,7 +118,7 @@ describe('registration(names)', () => {
     })
   }
 
-  it('leaves what uses the resource otherwise, and says so', () => {
+  it('keeps other uses of the resource, and reports them', () => {
     const text = [...imported, 'const app = new App()', 'const posts = app.resource(PostsResource)', ''].join(
       '\n',
     )
@@ -129,7 +129,7 @@ describe('registration(names)', () => {
     expect(leftover([...top, '// PostsResource is gone'].join('\n'))).to.equal(undefined)
   })
 
-  it('never registers twice, whoever has written it', () => {
+  it('never registers twice, also beside a registration by hand', () => {
     for (const own of ['app.resource(PostsResource)', "app.resource('/posts', PostsResource)"]) {
       const text = [...imported, 'const app = new App()', own, ''].join('\n')
       expect(isRegistered(text, 'PostsResource')).to.equal(true)
@@ -137,7 +137,7 @@ describe('registration(names)', () => {
     }
   })
 
-  it('tells an API application', () => {
+  it('recognizes an API application', () => {
     expect(isApi("const app = new App({ sessionName: 'x' })")).to.equal(false)
     expect(isApi('const app = new App({\n  env,\n  api: true,\n})')).to.equal(true)
   })

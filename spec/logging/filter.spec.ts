@@ -54,7 +54,7 @@ describe('parameterFilter(options)', () => {
     'request-signature',
   ]
   for (const name of secrets) {
-    it(`shows nothing of ${name}`, () => {
+    it(`redacts ${name}`, () => {
       expect(filter({ [name]: 'hunter2' })).to.deep.equal({ [name]: '[FILTERED]' })
     })
   }
@@ -67,15 +67,15 @@ describe('parameterFilter(options)', () => {
     })
   }
 
-  it('shows nothing of JSON that was sent as a form, where the name holds the value', () => {
+  it('redacts JSON in a form whose field has a secret name', () => {
     expect(filter({ '{"password":"hunter2"}': '' })).to.deep.equal({ '[FILTERED]': '[FILTERED]' })
   })
 
-  it('does not read what is too long for a name, and could take minutes to be compared', () => {
+  it('redacts names that are too long to be compared quickly', () => {
     expect(filter({ ['\u0300\u0316'.repeat(100_000)]: 1 })).to.deep.equal({ '[FILTERED]': '[FILTERED]' })
   })
 
-  it('looks into lists and objects, and hides all that is in a secret', () => {
+  it('redacts secrets in lists and objects, and everything within a secret', () => {
     const users = [{ name: 'Ada', logins: [{ password: 'hunter2' }] }]
     expect(filter({ users, token: { value: 'hunter2' }, secrets: ['hunter2'] })).to.deep.equal({
       users: [{ name: 'Ada', logins: [{ password: '[FILTERED]' }] }],
@@ -84,7 +84,7 @@ describe('parameterFilter(options)', () => {
     })
   })
 
-  it('takes more words', () => {
+  it('redacts additional names', () => {
     const own = parameterFilter({ words: ['passport', 'date of birth'] })
     expect(own({ PASSPORT: 'X1', dateOfBirth: '1815-12-10', password: 'x', name: 'Ada' })).to.deep.equal({
       PASSPORT: '[FILTERED]',
@@ -94,17 +94,17 @@ describe('parameterFilter(options)', () => {
     })
   })
 
-  it('refuses a word that is in every name', () => {
+  it('refuses a word that every name contains', () => {
     expect(() => parameterFilter({ words: ['-'] })).to.throw('The word "-" would filter every parameter.')
   })
 
-  it('copies, and leaves what it was given as it is', () => {
+  it('returns a copy, and does not change its argument', () => {
     const values = { password: 'hunter2', tags: ['a'] }
     filter(values)
     expect(values).to.deep.equal({ password: 'hunter2', tags: ['a'] })
   })
 
-  describe('with values that are odd', () => {
+  describe('with unusual values', () => {
     const circular: Record<string, unknown> = { name: 'loop' }
     circular['self'] = circular
     const revoked = Proxy.revocable({}, {})
@@ -137,23 +137,23 @@ describe('parameterFilter(options)', () => {
       })
     }
 
-    it('shows a field of the name __proto__ as one', () => {
+    it('shows a field named __proto__', () => {
       const copy = filter(JSON.parse('{"__proto__": {"password": "hunter2", "a": 1}}'))
       expect(JSON.stringify(copy)).to.equal('{"__proto__":{"password":"[FILTERED]","a":1}}')
     })
 
-    it('shows the same object twice where it is no circle', () => {
+    it("shows the same object twice if it isn't a cycle", () => {
       const same = { a: 1 }
       expect(filter([same, same])).to.deep.equal([{ a: 1 }, { a: 1 }])
     })
   })
 
-  describe('with values that are large', () => {
-    it('cuts long texts, and says how long they were', () => {
+  describe('with large values', () => {
+    it('truncates long texts, and shows their length', () => {
       expect(filter('x'.repeat(5000))).to.equal(`${'x'.repeat(1000)}… (5000 characters)`)
     })
 
-    it('ends below ten levels', () => {
+    it('stops after ten levels', () => {
       let deep: unknown = { password: 'hunter2' }
       for (let level = 0; level < 50; level++) deep = { deep }
       expect(JSON.stringify(filter(deep)))

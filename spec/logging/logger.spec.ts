@@ -15,7 +15,7 @@ function queryError(): QueryFailedError {
 
 const shown = (error: unknown) => JSON.stringify(loggedError(error))
 
-/** Logs many lines in each of many turns. */
+/** Logs many lines in each of many turns of the event loop. */
 const talkative = `
   const { createLogger } = await import('${new URL('../../src/logging/logger.js', import.meta.url).href}')
   const log = createLogger('production')
@@ -25,7 +25,7 @@ const talkative = `
   }`
 
 describe('createLogger(environment)', () => {
-  it('writes whole lines, also where several processes write to one pipe that is read slowly', async () => {
+  it('writes whole lines, also if several processes write to one pipe that is read slowly', async () => {
     const command = `"$0" --input-type=module -e "$1" & "$0" --input-type=module -e "$1" & wait`
     const both = spawn('sh', ['-c', command, process.execPath, talkative], {
       env: { ...process.env, LOG_LEVEL: 'info' },
@@ -53,7 +53,7 @@ describe('loggedError', () => {
     })
   })
 
-  it('filters the fields as parameters are, and cookies', () => {
+  it('redacts secret fields as in parameters, and cookies', () => {
     const config = { headers: { Authorization: 'Bearer hunter2', Cookie: 'id=hunter2' }, url: '/posts' }
     expect(loggedError(Object.assign(new Error('failed'), { config, password: 'hunter2' }))).to.deep.include({
       config: { headers: { Authorization: '[FILTERED]', Cookie: '[FILTERED]' }, url: '/posts' },
@@ -71,12 +71,12 @@ describe('loggedError', () => {
     'as its driver has made it': () => Object.assign(queryError().driverError, { severity: 'ERROR' }),
   }
   for (const [where, make] of Object.entries(wrapped)) {
-    it(`leaves out the values of a query whose error is ${where}`, () => {
+    it(`omits the values of a query if its error is ${where}`, () => {
       expect(shown(make())).to.contain('duplicate key').and.not.to.contain('hunter2')
     })
   }
 
-  it('bears whatever was thrown', () => {
+  it('accepts any thrown value', () => {
     const circular: Error & { self?: unknown } = new Error('circular')
     circular.self = circular
     let chain = new Error('0')
@@ -117,7 +117,7 @@ describe('The log of an application', () => {
     return { status, log: log.text() }
   }
 
-  it('has no values of a query that fails in a body, or in the check of health', async () => {
+  it('contains no values of a query that fails in a body, or in the health check', async () => {
     const answer = await logOf('/', (ctx) => {
       ctx.body = new Readable({
         read() {
@@ -132,14 +132,14 @@ describe('The log of an application', () => {
     expect(health.log).to.contain('not up').and.not.to.contain('hunter2')
   })
 
-  it("filters the application's own words in errors, too", async () => {
+  it("redacts the application's own names in errors", async () => {
     const { log } = await logOf('/', () => {
       throw Object.assign(new Error('failed'), { passport: 'hunter2' })
     })
     expect(log).to.contain('failed').and.not.to.contain('hunter2')
   })
 
-  it('bears `throw null`', async () => {
+  it('accepts `throw null`', async () => {
     const { status, log } = await logOf('/', () => {
       throw null
     })

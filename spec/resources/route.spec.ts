@@ -52,7 +52,7 @@ describe('@Route', () => {
     ])
   })
 
-  it('is served, also at its aliases, and has path helpers', async () => {
+  it('is matched, also at its aliases, and has path helpers', async () => {
     const app = new App({ api: true })
     app.resource(PostsResource)
     expect(app.pathFor('postPublishPath', { post_id: 1 })).to.equal('/posts/1/publish')
@@ -77,7 +77,7 @@ describe('@Route', () => {
     }
   })
 
-  it('returns 405 with Allow for another method, PATCH at a PUT of its own included', async () => {
+  it('returns 405 with Allow for another method, also for PATCH at its own PUT', async () => {
     const app = new App({ api: true })
     app.resource(PostsResource)
     const site = await Site.open(app)
@@ -169,7 +169,7 @@ describe('@Route', () => {
     })
   })
 
-  describe('is inherited', () => {
+  describe('inheritance', () => {
     class Publishable extends BaseResource {
       @Use(mark('base'))
       @Route('POST', '/{id}/publish')
@@ -178,7 +178,7 @@ describe('@Route', () => {
       }
     }
 
-    it('by a subclass that overrides the method without decorators, with its middleware', () => {
+    it('includes a method that a subclass overrides without decorators, with its middleware', () => {
       class PostsResource extends Publishable {
         override publish(ctx: Context) {
           answer(ctx)
@@ -192,7 +192,7 @@ describe('@Route', () => {
       expect(route?.middleware).to.have.length(1)
     })
 
-    it('and replaced by a subclass with @Route again, which keeps the middleware', () => {
+    it('replaces a route if a subclass uses @Route again, and keeps the middleware', () => {
       class PostsResource extends Publishable {
         @Route('PUT', '/{id}/publication')
         override publish(ctx: Context) {
@@ -209,7 +209,7 @@ describe('@Route', () => {
     })
   })
 
-  describe('stops the start with a sentence when', () => {
+  describe('stops the start with a clear message if', () => {
     const wrong: Record<string, [declare: () => unknown, message: string]> = {
       'it is on one of the seven handlers': [
         () => {

@@ -80,7 +80,7 @@ describe('@Resource(path, { singular: true })', () => {
     ])
   })
 
-  it('keeps the word of its path, also when that is a plural', () => {
+  it('keeps the name of its path, also a plural one', () => {
     @Resource('/settings', { singular: true })
     class SettingsResource extends BaseResource {
       override edit() {}
@@ -161,7 +161,7 @@ describe('@Resource(path, { singular: true })', () => {
       })
     }
 
-    it('links from its page to the resources nested in it, which are no collections of the application', async () => {
+    it('links from its page to its nested resources, which are not collections of the application', async () => {
       const { text } = await site.get('/session')
       expect(text.match(/<a [^>]*>/g)).to.deep.equal(['<a href="/session/devices" >'])
       expect(text).to.contain('<nav class="nested"')
@@ -178,7 +178,7 @@ describe('@Resource(path, { singular: true })', () => {
       expect([answer.status, answer.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS'])
     })
 
-    it('does not bind the key that leads to it', async () => {
+    it('does not bind the key of its parent', async () => {
       const { json } = await site.post('/session/devices', {
         accept: 'application/json',
         json: { name: 'Phone', session_id: '0193b6a2-7c3e-7000-8000-00000000000a' },
@@ -187,7 +187,7 @@ describe('@Resource(path, { singular: true })', () => {
     })
   })
 
-  describe('is checked at the start', () => {
+  describe('at the start', () => {
     it('refuses a list', () => {
       @Resource('/session', { singular: true })
       class Listed extends BaseResource {
@@ -198,7 +198,7 @@ describe('@Resource(path, { singular: true })', () => {
       )
     })
 
-    it('needs no list in a class without BaseResource, but the other four', () => {
+    it('requires only the other four handlers in a class without BaseResource', () => {
       @Resource('/session', { singular: true })
       class Plain {
         show() {}
@@ -221,7 +221,7 @@ describe('@Resource(path, { singular: true })', () => {
       )
     })
 
-    it('requires a list of other resources', () => {
+    it('requires a list in other resources', () => {
       class Unlisted {
         show() {}
         create() {}
@@ -233,7 +233,7 @@ describe('@Resource(path, { singular: true })', () => {
       expect(() => new App().resource(Unlisted)).to.throw('Unlisted does not have the required handler list.')
     })
 
-    it('refuses a parameter of its own', () => {
+    it('refuses the option param', () => {
       @Resource('/session', { singular: true, param: 'slug' })
       class Named extends BaseResource {}
       expect(() => new App().resource(Named)).to.throw(

@@ -12,7 +12,7 @@ import {
 import { mark, text } from '../support/marks.js'
 import { Site } from '../support/site.js'
 
-/** The marks of each request, which are all middleware that it ran. */
+/** The marks of each request: the names of all middleware that it ran. */
 async function marksOf(app: App, requests: readonly string[]): Promise<Record<string, string | null>> {
   const site = await Site.open(app)
   try {
@@ -157,7 +157,7 @@ describe('@Use', () => {
     })
   })
 
-  describe('of a resource with nested resources', () => {
+  describe('on a resource with nested resources', () => {
     @Resource('/posts')
     @Use(mark('all'))
     @Use(mark('except'), { except: ['list', 'show'] })
@@ -276,7 +276,7 @@ describe('@Use', () => {
     ])
   })
 
-  describe('stops the start with a sentence when', () => {
+  describe('stops the start with a clear message if', () => {
     const csrf: Middleware = mark('csrf')
     const wrong: Record<string, [declare: () => unknown, message: string]> = {
       'it has no middleware': [

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { StalledConnections } from '../../src/server/stalled-connections.js'
 
-/** A socket that has written so many bytes, of which the system has not taken all. */
+/** A socket with this number of written bytes, of which the system has not accepted all. */
 function socket(bytesWritten: number, writableLength: number, writeQueueSize = writableLength) {
   const one = { bytesWritten, writableLength, _handle: { writeQueueSize }, isOpen: true, destroy }
   function destroy() {
@@ -12,7 +12,7 @@ function socket(bytesWritten: number, writableLength: number, writeQueueSize = w
 }
 
 describe('new StalledConnections(sendTimeout).close(connections, now)', () => {
-  it('closes a connection that has sent nothing for sendTimeout, and not before', () => {
+  it('closes a connection that has sent nothing for sendTimeout, and not earlier', () => {
     const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
     for (const now of [1000, 31_000, 60_999]) stalled.close([one], now)
     expect(one.isOpen).to.equal(true)
@@ -20,7 +20,7 @@ describe('new StalledConnections(sendTimeout).close(connections, now)', () => {
     expect(one.isOpen).to.equal(false)
   })
 
-  it('counts again from the last byte that was sent, also within one write', () => {
+  it('restarts the time at the last byte sent, also within one write', () => {
     const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
     stalled.close([one], 0)
     one._handle.writeQueueSize = 2999
@@ -34,7 +34,7 @@ describe('new StalledConnections(sendTimeout).close(connections, now)', () => {
     expect(one.isOpen).to.equal(false)
   })
 
-  it('does not take it for progress that the handler has written more', () => {
+  it('does not count further writes of the handler as progress', () => {
     const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
     stalled.close([one], 0)
     Object.assign(one, { bytesWritten: 6000, writableLength: 4000 })
@@ -42,7 +42,7 @@ describe('new StalledConnections(sendTimeout).close(connections, now)', () => {
     expect(one.isOpen).to.equal(false)
   })
 
-  it('lets a handler work for as long as it likes while there is nothing to send', () => {
+  it('does not limit the time of a handler while there is nothing to send', () => {
     const [stalled, one] = [new StalledConnections(60_000), socket(5000, 3000)]
     stalled.close([one], 0)
     one.writableLength = 0

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { App, csrf, type Context } from '../../src/index.js'
 import { Client } from '../../src/testing/index.js'
 
-/** A form, and what comes of it. */
+/** A form, and the result of its submission. */
 function guestBook(): App {
   const app = new App()
   app.use(csrf())
@@ -27,7 +27,7 @@ describe('Client', () => {
 
   afterEach(() => client.close())
 
-  it('sends a form with the token of the last page that had one', async () => {
+  it('sends a form with the token of the last page that contained one', async () => {
     const form = { name: 'Ada' }
     expect((await client.post('/', { form, accept: 'json' })).status).to.equal(403)
     await client.get('/')
@@ -36,12 +36,12 @@ describe('Client', () => {
     expect(answer.json).to.include(form)
   })
 
-  it('sends a form as another site would have it sent, without the token', async () => {
+  it('sends a form without the token, as from another site', async () => {
     await client.get('/')
     expect((await client.post('/', { form: { name: 'Ada' }, fromPage: false })).status).to.equal(403)
   })
 
-  it('sends an upload with its token, too', async () => {
+  it('sends an upload with its token', async () => {
     await client.get('/')
     const upload = new FormData()
     upload.append('name', 'Ada')
@@ -60,19 +60,19 @@ describe('Client', () => {
     expect((await client.post('/', { xml: record, accept: 'json' })).json).to.deep.equal({ name })
   })
 
-  it('keeps cookies until it forgets them', async () => {
+  it('keeps cookies until it clears them', async () => {
     const visits = async () => (await client.get('/name', { accept: 'json' })).json.visits
     expect([await visits(), await visits()]).to.deep.equal([1, 2])
     client.forget()
     expect(await visits()).to.equal(1)
   })
 
-  it('does not follow redirects, and tells where they lead', async () => {
+  it('does not follow redirects, and returns their location', async () => {
     const answer = await client.get('/away')
     expect([answer.status, answer.location]).to.deep.equal([302, '/name'])
   })
 
-  it('asks for html, or for json in an API application', async () => {
+  it('requests HTML, or JSON in an API application', async () => {
     expect((await client.get('/nope')).headers.get('content-type')).to.include('text/html')
     const api = await new Client(new App({ api: true })).open()
     expect((await api.get('/nope')).json).to.include({ status: 404 })
@@ -80,7 +80,7 @@ describe('Client', () => {
     await api.close()
   })
 
-  it('says so when it is not open', () => {
+  it('throws a clear error if it is not open', () => {
     expect(() => new Client(new App()).url).to.throw('Call open() first')
   })
 })

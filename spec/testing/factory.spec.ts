@@ -36,14 +36,14 @@ describe('Factory', () => {
 
   afterEach(() => database.close())
 
-  it('makes a record with a value in every column that must not be empty', async () => {
+  it('creates a record with a value in every required column', async () => {
     const post = await factory.make(Post)
     expect(post.title).to.match(/^title /)
     expect(post.description).to.equal(null)
     expect(await database.manager.existsBy(Post, { id: post.id })).to.equal(true)
   })
 
-  it('makes what a record refers to, unless it is given', async () => {
+  it('creates referenced records, unless they are given', async () => {
     const comment = await factory.make(Comment)
     expect(await database.manager.existsBy(Post, { id: comment.post_id })).to.equal(true)
     const again = await factory.make(Comment, { post_id: comment.post_id })
@@ -51,7 +51,7 @@ describe('Factory', () => {
     expect(await database.manager.count(Post)).to.equal(1)
   })
 
-  it('makes records that differ', async () => {
+  it('creates records that differ', async () => {
     const posts = [await factory.make(Post), await factory.make(Post)]
     expect(new Set(posts.map((post) => post.title)).size).to.equal(2)
   })
@@ -70,7 +70,7 @@ describe('Factory', () => {
     await things.close()
   })
 
-  it('knows what the application says of a model', async () => {
+  it('uses the defaults that the application defines for a model', async () => {
     const users = new Database(
       { test: { url: 'sqlite::memory:' }, models: [User], migrations: [CreateUsers1700000000000] },
       'test',

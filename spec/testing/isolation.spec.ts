@@ -24,7 +24,7 @@ describe('Isolation', () => {
     return posts.map((post) => post.title)
   }
 
-  it('undoes what was written since the mark, and keeps what came before it', async () => {
+  it('undoes all changes since the mark, and keeps earlier ones', async () => {
     await database.manager.save(newPost('before'))
     await isolation.mark()
     await database.manager.save(newPost('after'))
@@ -33,7 +33,7 @@ describe('Isolation', () => {
     expect(await titles()).to.deep.equal(['before'])
   })
 
-  it('undoes what transactions have committed', async () => {
+  it('undoes committed transactions', async () => {
     await isolation.mark()
     await database.transaction((tx) => tx.save(newPost('committed')))
     expect(await titles()).to.deep.equal(['committed'])
@@ -41,7 +41,7 @@ describe('Isolation', () => {
     expect(await titles()).to.deep.equal([])
   })
 
-  it('rolls a failing transaction back, and nothing else', async () => {
+  it('rolls back only the failing transaction', async () => {
     await database.manager.save(newPost('kept'))
     const error = await failure(
       database.transaction(async (tx) => {
@@ -54,13 +54,13 @@ describe('Isolation', () => {
     expect(await titles()).to.deep.equal(['kept'])
   })
 
-  it('survives a statement that fails', async () => {
+  it('survives a failing statement', async () => {
     await database.manager.save(newPost('same'))
     await failure(database.manager.save(newPost('same')))
     expect(await titles()).to.deep.equal(['same'])
   })
 
-  it('lets transactions take turns, so that none undoes the work of another', async () => {
+  it('runs transactions one after the other, so that none undoes the work of another', async () => {
     const write = (index: number) =>
       database.transaction(async (tx) => {
         await tx.save(newPost(`post ${index}`))
@@ -70,7 +70,7 @@ describe('Isolation', () => {
     expect(await titles()).to.deep.equal(['post 0', 'post 2', 'post 4'])
   })
 
-  it('gives a forgotten transaction up with the runner that it was begun on', async () => {
+  it('ends an abandoned transaction together with its runner', async () => {
     const runner = database.createQueryRunner()
     await runner.startTransaction()
     await runner.manager.save(newPost('forgotten'))
@@ -79,7 +79,7 @@ describe('Isolation', () => {
     expect(await titles()).to.deep.equal(['next'])
   })
 
-  it('leaves nothing in the database when it ends', async () => {
+  it('leaves no rows in the database when it ends', async () => {
     await database.manager.save(newPost('gone'))
     await isolation.end()
     expect(await titles()).to.deep.equal([])
@@ -87,7 +87,7 @@ describe('Isolation', () => {
     expect(await titles()).to.deep.equal(['stays'])
   })
 
-  it('says what to do when it begins twice, or is asked for a mark before it began', async () => {
+  it('explains how to fix a second begin, and a mark before the begin', async () => {
     expect(String(await failure(isolation.begin()))).to.include('outermost describe')
     expect(String(await failure(new Isolation(database).mark()))).to.include('Call begin() first')
   })

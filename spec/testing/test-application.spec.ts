@@ -42,16 +42,16 @@ describe('testApplication(app, database)', () => {
 
     before(() => factory.make(Post, { title: 'of all tests' }))
 
-    it('keeps what is made before all tests, and what the test itself makes', async () => {
+    it('keeps the records created before all tests, and those of the test itself', async () => {
       await client.post('/posts', { json: { title: 'of this test' } })
       expect(await titles()).to.deep.equal(['of this test', 'of all tests'])
     })
 
-    it('undoes what another test has made', async () => {
+    it('undoes the changes of another test', async () => {
       expect(await titles()).to.deep.equal(['of all tests'])
     })
 
-    it('rolls a refused request back as ever', async () => {
+    it('rolls a refused request back as usual', async () => {
       const refused = await client.post('/posts', { json: { title: 'of all tests' } })
       expect(refused.status).to.equal(409)
       expect(refused.json.errors).to.deep.equal({ title: ['Title has already been taken.'] })
@@ -66,10 +66,10 @@ describe('testApplication(app, database)', () => {
   })
 })
 
-describe('the test database', () => {
+describe('The test database', () => {
   class CreateBlogAgain1700000000001 extends CreateBlog1700000000000 {}
 
-  /** Runs the specs of an application whose migrations are these, and tells which posts they found. */
+  /** Runs the specs of an application with these migrations, and returns the posts that they found. */
   async function titlesAfter(url: string, migrations: Function[], env: string): Promise<string[]> {
     const settings = { [env]: { url }, models: [Post, Comment], migrations }
     const database = new Database(settings, env)
@@ -87,14 +87,14 @@ describe('the test database', () => {
     }
   }
 
-  it('is kept from run to run, and made anew when the file of a migration is gone', async () => {
+  it('is kept between runs, and re-created if the file of a migration is missing', async () => {
     const url = await newDatabase()
     expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal([])
     expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal(['of a run'])
     expect(await titlesAfter(url, [CreateBlogAgain1700000000001], 'test')).to.deep.equal([])
   })
 
-  it('is never deleted where it is that of another environment', async () => {
+  it('is never deleted if it belongs to another environment', async () => {
     const url = await newDatabase()
     await titlesAfter(url, [CreateBlog1700000000000], 'development')
     const error = await failure(titlesAfter(url, [CreateBlogAgain1700000000001], 'development'))

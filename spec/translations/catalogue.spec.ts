@@ -11,7 +11,7 @@ function withCatalogue(files: Files, work: (catalogue: Catalogue) => void): Prom
   return inFolder(async (folder) => work(new Catalogue(await writeLocales(folder, files))))
 }
 
-/** What is wrong with files, as the error says it after its folder. */
+/** The errors of files, as the message lists them after its folder. */
 function complaint(files: Files): Promise<string> {
   return inFolder(async (folder) => {
     await writeLocales(folder, files)
@@ -25,7 +25,7 @@ function complaint(files: Files): Promise<string> {
 }
 
 describe('new Catalogue(folder)', () => {
-  it('reads every file of the folder and of those in it, except hidden ones', () =>
+  it('reads every file of the folder and its subfolders, except hidden ones', () =>
     withCatalogue(
       {
         'posts.en-us.yaml': { 'post.title': 'Title' },
@@ -42,7 +42,7 @@ describe('new Catalogue(folder)', () => {
       },
     ))
 
-  it('finds a text in the locale, else in its language, else in en-US', () =>
+  it('finds a text in the locale, in its language or in en-US, in this order', () =>
     withCatalogue(
       {
         'a.de-ch.yaml': { street: 'Strasse' },
@@ -93,7 +93,7 @@ describe('new Catalogue(folder)', () => {
       },
     ))
 
-  it('takes the place of texts of its base, locale by locale', () =>
+  it('overrides texts of its base, locale by locale', () =>
     inFolder(async (folder) => {
       await writeLocales(folder, { 'own.de.yaml': { 'kit.save': 'Sichern' } })
       const catalogue = new Catalogue(folder, { base: frameworkCatalogue() })
@@ -170,7 +170,7 @@ describe('new Catalogue(folder)', () => {
     })
   }
 
-  it('refuses a folder that is not there', () =>
+  it('refuses a missing folder', () =>
     inFolder(async (folder) => {
       expect(() => new Catalogue(join(folder, 'locales'))).to.throw(
         DeclarationError,
@@ -184,9 +184,9 @@ const texts = (locale: string) =>
 const placeholders = (translation: unknown) =>
   [...new Set(JSON.stringify(translation).match(/\{\{\w+\}\}/g))].toSorted()
 
-describe("the framework's own texts", () => {
+describe("The framework's own texts", () => {
   const locales = ['en-US', 'de', 'fr', 'es']
-  it('are there in English, German, French and Spanish', () => {
+  it('exist in English, German, French and Spanish', () => {
     expect(frameworkCatalogue().locales).to.have.members(locales)
   })
 

@@ -2,15 +2,15 @@ import { expect } from 'chai'
 import { dayFormat, keptByLocale } from '../../src/translations/formatters.js'
 
 describe('keptByLocale(make)', () => {
-  it('makes what it is asked for once', () => {
+  it('creates a formatter once', () => {
     expect(dayFormat('de')).to.equal(dayFormat('de')).and.not.to.equal(dayFormat('fr'))
   })
 
-  it('makes the default one for what is no locale', () => {
+  it('creates the default one for an invalid locale', () => {
     for (const locale of ['xx_YY', 'a"b', '']) expect(dayFormat(locale).format(0)).to.equal('Jan 1, 1970')
   })
 
-  it('keeps a hundred at most', () => {
+  it('keeps at most a hundred', () => {
     let made = 0
     const count = keptByLocale(() => ++made)
     const first = count('de-x-0')

@@ -21,14 +21,14 @@ describe('interpolate(text, values, locale)', () => {
     ['{{never}}', { never: new Date(NaN) }, 'de', 'Invalid Date'],
   ]
   for (const [text, values, locale, result] of rows) {
-    it(`makes ${JSON.stringify(result)} of ${JSON.stringify(text)} in ${locale}`, () => {
+    it(`returns ${JSON.stringify(result)} for ${JSON.stringify(text)} in ${locale}`, () => {
       expect(interpolate(text, values, locale)).to.equal(result)
     })
   }
 })
 
 describe('withChoices(values, locale)', () => {
-  it('joins lists by "or" in the language', () => {
+  it('joins lists with "or" in the language', () => {
     const values = { values: ['draft', 'public', 'gone'], attribute: 'State' }
     expect(withChoices(values, 'en-US')).to.deep.equal({
       values: 'draft, public, or gone',

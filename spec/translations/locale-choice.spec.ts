@@ -38,19 +38,19 @@ describe('chooseLocale(known, wishes, fallback)', () => {
     ['../../etc/passwd', 'en-US'],
   ]
   for (const [accept, locale] of headers) {
-    it(`takes ${locale} for Accept-Language ${JSON.stringify(accept)}`, () => {
+    it(`returns ${locale} for Accept-Language ${JSON.stringify(accept)}`, () => {
       expect(chooseLocale(known, { chosen: [], accept }, 'en-US')).to.equal(locale)
     })
   }
 
-  it('takes what was chosen before, the first that there is', () => {
+  it('returns the first available locale of those chosen earlier', () => {
     expect(choose('de', 'zh-Hant')).to.equal('de')
     expect(choose('it', 'de-CH')).to.equal('de')
     expect(choose(undefined, 'de')).to.equal('de')
     expect(choose('', 1, null, {}, ['de'], 'x'.repeat(5000))).to.equal('fr')
   })
 
-  it('takes the fallback, as it is known, else as it was given', () => {
+  it('returns the fallback, in its available form if there is one', () => {
     expect(chooseLocale(['de', 'en'], { chosen: [], accept: 'it' }, 'en-US')).to.equal('en')
     expect(chooseLocale(['de'], { chosen: [], accept: 'it' }, 'en-US')).to.equal('en-US')
     expect(chooseLocale([], { chosen: ['de'], accept: 'de' }, 'en-US')).to.equal('en-US')

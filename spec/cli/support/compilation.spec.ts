@@ -23,7 +23,7 @@ describe('build(folder)', function () {
 
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  /** Writes a file a second ago, so that a build is later. */
+  /** Writes a file with a time one second ago, so that a build is later. */
   function write(path: string, content: string): void {
     writeFileSync(join(folder, path), content)
     const then = new Date(Date.now() - 1000)
@@ -32,13 +32,13 @@ describe('build(folder)', function () {
 
   const compiled = (): string[] => readdirSync(join(folder, 'dist/src')).toSorted()
 
-  it('makes dist/, and nothing beside it', () => {
+  it('creates dist/, and no other file', () => {
     expect(compiled()).to.deep.equal(['one.js'])
     expect(readdirSync(folder).filter((name) => name.startsWith('.dist-'))).to.deep.equal([])
     expect(isStale(folder)).to.equal(false)
   })
 
-  it('is due when a source is new, has changed, or is gone', async () => {
+  it('is due if a source is new, changed or deleted', async () => {
     write('src/two.ts', 'export const two = 2\n')
     expect(isStale(folder)).to.equal(true)
     await build(folder)
@@ -54,14 +54,14 @@ describe('build(folder)', function () {
     expect(compiled()).to.deep.equal(['one.js'])
   })
 
-  it('is due when a source has changed while it was under way', async () => {
+  it('is due if a source has changed during the build', async () => {
     const building = build(folder)
     writeFileSync(join(folder, 'src/one.ts'), 'export const one = 2\n')
     await building
     expect(isStale(folder)).to.equal(true)
   })
 
-  describe('of the application alone', () => {
+  describe('without specs', () => {
     const settings = (more: object) =>
       write(
         'tsconfig.json',
@@ -75,7 +75,7 @@ describe('build(folder)', function () {
       await build(folder, 'everything')
     })
 
-    it('compiles no specs, and keeps those that were compiled before', async () => {
+    it('compiles no specs, and keeps the compiled ones', async () => {
       write('spec/one.spec.ts', "export const two: number = 'two'\n")
       write('spec/two.spec.ts', 'export const three = 3\n')
       await build(folder)
@@ -84,7 +84,7 @@ describe('build(folder)', function () {
       expect(readdirSync(join(folder, 'dist')).toSorted()).to.deep.equal(['.built', 'spec', 'src'])
     })
 
-    it('makes a build with the specs due, whatever they import', async () => {
+    it('makes a build with specs due, whatever they import', async () => {
       expect(isStale(folder, 'everything')).to.equal(false)
       write('src/one.ts', "export const one = 'one'\n")
       await build(folder)
@@ -95,13 +95,13 @@ describe('build(folder)', function () {
       )
     })
 
-    it('is not due when a spec has changed', () => {
+    it('is not due if a spec has changed', () => {
       writeFileSync(join(folder, 'spec/one.spec.ts'), 'export const three = 3\n')
       expect(isStale(folder)).to.equal(false)
       expect(isStale(folder, 'everything')).to.equal(true)
     })
 
-    it('compiles what tsconfig.json says, apart from that', async () => {
+    it('uses the other options of tsconfig.json', async () => {
       write('src/two.ts', 'export const two: string = 2\n')
       settings({ exclude: ['src/two.ts'] })
       await build(folder)
@@ -109,20 +109,20 @@ describe('build(folder)', function () {
     })
   })
 
-  it('leaves what was compiled before when the code does not compile', async () => {
+  it('keeps the previous output if the code does not compile', async () => {
     write('src/one.ts', 'export const one: string = 1\n')
     expect(String(await failure(build(folder)))).to.include('src/one.ts(1,14): error TS2322')
     expect(compiled()).to.deep.equal(['one.js'])
     expect(readdirSync(folder).filter((name) => name.startsWith('.dist-'))).to.deep.equal([])
   })
 
-  it('can be under way several times at once', async () => {
+  it('can run several times at once', async () => {
     await Promise.all([build(folder), build(folder), build(folder), build(folder)])
     expect(compiled()).to.deep.equal(['one.js'])
     expect(readdirSync(folder).filter((name) => name.startsWith('.dist-'))).to.deep.equal([])
   })
 
-  it('removes what a build has left that was killed', async () => {
+  it('deletes the files of a build that was killed', async () => {
     const left = join(folder, '.dist-killed')
     mkdirSync(left)
     const yesterday = new Date(Date.now() - 24 * 60 * 60 * 1000)

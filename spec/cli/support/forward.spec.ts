@@ -38,17 +38,17 @@ describe('forward(req, res, address)', () => {
     for (const server of servers) server.close()
   })
 
-  it('hands a path and its query over as they came', async () => {
+  it('forwards a path and its query unchanged', async () => {
     expect(await visit('/posts/%2e%2e/x?a=1&a=%20')).to.equal('the application: /posts/%2e%2e/x?a=1&a=%20')
   })
 
-  it('hands on the answer of an application that does not wait for the end of the body', async () => {
+  it('forwards the response of an application that does not wait for the end of the body', async () => {
     const body = Buffer.alloc(20_000_000)
     for (let time = 0; time < 10; time++)
       expect(await visit('/posts', body)).to.equal('the application: /posts')
   })
 
-  it('goes to no other host, whatever the path names', async () => {
+  it('connects to no other host, whatever the path names', async () => {
     const other = await listen((_req, res) => res.end('another host'))
     for (const path of [`//127.0.0.1:${other}/posts`, `http://127.0.0.1:${other}/posts`]) {
       expect(await visit(path)).to.equal(`the application: ${path}`)

@@ -14,7 +14,7 @@ describe('table(head, rows)', () => {
     ).to.equal('A    | B\nlong |\nx    | y')
   })
 
-  it('needs no head', () => {
+  it('works without a head', () => {
     expect(
       table(undefined, [
         ['a', 'b'],

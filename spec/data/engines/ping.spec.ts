@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { pingBy, type PingConnection } from '../../../src/data/engines/ping.js'
 import { failure } from '../../support/failure.js'
 
-/** A connection, and what has been done with it. */
+/** A connection, and the calls that it has received. */
 function connection(query: () => unknown): { calls: string[]; connect: () => Promise<PingConnection> } {
   const calls: string[] = []
   const one: PingConnection = {
@@ -38,7 +38,7 @@ describe('pingBy(connect)', () => {
     expect(calls).to.deep.equal(['SELECT 1', 'destroy'])
   })
 
-  it('rejects while it waits for a connection, and closes one that comes after the signal', async () => {
+  it('rejects while it waits for a connection, and closes one that opens after the signal', async () => {
     const { calls, connect } = connection(never)
     let open = (): void => {}
     const opened = new Promise<void>((resolve) => (open = resolve))

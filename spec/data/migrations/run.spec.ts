@@ -31,7 +31,7 @@ class Fail1700000000002 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** What no transaction may be around, on PostgreSQL. */
+/** A statement that PostgreSQL does not run in a transaction. */
 class IndexMood1700000000002 implements MigrationInterface {
   readonly transaction = false
 
@@ -89,14 +89,14 @@ const MOOD = 'AddMood1700000000001'
 const FAIL = 'Fail1700000000002'
 const SLOW = 'Slow1700000000003'
 
-describe('migrations', () => {
+describe('Migrations', () => {
   it('run oldest first, and only once', () =>
     withDatabase([AddMood1700000000001, CreateBlog1700000000000], async (database) => {
       expect(await migrate(database)).to.deep.equal([BLOG, MOOD])
       expect(await migrate(database)).to.deep.equal([])
     }))
 
-  it('are undone last first, as many as are asked for', () =>
+  it('are rolled back last first, as many as requested', () =>
     withDatabase([CreateBlog1700000000000, AddMood1700000000001], async (database) => {
       await database.migrate()
       expect(await rollback(database)).to.deep.equal([MOOD])
@@ -105,7 +105,7 @@ describe('migrations', () => {
       expect(await hasTable(database, 'posts')).to.equal(false)
     }))
 
-  it('tell which of them have been run', () =>
+  it('list which of them have been run', () =>
     withDatabase([CreateBlog1700000000000, AddMood1700000000001], async (database) => {
       const states = async () =>
         (await migrationStatus(database)).map(({ name, executed }) => [name, executed])
@@ -123,7 +123,7 @@ describe('migrations', () => {
     }))
 
   if (engine === 'sqlite') {
-    it('keep the child rows when a parent table is rebuilt, in both directions', () =>
+    it('keep the child rows if a parent table is rebuilt, in both directions', () =>
       withDatabase([CreateBlog1700000000000, AddMood1700000000001], async (database) => {
         await database.migrate()
         await makeCascading(database)
@@ -138,7 +138,7 @@ describe('migrations', () => {
       }))
   }
 
-  describe('of which one fails', () => {
+  describe('with a failing one', () => {
     const afterFailure = (work: (database: Database, error: Error) => Promise<void>): Promise<void> =>
       withDatabase([CreateBlog1700000000000], async (database, reopen) => {
         await database.migrate()
@@ -151,7 +151,7 @@ describe('migrations', () => {
         await work(broken, error as MigrationFailed)
       })
 
-    it('keep those before it, and stay pending from it on', () =>
+    it('keep those before it, which remain applied, and the others remain pending', () =>
       afterFailure(async (database, { message }) => {
         expect(message).to.contain(`The migration ${FAIL} cannot be run: this migration fails. `)
         const states = await database.migrationStatus()
@@ -159,7 +159,7 @@ describe('migrations', () => {
       }))
 
     if (engine === 'mariadb') {
-      it('say what is left of it, because MariaDB cannot take it back', () =>
+      it('report its remaining changes, because MariaDB cannot roll them back', () =>
         afterFailure(async (database, { message }) => {
           expect(message)
             .to.contain('MariaDB and MySQL cannot roll back a change of the schema')
@@ -171,7 +171,7 @@ describe('migrations', () => {
           expect(await database.manager.count(Comment)).to.equal(0)
         }))
     } else {
-      it('leave schema and rows as they were', () =>
+      it('leave schema and rows unchanged', () =>
         afterFailure(async (database, { message }) => {
           expect(message).to.contain('Its changes were rolled back.')
           expect(await hasTable(database, 'leftovers')).to.equal(false)
@@ -183,7 +183,7 @@ describe('migrations', () => {
   })
 
   describe('with `transaction = false`', () => {
-    it('are run without one, and undone', () =>
+    it('run and roll back without a transaction', () =>
       withDatabase(
         [CreateBlog1700000000000, AddMood1700000000001, IndexMood1700000000002],
         async (database) => {
@@ -194,7 +194,7 @@ describe('migrations', () => {
         },
       ))
 
-    it('say what is left of one that fails', () =>
+    it('report the remaining changes of a failing one', () =>
       withDatabase([CreateBlog1700000000000], async (database, reopen) => {
         await database.migrate()
         await addComment(database)
@@ -242,14 +242,14 @@ describe('migrations', () => {
   }
 
   if (engine === 'sqlite') {
-    it('may run although an earlier one has left a foreign key to a table that does not exist', () =>
+    it('run although an earlier one has left a foreign key to a table that does not exist', () =>
       withDatabase([CreateBlog1700000000000, AddMood1700000000001], async (database) => {
         await database.query('CREATE TABLE pets (owner_id varchar REFERENCES owners (id))')
         expect(await database.migrate()).to.deep.equal([BLOG, MOOD])
       }))
   }
 
-  it('refuse to undo one whose file is gone, and show it', () =>
+  it('list one whose file is missing, and refuse to roll it back', () =>
     withDatabase([CreateBlog1700000000000], async (database, reopen) => {
       await database.migrate()
       const without = await reopen([])
@@ -261,7 +261,7 @@ describe('migrations', () => {
       ])
     }))
 
-  it('say which files are gone, when a table is there already', () =>
+  it('name the missing files if a table already exists', () =>
     withDatabase([CreateBlog1700000000000], async (database, reopen) => {
       await database.migrate()
       const again = await reopen([CreateBlogAgain1700000000005])
@@ -280,13 +280,13 @@ describe('migrations', () => {
       url = await newDatabase()
     })
 
-    it('are run by one of them alone', async () => {
+    it('run in one of them only', async () => {
       const outputs = await Promise.all([1, 2, 3, 4].map(() => runProcess('migrate', url, '200')))
       const names = outputs.flatMap((output) => JSON.parse(output.split('\n').at(-2) ?? '') as string[])
       expect(names.toSorted()).to.deep.equal([BLOG, SLOW])
     })
 
-    it('can be listed while they are run, and are run by the next one when a process is killed', async () => {
+    it('can be listed while they run, and are run by the next process if one is killed', async () => {
       const first = startProcess('migrate', url, '60000')
       await once(first.stdout, 'data')
       const database = new Database({ test: { url }, migrations: [CreateBlog1700000000000] }, 'test')
@@ -328,7 +328,7 @@ async function addComment(database: Database): Promise<void> {
   await database.manager.insert(Comment, { body: 'kept', post_id: post.id })
 }
 
-/** Comments that go with their post: those that a rebuilt table would take along. */
+/** Comments that are deleted with their post: a rebuilt table would delete them. */
 async function makeCascading(database: Database): Promise<void> {
   await database.query('DROP TABLE comments')
   await database.query(

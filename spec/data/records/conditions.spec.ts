@@ -55,7 +55,7 @@ const values: Record<AttributeKind, unknown> = {
   enum: 'low',
 }
 
-/** What finds the record of these values, and what finds nothing, beside what never finds anything. */
+/** The values that find the record, and values that find nothing, in addition to those that never find anything. */
 const conditions: Record<AttributeKind, { found: unknown[]; missed: unknown[] }> = {
   string: { found: ['a'], missed: ['b', 'A', 'a ', 'a\0', '\ud800', 0, 1, true, false] },
   text: { found: ['b'], missed: ['a', 0, true, false, 'b\0'] },
@@ -98,9 +98,9 @@ describe('Conditions', () => {
   })
   after(() => database.close())
 
-  /** How many records a condition finds, in each way of finding them. */
+  /** How many records a condition finds, with each function that takes conditions. */
   async function found<T extends Model>(model: new () => T, where: object): Promise<number> {
-    // Handlers pass on what comes from a request: the compiler does not see all of it.
+    // Handlers pass values from a request: the compiler does not see all of them.
     const given = where as FindOptionsWhere<T>
     const one = await findRecordBy(tx, model, where).then(
       () => 1,
@@ -120,7 +120,7 @@ describe('Conditions', () => {
   }
 
   for (const [kind, { found: finding, missed }] of Object.entries(conditions)) {
-    it(`on a column of the kind ${kind} are read as it, and find nothing where they cannot be`, async () => {
+    it(`on a column of the kind ${kind} are coerced to it, and find nothing if that fails`, async () => {
       for (const value of finding)
         expect(await found(Thing, { [kind]: value }), `${kind} = ${String(value)}`).to.equal(1)
       for (const value of [...missed, ...never])
@@ -128,17 +128,17 @@ describe('Conditions', () => {
     })
   }
 
-  it('find nothing by null and undefined, which IsNull() finds', async () => {
+  it('find nothing with null and undefined, for which IsNull() exists', async () => {
     for (const value of never) expect(await found(Thing, { maybe_string: value })).to.equal(0)
     expect(await found(Thing, { maybe_string: IsNull() })).to.equal(1)
   })
 
-  it('leave the operators of TypeORM as they are', async () => {
+  it('keep the operators of TypeORM unchanged', async () => {
     expect(await found(Thing, { int: MoreThan(4), string: In(['a', 'c']) })).to.equal(1)
     expect(await found(Thing, { int: MoreThan(5) })).to.equal(0)
   })
 
-  it('have all to be met, and of a list one', async () => {
+  it('must all be met, or one of them in a list', async () => {
     expect(await found(Thing, { int: '5', string: 'a' })).to.equal(1)
     expect(await found(Thing, { int: '5', string: 0 })).to.equal(0)
     const where = [{ string: 0 }, { int: 'x' }, { int: '5' }] as unknown as FindOptionsWhere<Thing>[]
@@ -146,29 +146,29 @@ describe('Conditions', () => {
     expect((await paginate(tx, Thing, {}, { where: where.slice(0, 2) })).records).to.deep.equal([])
   })
 
-  it('on an enum of numbers take its numbers, and no places in its list', async () => {
+  it('on an enum of numbers match its numbers, not its indexes', async () => {
     for (const level of [Level.High, '2']) expect(await found(Member, { level })).to.equal(1)
     for (const level of [1, 0, 3, 'High', true, ...never]) expect(await found(Member, { level })).to.equal(0)
   })
 
-  it('on a column with a transformer are what the transformer can read', async () => {
+  it('on a column with a transformer match values that the transformer accepts', async () => {
     expect(await found(Member, { email: 'Ada@Example.org' })).to.equal(1)
     for (const email of ['', 0, true, 'x\0', ...never]) expect(await found(Member, { email })).to.equal(0)
   })
 
-  it('on a small integer are within its range', async () => {
+  it('on a small integer must be within its range', async () => {
     expect(await found(Member, { rank: '3' })).to.equal(1)
     for (const rank of [2 ** 15, -(2 ** 15) - 1, '100000']) expect(await found(Member, { rank })).to.equal(0)
   })
 
-  it('on an embedded class are read as its columns are', async () => {
+  it('on an embedded class are coerced like its columns', async () => {
     expect(await found(Member, { address: { street: 'Main' } })).to.equal(1)
     for (const street of [0, true, ...never]) expect(await found(Member, { address: { street } })).to.equal(0)
     for (const address of ['Main', 0, true, ...never.filter((one) => !isUnknownName(one))])
       expect(await found(Member, { address })).to.equal(0)
   })
 
-  it('on a relation are those of the other model, or one of its records', async () => {
+  it('on a relation are conditions on the other model, or one of its records', async () => {
     const tracker = await openTracker()
     try {
       tx = tracker.manager
@@ -185,7 +185,7 @@ describe('Conditions', () => {
     }
   })
 
-  it('that name a property which does not exist are an error', async () => {
+  it('on an unknown property are an error', async () => {
     for (const name of ['nope', '__proto__', 'constructor']) {
       const where = JSON.parse(`{ "${name}": "x" }`) as object
       const error: unknown = await findRecordBy(tx, Member, where).catch((reason: unknown) => reason)
@@ -194,7 +194,7 @@ describe('Conditions', () => {
   })
 })
 
-/** Whether TypeORM rejects the names in a value, which are those of no column. */
+/** Whether TypeORM rejects the names in a value, which are unknown columns. */
 function isUnknownName(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

@@ -18,7 +18,7 @@ describe('paginate(tx, model, query, options)', () => {
   const page = (query: PageQuery, options?: PageOptions<Post>) =>
     paginate(database.manager, Post, query, options)
 
-  it('is the first 20 records, newest first, unless it is asked for more', async () => {
+  it('returns the first 20 records by default, newest first', async () => {
     const { records, pagination } = await page({})
     expect(records.map(({ title }) => title)).to.deep.equal(
       Array.from({ length: 20 }, (_, index) => `post ${45 - index}`),
@@ -38,7 +38,7 @@ describe('paginate(tx, model, query, options)', () => {
     expect(pagination).to.include({ page: 3, previous: 2, next: undefined })
   })
 
-  it('is empty beyond the last page, however far', async () => {
+  it('returns an empty page beyond the last one, however far', async () => {
     for (const far of ['4', '99999999999999999999', '9'.repeat(400)]) {
       const { records, pagination } = await page({ page: far })
       expect(records).to.deep.equal([])
@@ -47,26 +47,26 @@ describe('paginate(tx, model, query, options)', () => {
   })
 
   for (const unreadable of ['0', '-1', '1.5', '2abc', ' 2', '1e300', '0x2', '', '+2', '２', 'NaN']) {
-    it(`takes ${JSON.stringify(unreadable)} for not given`, async () => {
+    it(`ignores page=${JSON.stringify(unreadable)}`, async () => {
       const { pagination } = await page({ page: unreadable, per_page: unreadable })
       expect(pagination).to.include({ page: 1, perPage: 20 })
     })
   }
 
-  it('takes the last one of a repeated parameter', async () => {
+  it('uses the last value of a repeated parameter', async () => {
     const { pagination } = await page({ page: ['1', '2'], per_page: ['5', '10'] })
     expect(pagination).to.include({ page: 2, perPage: 10 })
     expect((await page({ page: ['2', 'x'] })).pagination.page).to.equal(1)
     expect((await page({ page: [] })).pagination.page).to.equal(1)
   })
 
-  it('has at most 100 records, or as many as the options allow', async () => {
+  it('returns at most 100 records, or as many as the options allow', async () => {
     expect((await page({ per_page: '1000' })).pagination.perPage).to.equal(100)
     expect((await page({ per_page: '1000' }, { maxPerPage: 30 })).pagination.perPage).to.equal(30)
     expect((await page({}, { perPage: 7 })).records).to.have.length(7)
   })
 
-  it('counts and lists what the options choose, in their order', async () => {
+  it('counts and lists the records that the options choose, in their order', async () => {
     const { records, pagination } = await page(
       { per_page: '2' },
       { where: { title: Like('post 4%') }, order: { description: 'ASC', title: 'ASC' } },
@@ -75,7 +75,7 @@ describe('paginate(tx, model, query, options)', () => {
     expect(pagination.total).to.equal(7)
   })
 
-  it('lists every record once, also when many are equal in the order', async () => {
+  it('lists every record once, also if many are equal in the order', async () => {
     const order = { description: 'ASC' } as const
     const pages = await Promise.all(
       ['1', '2', '3', '4', '5'].map((n) => page({ page: n, per_page: '9' }, { order })),
@@ -83,7 +83,7 @@ describe('paginate(tx, model, query, options)', () => {
     expect(new Set(pages.flatMap(({ records }) => records.map(({ id }) => id))).size).to.equal(45)
   })
 
-  it('counts nothing where it is told so, and knows whether there is a next page', async () => {
+  it('does not count if the options say so, and still finds whether there is a next page', async () => {
     const first = await page({}, { total: false })
     expect(first.records).to.have.length(20)
     expect(first.pagination).to.include({ page: 1, next: 2, previous: undefined, isTotalKnown: false })
@@ -95,7 +95,7 @@ describe('paginate(tx, model, query, options)', () => {
     expect(beyond.pagination.next).to.equal(undefined)
   })
 
-  it('has one page when there is nothing', async () => {
+  it('returns one page if there are no records', async () => {
     const { records, pagination } = await page({}, { where: { title: 'none' } })
     expect(records).to.deep.equal([])
     expect(pagination).to.include({ total: 0, pages: 1, next: undefined })
@@ -109,13 +109,13 @@ describe('linkHeader(pagination, urlForPage)', () => {
     )
   })
 
-  it('leaves away the last page where nobody has counted', () => {
+  it('omits the last page if nothing was counted', () => {
     expect(linkHeader(new Pagination(2, 20, 41, false), url)).to.equal(
       '</posts?page=1>; rel="first", </posts?page=1>; rel="prev", </posts?page=3>; rel="next"',
     )
   })
 
-  it('leaves away what there is not', () => {
+  it('omits pages that do not exist', () => {
     expect(linkHeader(new Pagination(1, 20, 5), url)).to.equal(
       '</posts?page=1>; rel="first", </posts?page=1>; rel="last"',
     )

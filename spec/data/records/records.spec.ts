@@ -47,7 +47,7 @@ const german = (id: string) => (id === 'validation.unique' ? 'Gibt es schon.' : 
 
 const NOBODY = '01a1f9dd-cc70-77ba-8126-083f65750f7f'
 
-describe('records', () => {
+describe('Records', () => {
   let database: Database
   let tx: EntityManager
 
@@ -58,13 +58,13 @@ describe('records', () => {
   afterEach(() => database.close())
 
   describe('findRecord(tx, model, id)', () => {
-    it('finds by id, in whichever case it is written', async () => {
+    it('finds by id in lower or upper case', async () => {
       const post = await tx.save(newPost('one'))
       expect((await findRecord(tx, Post, post.id)).title).to.equal('one')
       expect((await findRecord(tx, Post, post.id.toUpperCase())).title).to.equal('one')
     })
 
-    it('throws RecordNotFound for an id that no record can have', async () => {
+    it('throws RecordNotFound for a malformed id', async () => {
       const { id: taken } = await tx.save(newPost('one'))
       const texts = ['', 'new', '1', NOBODY, `${NOBODY}\0`, `${NOBODY} `, '\0', '💥']
       const others = [undefined, null, true, 0, 1, {}, [], [taken], { id: taken }, { title: 'one' }]
@@ -88,7 +88,7 @@ describe('records', () => {
       )
     })
 
-    it('throws RecordNotFound for conditions that no record can meet', async () => {
+    it('throws RecordNotFound for values that no record can have', async () => {
       await tx.save(newPost('one'))
       const all = [{ title: undefined }, { title: 'o\0ne' }, { id: undefined, title: 'one' }]
       for (const conditions of all)
@@ -98,13 +98,13 @@ describe('records', () => {
     it('throws RecordNotFound without conditions', async () => {
       await tx.save(newPost('one'))
       for (const conditions of [{}, [], [{ title: 'one' }], null, undefined, 'one', true])
-        // Handlers pass on what comes from a request: the compiler does not see all of it.
+        // Handlers pass values from a request: the compiler does not see all of them.
         expect(await failure(findRecordBy(tx, Post, conditions as object))).to.be.instanceOf(RecordNotFound)
     })
   })
 
   describe('saveRecord(tx, record)', () => {
-    it('inserts a new record, and updates one that it has found', async () => {
+    it('inserts a new record, and updates a loaded one', async () => {
       const post = newPost('one')
       expect(await saveRecord(tx, post)).to.equal(undefined)
       const found = await findRecord(tx, Post, post.id)
@@ -113,14 +113,14 @@ describe('records', () => {
       expect((await tx.find(Post)).map(({ title }) => title)).to.deep.equal(['two'])
     })
 
-    it('returns what is wrong, and saves nothing', async () => {
+    it('returns validation errors, and saves nothing', async () => {
       const errors = await saveRecord(tx, newPost(' '))
       expect(errors?.status).to.equal(422)
       expect(errors?.messages).to.deep.equal({ title: ['Title cannot be blank.'] })
       expect(await tx.count(Post)).to.equal(0)
     })
 
-    it('returns what the database says, and leaves a refused record as new as it was', async () => {
+    it('returns errors of the database, and a refused record is still new', async () => {
       await saveRecord(tx, newPost('taken'))
       const post = newPost('taken')
       const errors = await saveRecord(tx, post)
@@ -131,24 +131,24 @@ describe('records', () => {
       expect(await saveRecord(tx, post)).to.equal(undefined)
     })
 
-    it('names the reference that does not exist', async () => {
+    it('names a reference that does not exist', async () => {
       const errors = await saveRecord(tx, Object.assign(new Comment(), { body: 'x', post_id: NOBODY }))
       expect(errors?.status).to.equal(422)
       expect(errors?.messages).to.deep.equal({ post_id: ['Post does not exist.'] })
     })
 
-    it('names the column that may not be null', async () => {
+    it('names a column that must not be null', async () => {
       const errors = await saveRecord(tx, new Comment())
       expect(errors?.status).to.equal(422)
       expect(errors?.messages).to.deep.equal({ body: ['Body cannot be blank.'] })
     })
 
-    it('translates what the database says', async () => {
+    it('translates errors of the database', async () => {
       await saveRecord(tx, newPost('taken'))
       expect((await saveRecord(tx, newPost('taken'), german))?.on('title')).to.deep.equal(['Gibt es schon.'])
     })
 
-    it('asks the hook of a new record, or that of a changed one', async () => {
+    it('calls the hook for new records, or the hook for changed ones', async () => {
       const counters = new Database(
         { test: { url: await newDatabase(), logging: false }, models: [Counter] },
         'test',
@@ -167,7 +167,7 @@ describe('records', () => {
       await counters.close()
     })
 
-    it('asks no hook while a rule is broken or a field could not be read, so that a hook can rely on both', async () => {
+    it('calls no hook while a rule is broken or a field could not be read, so that a hook can rely on both', async () => {
       const asked: string[] = []
       const validateCreate = () => void asked.push('validateCreate')
       const blank = Object.assign(newPost(''), { validateCreate })
@@ -182,7 +182,7 @@ describe('records', () => {
       expect(asked).to.deep.equal([])
     })
 
-    it('leaves nothing of a refused record and what is saved with it', async () => {
+    it('keeps nothing of a refused record and the records saved with it', async () => {
       const parents = new Database(
         { test: { url: await newDatabase(), logging: false }, models: [Shelf, Book] },
         'test',
@@ -211,7 +211,7 @@ describe('records', () => {
       await saveRecord(lazy.manager, newPost('one'))
       await lazy.commit()
       database.logger = logger
-      // PostgreSQL is asked afterwards which column it was.
+      // A further query finds the column on PostgreSQL.
       const statements = asked.slice(1).filter((word) => word !== 'SELECT')
       expect(statements).to.deep.equal(
         engine === 'postgres'
@@ -221,13 +221,13 @@ describe('records', () => {
       expect(await tx.count(Post)).to.equal(1)
     })
 
-    it('works where a model has left its hooks away', async () => {
+    it('works if a model lacks the hooks', async () => {
       const post = Object.assign(newPost('one'), { validateCreate: undefined })
-      // A JavaScript model may lack what the type promises.
+      // A JavaScript model may lack a member of the type.
       expect(await saveRecord(tx, post as unknown as Post)).to.equal(undefined)
     })
 
-    it('throws what is no fault of the record', async () => {
+    it('throws errors that the record did not cause', async () => {
       await database.query('DROP TABLE comments')
       const comment = Object.assign(new Comment(), { body: 'x', post_id: NOBODY })
       expect(String(await failure(saveRecord(tx, comment)))).to.match(
@@ -245,7 +245,7 @@ describe('records', () => {
       expect(await tx.count(Post)).to.equal(0)
     })
 
-    it('throws 409 with a clear sentence when other records refer to it', async () => {
+    it('throws 409 with a clear message if other records refer to it', async () => {
       const post = await tx.save(newPost('one'))
       await saveRecord(tx, Object.assign(new Comment(), { body: 'x', post_id: post.id }))
       const error = await failure(destroyRecord(tx, post))

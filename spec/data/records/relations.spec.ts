@@ -62,7 +62,7 @@ describe('loadRelations(tx, records, relations)', () => {
     expect(issues[2]?.project).to.equal(null)
   })
 
-  it('gives records that refer to the same one the same object', async () => {
+  it('sets the same object in all records that refer to the same one', async () => {
     const { labels } = await anIssue()
     await tx.save(titled(Issue, 'second', { labels }))
     const issues = await tx.find(Issue)
@@ -70,22 +70,22 @@ describe('loadRelations(tx, records, relations)', () => {
     expect(issues[0]?.labels?.[0]).to.equal(issues[1]?.labels?.[0])
   })
 
-  it('queries nothing for records that refer to nothing', async () => {
+  it('queries nothing for records without a reference', async () => {
     const issue = new Issue()
     expect(await countQueries(() => loadRelations(tx, [issue], ['project', 'labels']))).to.equal(0)
     expect([issue.project, issue.labels]).to.deep.equal([null, []])
     expect(await countQueries(() => loadRelations(tx, [], ['project']))).to.equal(0)
   })
 
-  it('throws UnknownRelation for what is not a relation', async () => {
+  it("throws UnknownRelation for a name that isn't a relation", async () => {
     expect(String(await failure(loadRelations(tx, [new Issue()], ['title'])))).to.equal(
       'UnknownRelation: Issue has no relation "title" with a foreign key of one column. ' +
         'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
     )
   })
 
-  it('takes the names of relations, which the compiler knows', () => {
-    // A name too many or too few does not compile.
+  it('accepts only names of relations, which the compiler checks', () => {
+    // A missing or an additional name does not compile.
     const names: Record<RelationOf<Issue>, true> & Record<RelationOf<Issue[]>, true> = {
       project: true,
       former_project: true,
@@ -97,7 +97,7 @@ describe('loadRelations(tx, records, relations)', () => {
     expect(Object.keys(names)).to.have.members(relations)
   })
 
-  describe('never changes what a save writes', () => {
+  describe('does not change the result of a save', () => {
     it('a list keeps its links', async () => {
       const { id } = await anIssue()
       const issue = await findRecord(tx, Issue, id)
@@ -108,7 +108,7 @@ describe('loadRelations(tx, records, relations)', () => {
       expect(titles(issue.labels)).to.deep.equal(['bug', 'urgent'])
     })
 
-    it('a list keeps the links that others have made since, from either side', async () => {
+    it('a list keeps links that were added in the meantime, from either side', async () => {
       const { id, labels } = await anIssue()
       const issue = await findRecord(tx, Issue, id)
       const label = await findRecord(tx, Label, labels[0]?.id)
@@ -124,7 +124,7 @@ describe('loadRelations(tx, records, relations)', () => {
       expect(await links()).to.equal(5)
     })
 
-    it('a list that has been changed is written', async () => {
+    it('a changed list is written', async () => {
       const { id, labels } = await anIssue()
       const issue = await findRecord(tx, Issue, id)
       await loadRelations(tx, [issue], ['labels'])
@@ -136,7 +136,7 @@ describe('loadRelations(tx, records, relations)', () => {
       expect(await links()).to.equal(2)
     })
 
-    it('a list that cascades is written with its records', async () => {
+    it('a list with cascade is written with its records', async () => {
       const issue = titled(Issue, 'first', { tasks: [titled(Task, 'a')] })
       await saveRecord(tx, issue)
       const found = await findRecord(tx, Issue, issue.id)
@@ -148,7 +148,7 @@ describe('loadRelations(tx, records, relations)', () => {
       expect(titles(await tx.find(Task, { order: { id: 'ASC' } }))).to.deep.equal(['changed', 'b'])
     })
 
-    it('a key that has been changed is written, and the record that it led to is dropped', async () => {
+    it('a changed key is written, and the previously loaded record is dropped', async () => {
       const { id, projects } = await anIssue()
       const issue = await findRecord(tx, Issue, id)
       await loadRelations(tx, [issue], ['project'])
@@ -164,7 +164,7 @@ describe('loadRelations(tx, records, relations)', () => {
       expect((await findRecord(tx, Issue, id)).project_id).to.equal(projects[0].id)
     })
 
-    it('a record that has been assigned is written', async () => {
+    it('an assigned record is written', async () => {
       const { id, projects } = await anIssue()
       const issue = await findRecord(tx, Issue, id)
       await loadRelations(tx, [issue], ['project', 'former_project'])
@@ -176,7 +176,7 @@ describe('loadRelations(tx, records, relations)', () => {
       expect(issue.former_project?.id).to.equal(projects[0].id)
     })
 
-    it('a record that could not be saved keeps what was loaded', async () => {
+    it('a record that could not be saved keeps the loaded relations', async () => {
       const { id } = await anIssue()
       const issue = await findRecord(tx, Issue, id)
       await loadRelations(tx, [issue], ['project', 'labels'])
@@ -188,7 +188,7 @@ describe('loadRelations(tx, records, relations)', () => {
       expect(issue.labels).to.have.length(2)
     })
 
-    it('nor does TypeORM, with a page and its relations, or with a relation that is loaded always', async () => {
+    it('TypeORM does not change it either, with a page and its relations, or with an eager relation', async () => {
       const { id, projects } = await anIssue()
       const page = await paginate(tx, Issue, {}, { relations: { project: true, labels: true } })
       const [listed] = page.records

@@ -10,7 +10,7 @@ describe('new LazyTransaction(database, mode, { onIdle })', () => {
   before(async () => (database = await openBlog()))
   after(() => database.close())
 
-  /** What `onIdle` is called with for a transaction on a clock that the work sets. */
+  /** The calls of `onIdle` for a transaction with a clock that the work sets. */
   async function idleOf(
     work: (lazy: LazyTransaction, pass: (milliseconds: number) => void) => Promise<void>,
   ): Promise<number[]> {
@@ -57,7 +57,7 @@ describe('new LazyTransaction(database, mode, { onIdle })', () => {
     expect(idle).to.deep.equal([0])
   })
 
-  it('does not count while another statement still runs', async () => {
+  it('does not count while another statement is running', async () => {
     const idle = await idleOf(async (lazy, pass) => {
       const counts = [lazy.manager.count(Post), lazy.manager.count(Post)]
       await counts[0]
@@ -88,7 +88,7 @@ describe('transaction(database, { idleLimit })', () => {
       expect(Reflect.get(Object(warning), 'ms')).to.be.a('number')
     }))
 
-  it('logs nothing of a request that asks the database nothing, nor outside of development', async () => {
+  it('logs nothing for a request without queries, or outside of development', async () => {
     await withLibrary({ idleLimit: 0 }, async ({ site, log, handle }) => {
       handle((ctx) => void (ctx.body = 'done'))
       await site.get('/')

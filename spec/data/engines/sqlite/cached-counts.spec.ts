@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { COUNTED, SqliteCounts } from '../../../../src/data/engines/sqlite/cached-counts.js'
 import { SqliteStatement } from '../../../../src/data/engines/sqlite/statement.js'
 
-/** Enough rows for counting them to take long. */
+/** Enough rows to make counting them slow. */
 const rows = 300_000
 
 describe('SqliteCounts', () => {
@@ -50,11 +50,11 @@ describe('SqliteCounts', () => {
   it('counts once, as long as nothing changes', () => {
     const count = counter(reader)
     expect([count(), count(), count(), count()]).to.deep.equal([rows, rows, rows, rows])
-    // The first time it learns that this count takes long.
+    // The first count measures that this query is slow.
     expect(executed).to.equal(2)
   })
 
-  it('counts anew when another connection has written', () => {
+  it('counts again after another connection has written', () => {
     const count = counter(reader)
     expect([count(), count()]).to.deep.equal([rows, rows])
     writer.exec("INSERT INTO things VALUES ('more')")
@@ -63,12 +63,12 @@ describe('SqliteCounts', () => {
     expect(count()).to.equal(rows)
   })
 
-  it('tells the values of a condition apart', () => {
+  it('distinguishes the values of a condition', () => {
     const count = counter(reader)
     expect([count('0'), count('1'), count('2'), count('0')]).to.deep.equal([rows / 2, rows / 2, 0, rows / 2])
   })
 
-  it('keeps nothing on a connection that writes itself, whose work may be rolled back', () => {
+  it('caches nothing on a connection with uncommitted writes, which may be rolled back', () => {
     const count = counter(reader)
     expect([count(), count()]).to.deep.equal([rows, rows])
     reader.exec("BEGIN; INSERT INTO things VALUES ('mine')")
@@ -77,7 +77,7 @@ describe('SqliteCounts', () => {
     expect(count()).to.equal(rows)
   })
 
-  it('counts within the state that a transaction sees', () => {
+  it('counts in the snapshot of the transaction', () => {
     const count = counter(reader)
     expect([count(), count()]).to.deep.equal([rows, rows])
     reader.exec('BEGIN')
@@ -89,7 +89,7 @@ describe('SqliteCounts', () => {
     writer.exec("DELETE FROM things WHERE name = 'later'")
   })
 
-  it('keeps no count of a query that somebody else has written', () => {
+  it('caches no count of a query that was written by hand', () => {
     const sql = 'SELECT COUNT(*) AS "total" FROM things'
     expect(new SqliteStatement(reader.prepare(sql)).isCount).to.equal(false)
     expect(new SqliteStatement(reader.prepare(sql.replace('total', COUNTED))).isCount).to.equal(true)

@@ -6,7 +6,7 @@ import { SqlitePool } from '../../../../src/data/engines/sqlite/pool.js'
 import { failure } from '../../../support/failure.js'
 
 describe('SqlitePool', () => {
-  it('closes a connection that was still being opened when it was closed itself', async () => {
+  it('closes a connection that is still being opened when the pool is closed', async () => {
     const database = new Sqlite(':memory:')
     const open = () => delay(10).then(() => new SqliteConnection(database))
     const pool = new SqlitePool(open, { size: 1, acquireTimeout: 100 })

@@ -15,7 +15,7 @@ import { runProcess, startProcess } from '../../../support/second-process.js'
 
 describe('PooledSqliteDriver', () => {
   describe('with 200 concurrent transactions, half of which fail', () => {
-    it('keeps exactly the other half, and shows nobody what is not committed', () =>
+    it('keeps exactly the successful half, and hides uncommitted rows', () =>
       withBlog({}, async (database) => {
         const writers = new AbortController()
         const counts: number[] = []
@@ -45,7 +45,7 @@ describe('PooledSqliteDriver', () => {
         expect(counts.every((count) => count === 0)).to.equal(true)
       }))
 
-    it('does so from two processes on one file', () =>
+    it('keeps exactly the successful half of two processes on one file', () =>
       inFolder(async (folder) => {
         const url = `sqlite:${folder}/blog.sqlite`
         const database = await openBlog(url)
@@ -72,7 +72,7 @@ describe('PooledSqliteDriver', () => {
       }))
   })
 
-  it('lets no request fail because another one writes', () =>
+  it('fails no request because another one writes', () =>
     withBlog({}, async (database) => {
       const writes = Array.from({ length: 50 }, (_, index) => [
         database.transaction((tx) => tx.save(newPost(`transaction ${index}`))),
@@ -84,7 +84,7 @@ describe('PooledSqliteDriver', () => {
       expect(await database.manager.count(Post)).to.equal(150)
     }))
 
-  it('answers single reads and transactions that read while a transaction writes', () =>
+  it('runs single reads and read transactions while a transaction writes', () =>
     withBlog({ acquireTimeout: 200 }, async (database) => {
       await database.transaction(async (tx) => {
         await tx.save(newPost('not committed'))
@@ -98,7 +98,7 @@ describe('PooledSqliteDriver', () => {
       expect(await database.manager.count(Post)).to.equal(1)
     }))
 
-  it('shows a transaction that reads one state of the data, whatever is written meanwhile', () =>
+  it('gives a read transaction one snapshot of the data, whatever is written in the meantime', () =>
     withBlog({}, (database) =>
       withRunner(database, 'slave', async (reader) => {
         await reader.startTransaction()
@@ -110,7 +110,7 @@ describe('PooledSqliteDriver', () => {
       }),
     ))
 
-  it('lets a transaction that reads write in its turn', () =>
+  it('allows a read transaction to write in its turn', () =>
     withBlog({}, (database) =>
       withRunner(database, 'slave', async (runner) => {
         const writer = database.transaction(async (tx) => {
@@ -128,7 +128,7 @@ describe('PooledSqliteDriver', () => {
       }),
     ))
 
-  it('refuses with 503 to write on the strength of what has changed since it was read', () =>
+  it('refuses with 503 to write if data has changed since the transaction read it', () =>
     withBlog({}, (database) =>
       withRunner(database, 'slave', async (runner) => {
         await runner.startTransaction()
@@ -142,7 +142,7 @@ describe('PooledSqliteDriver', () => {
       }),
     ))
 
-  it('refuses with 503, and does not hang, when a transaction waits for itself', () =>
+  it('refuses with 503, and does not hang, if a transaction waits for itself', () =>
     withBlog({ acquireTimeout: 100 }, async (database) => {
       const error = await failure(
         database.transaction(async (tx) => {
@@ -156,7 +156,7 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.deep.equal(['afterwards'])
     }))
 
-  it('keeps transactions that read waiting when all connections are taken, in the order in which they came', () =>
+  it('queues read transactions in order of arrival when all connections are in use', () =>
     withBlog({ pool: 2 }, async (database) => {
       const order: number[] = []
       await Promise.all(
@@ -172,7 +172,7 @@ describe('PooledSqliteDriver', () => {
       expect(order).to.deep.equal(Array.from({ length: 20 }, (_, index) => index))
     }))
 
-  it('refuses with 503 when there is no connection in time; writing is still possible', () =>
+  it('refuses with 503 if there is no connection in time; writing is still possible', () =>
     withBlog({ pool: 1, acquireTimeout: 100 }, (database) =>
       withRunner(database, 'slave', async (first) => {
         await first.startTransaction()
@@ -186,7 +186,7 @@ describe('PooledSqliteDriver', () => {
       }),
     ))
 
-  it('rolls back what is open when its runner is released', () =>
+  it('rolls back an open transaction when its runner is released', () =>
     withBlog({}, async (database) => {
       await withRunner(database, 'master', async (runner) => {
         await runner.startTransaction()
@@ -196,7 +196,7 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.deep.equal(['afterwards'])
     }))
 
-  it('disturbs nobody when a runner is released while it still waits for its turn', () =>
+  it('does not affect others if a runner is released while it waits for its turn', () =>
     withBlog({}, async (database) => {
       const waiting = database.createQueryRunner()
       const first = database.transaction(async (tx) => {
@@ -215,7 +215,7 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.deep.equal(['first', 'next'])
     }))
 
-  it('takes no connection for a statement whose runner is released before it runs', () =>
+  it('uses no connection for a statement whose runner is released before it runs', () =>
     withBlog({ pool: 1, acquireTimeout: 500 }, async (database) => {
       for (let time = 0; time < 3; time += 1) {
         const runner = database.createQueryRunner('slave')
@@ -230,7 +230,7 @@ describe('PooledSqliteDriver', () => {
       })
     }))
 
-  it('gives back the turn for which one statement waits while others of its runner are done', () =>
+  it('releases the turn for which one statement waits while others of its runner are done', () =>
     withBlog({ acquireTimeout: 500 }, async (database) => {
       const runner = database.createQueryRunner()
       await runner.connect()
@@ -246,7 +246,7 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.have.members(['waits', 'next'])
     }))
 
-  it('does nothing for a transaction that was given up while its statement waited for the turn to write', () =>
+  it('does nothing for a transaction that was abandoned while its statement waited for the turn to write', () =>
     withBlog({ acquireTimeout: 500 }, async (database) => {
       const runner = database.createQueryRunner('slave')
       await runner.startTransaction()
@@ -266,7 +266,7 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.deep.equal(['next'])
     }))
 
-  it('commits nothing, and answers 503, when the disk is full', () =>
+  it('commits nothing, and fails with 503, if the disk is full', () =>
     withBlog({}, async (database) => {
       await database.manager.save(newPost('before'))
       const error = await failure(
@@ -288,7 +288,7 @@ describe('PooledSqliteDriver', () => {
       expect(String(await failure(runner.query('SELECT 1')))).to.contain('released')
     }))
 
-  it('leaves the connection clean when a commit fails', () =>
+  it('leaves the connection clean if a commit fails', () =>
     withBlog({}, async (database) => {
       await database.query('CREATE TABLE parents (id INTEGER PRIMARY KEY)')
       await database.query(
@@ -318,7 +318,7 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.have.members(['first', 'afterwards'])
     }))
 
-  it('undoes a savepoint alone', () =>
+  it('rolls back only to the savepoint', () =>
     withBlog({}, async (database) => {
       await database.transaction(async (tx) => {
         await tx.save(newPost('outer'))
@@ -332,7 +332,7 @@ describe('PooledSqliteDriver', () => {
       expect(await titles(database)).to.deep.equal(['outer'])
     }))
 
-  it('enforces foreign keys, also on a connection where somebody has switched them off', () =>
+  it('enforces foreign keys, also on a connection on which they were switched off', () =>
     withBlog({ pool: 1 }, async (database) => {
       await withRunner(database, 'master', async (runner) => {
         await runner.query('PRAGMA foreign_keys = OFF')
@@ -343,7 +343,7 @@ describe('PooledSqliteDriver', () => {
       })
     }))
 
-  it('keeps a transaction that is begun in SQL apart from everybody else', () =>
+  it('isolates a transaction that is begun in SQL', () =>
     withBlog({}, async (database) => {
       await withRunner(database, 'master', async (runner) => {
         await runner.query('BEGIN')
@@ -363,7 +363,7 @@ describe('PooledSqliteDriver', () => {
       expect(rows).to.deep.equal([{ title: 'one' }])
     }))
 
-  it('sees new columns in statements that it has prepared before', () =>
+  it('returns new columns from statements that it has prepared earlier', () =>
     withBlog({}, async (database) => {
       await database.manager.save(newPost('one'))
       await database.query('SELECT * FROM posts')
@@ -372,7 +372,7 @@ describe('PooledSqliteDriver', () => {
       expect(row).to.have.property('mood', null)
     }))
 
-  it('is open to other processes: a WAL file, with a log that is written back when it is closed', () =>
+  it('allows other processes to use its WAL file, whose log is written back when it is closed', () =>
     inFolder(async (folder) => {
       const database = await openBlog(`sqlite:${folder}/blog.sqlite`)
       await database.manager.save(newPost('kept'))
@@ -401,7 +401,7 @@ describe('PooledSqliteDriver', () => {
       await database.close()
     }))
 
-  it('answers 503 when another process does not give its lock back', () =>
+  it('fails with 503 if another process does not release its lock', () =>
     inFolder(async (folder) => {
       const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 100 })
       const other = new Sqlite(`${folder}/blog.sqlite`)
@@ -415,10 +415,10 @@ describe('PooledSqliteDriver', () => {
       await database.close()
     }))
 
-  it('waits for its turn and for the lock of another process together at most for acquireTimeout', () =>
+  it('waits for its turn and for the lock of another process together for acquireTimeout at most', () =>
     inFolder(async (folder) => {
       const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 2000 })
-      // Each way of writing has its connection already.
+      // Each way of writing already has its connection.
       await database.transaction((tx) => tx.query('SELECT 1'))
       const other = new Sqlite(`${folder}/blog.sqlite`)
       const release = await (database.driver as PooledSqliteDriver).pool.acquireWriteLock()
@@ -439,7 +439,7 @@ describe('PooledSqliteDriver', () => {
       await database.close()
     }))
 
-  it('leaves foreign keys enforced on every connection, whatever was set on it', () =>
+  it('keeps foreign keys enforced on every connection, whatever was set on it', () =>
     withBlog({}, async (database) => {
       await withRunner(database, 'master', async (runner) => {
         await runner.query('PRAGMA foreign_keys = OFF')
@@ -452,7 +452,7 @@ describe('PooledSqliteDriver', () => {
       })
     }))
 
-  it('returns bigint and decimal columns as text, exactly, and everything else as ever', () =>
+  it('returns bigint and decimal columns exactly, as text, and all other types as usual', () =>
     withBlog({}, async (database) => {
       await database.query(
         'CREATE TABLE numbers (big bigint, price decimal(10,2), rate numeric, n int, f real)',
@@ -473,7 +473,7 @@ describe('PooledSqliteDriver', () => {
       ])
     }))
 
-  it('goes on when another process is killed in the middle of a transaction', () =>
+  it('continues when another process is killed in the middle of a transaction', () =>
     inFolder(async (folder) => {
       const url = `sqlite:${folder}/blog.sqlite`
       const database = await openBlog(url)
@@ -501,7 +501,7 @@ describe('PooledSqliteDriver', () => {
       expect(existsSync(file)).to.equal(false)
     })
 
-    it('is another database for everybody who opens one', async () => {
+    it('opens a separate database each time', async () => {
       const [first, second] = await Promise.all([openBlog('sqlite::memory:'), openBlog('sqlite::memory:')])
       await first.manager.save(newPost('first'))
       expect(await second.manager.count(Post)).to.equal(0)
@@ -509,7 +509,7 @@ describe('PooledSqliteDriver', () => {
     })
   })
 
-  it('ends what is under way when it is closed', () =>
+  it('ends pending work when it is closed', () =>
     inFolder(async (folder) => {
       const url = `sqlite:${folder}/blog.sqlite`
       const database = await openBlog(url)

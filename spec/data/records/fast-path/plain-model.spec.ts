@@ -44,7 +44,7 @@ class Plain extends Titled {
   @Column('int', { nullable: true })
   count!: number | null
 
-  /** A member that is no column. */
+  /** A property that is not a column. */
   label = 'made by the class'
 
   get shouted(): string {
@@ -173,7 +173,7 @@ const samples: Array<[model: ModelClass, values: object]> = [
   [Child, { title: 'one', toy: 'ball' }],
 ]
 
-describe('A model that is plain, and one that is not', () => {
+describe('A plain model and a model with extras', () => {
   let database: Database
 
   beforeEach(async () => {
@@ -185,7 +185,7 @@ describe('A model that is plain, and one that is not', () => {
 
   for (const [model, values] of samples) {
     describe(model.name, () => {
-      it('is found and listed as TypeORM does', async () => {
+      it('are found and listed as TypeORM does', async () => {
         const tx = database.manager
         const { id } = await tx.save(Object.assign(new model(), values))
         const byId = { id } as FindOptionsWhere<Titled>
@@ -201,7 +201,7 @@ describe('A model that is plain, and one that is not', () => {
         expect(pagination.total).to.equal(1)
       })
 
-      it('is saved, changed and deleted as TypeORM does', async () => {
+      it('are saved, changed and deleted as TypeORM does', async () => {
         const tx = database.manager
         const record = Object.assign(new model(), values)
         expect(await saveRecord(tx, record)).to.equal(undefined)
@@ -221,7 +221,7 @@ describe('A model that is plain, and one that is not', () => {
     })
   }
 
-  it('is plain unless it has more than columns, or somebody listens', () => {
+  it('differ: a plain model has only columns, and no listeners or subscribers', () => {
     const plain = samples
       .filter(([model]) => fastPath(database.manager, database.getMetadata(model)))
       .map(([model]) => model.name)
@@ -237,7 +237,7 @@ describe('A model that is plain, and one that is not', () => {
     ])
   })
 
-  it('finds no record that is deleted softly', async () => {
+  it('do not find soft-deleted records', async () => {
     const tx = database.manager
     const record = await tx.save(Object.assign(new Kept(), { title: 'one' }))
     await tx.softRemove(record)
@@ -245,7 +245,7 @@ describe('A model that is plain, and one that is not', () => {
     expect((await paginate(tx, Kept, {})).pagination.total).to.equal(0)
   })
 
-  it('calls the listeners of its class', async () => {
+  it('call the listeners of their class', async () => {
     const record = Object.assign(new Listened(), { title: 'one' })
     await saveRecord(database.manager, record)
     record.title = 'two'
@@ -254,7 +254,7 @@ describe('A model that is plain, and one that is not', () => {
     expect((await findRecord(database.manager, Listened, record.id)).events).to.deep.equal(['loaded'])
   })
 
-  it('tells a subscriber, also one that comes later', async () => {
+  it('notify a subscriber, also one that is added later', async () => {
     const tx = database.manager
     const record = Object.assign(new Plain(), { title: 'one' })
     await saveRecord(tx, record)
@@ -279,7 +279,7 @@ describe('A model that is plain, and one that is not', () => {
     expect(heard).to.include.members(['DELETE', 'remove', 'INSERT', 'insert'])
   })
 
-  it('writes nothing, and notes no time, when nothing has changed', async () => {
+  it('write nothing and keep the timestamps if nothing has changed', async () => {
     const tx = database.manager
     const record = Object.assign(new Plain(), { title: 'one', done: false, count: 0 })
     await saveRecord(tx, record)
@@ -289,7 +289,7 @@ describe('A model that is plain, and one that is not', () => {
     expect(await findRecord(tx, Plain, record.id)).to.deep.equal(found)
   })
 
-  it('keeps in the database what a record does not have, and makes null of what a new one has not', async () => {
+  it('keep columns that a loaded record lacks, and store null for those of a new record', async () => {
     const tx = database.manager
     const record = Object.assign(new Plain(), { title: 'one', renamed: 'x' })
     await saveRecord(tx, record)
@@ -299,7 +299,7 @@ describe('A model that is plain, and one that is not', () => {
     expect(await findRecord(tx, Plain, record.id)).to.include({ title: 'two', renamed: 'x' })
   })
 
-  it('inserts a record anew that has been deleted meanwhile, as TypeORM does', async () => {
+  it('insert a record again that has been deleted in the meantime, as TypeORM does', async () => {
     const tx = database.manager
     const record = Object.assign(new Plain(), { title: 'one' })
     await saveRecord(tx, record)
@@ -308,15 +308,15 @@ describe('A model that is plain, and one that is not', () => {
     expect(await tx.countBy(Plain, { id: record.id })).to.equal(1)
   })
 
-  it('has its further dates set by the database', async () => {
+  it('have their other dates set by the database', async () => {
     const tx = database.manager
     const record = Object.assign(new Dated(), { title: 'one' })
     expect(await saveRecord(tx, record)).to.equal(undefined)
     expect((await findRecord(tx, Dated, record.id)).joined_at).to.be.instanceOf(Date)
   })
 
-  it('is saved with a shorter text than the one that had no room any more', async function () {
-    // The other engines cut such a text, or refuse to make the column shorter.
+  it('save a shorter text after one that was too long', async function () {
+    // The other engines truncate such a text, or refuse to shorten the column.
     if (engine !== 'sqlite') return this.skip()
     const tx = database.manager
     const record = Object.assign(new Short(), { title: 'short' })
@@ -329,7 +329,7 @@ describe('A model that is plain, and one that is not', () => {
     expect(await saveRecord(tx, found)).to.equal(undefined)
   })
 
-  it('has the time of each change to the millisecond, however soon it comes', async () => {
+  it('record each change with milliseconds, however quickly it follows', async () => {
     const tx = database.manager
     const begun = Date.now()
     for (const model of [Plain, Transformed]) {
@@ -345,7 +345,7 @@ describe('A model that is plain, and one that is not', () => {
     }
   })
 
-  it('is ordered by what it refers to, and each record is listed once', async () => {
+  it('are ordered by a relation, and each record is listed once', async () => {
     const tx = database.manager
     const owners = ['b', 'a'].map((title) => Object.assign(new Owner(), { title }))
     for (const owner of owners) await saveRecord(tx, owner)
@@ -355,11 +355,11 @@ describe('A model that is plain, and one that is not', () => {
     const pets = (await paginate(tx, Pet, {}, { order })).records
     expect(pets.map(({ owner_id }) => owner_id === owners[1]?.id)).to.deep.equal([true, true, false, false])
     const byPets = paginate(tx, Owner, {}, { order: { pets: { title: 'ASC' } } })
-    // TypeORM cannot do it either, and says so.
+    // TypeORM does not support it either, and says so in its error.
     expect(await byPets.then(({ records }) => records.length).catch(() => 'refused')).to.equal('refused')
   })
 
-  it('refuses a column that there is none of, whatever was asked before', async () => {
+  it('refuse an unknown column, whatever was queried before', async () => {
     const tx = database.manager
     await paginate(tx, Plain, {}, { where: { title: 'a', count: 1 } })
     const where = { 'title,count': 'a' } as FindOptionsWhere<Plain>
