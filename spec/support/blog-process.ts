@@ -13,21 +13,21 @@ export interface LogLine {
   level: number
 }
 
-/** examples/blog as a process of its own, on a free port and a database of its own. */
+/** examples/blog in a process of its own, on a free port, with a database of its own. */
 export interface BlogProcess {
   url: string
-  /** What it has logged. */
+  /** The lines that it has logged. */
   log: LogLine[]
-  /** Its database, for what no visitor can do. */
+  /** Its database, for changes that visitors cannot make. */
   database: Database
-  /** Makes a post, and returns its path. */
+  /** Creates a post, and returns its path. */
   createPost(attributes: { title: string; description?: string }): Promise<string>
-  /** Makes a record in this collection, and returns its path. */
+  /** Creates a record in this collection, and returns its path. */
   create(collection: string, attributes: Record<string, string>): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts examples/blog as `npm start` does, without its first posts. */
+/** Starts examples/blog as `npm start` does, without its seeds. */
 export async function startBlog(environment: 'test' | 'development'): Promise<BlogProcess> {
   const databaseUrl = await newDatabase()
   const server = spawn(process.execPath, ['dist/src/main.js'], {

@@ -16,14 +16,14 @@ export async function openBlog(): Promise<Blog & { site: Site }> {
   const site = await Site.open(app)
   await database.migrate()
   await database.query('DELETE FROM posts')
-  // The page of a form, from which the site has its token.
+  // The page of a form, which contains the token for the site.
   await site.get('/posts/new')
   return { app, site, database }
 }
 
 let blog: Promise<Blog> | undefined
 
-/** The blog's modules exist once in a process, and read its folders from the one that it is started in. */
+/** The blog's modules exist once in a process, and read their folders from the working directory. */
 function load(): Promise<Blog> {
   return (blog ??= (async () => {
     const before = process.env['DATABASE_URL']

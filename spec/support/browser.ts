@@ -4,7 +4,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 const path = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
 const advice = 'Set CHROMIUM_PATH, or apt-get install chromium.'
 
-/** Chromium as a container can run it, and without the requests that it would make for itself. */
+/** Chromium with options for containers, and without requests of its own. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -15,13 +15,13 @@ const flags = [
   '--disable-sync',
 ]
 
-/** What Chromium says of requests that it has given up itself: for another page, or because the machine's network changed. */
+/** Chromium's messages for requests that it has aborted itself: for another page, or because the machine's network changed. */
 const givenUp = ['net::ERR_ABORTED', 'net::ERR_NETWORK_CHANGED']
 
 /**
- * Declares specs that need a browser. Where there is none they are left out, and one line says so; with
- * `KIT_REQUIRE_ALL` in the environment they fail. One that fails is tried once more, for Chromium gives up what it has
- * asked for when an interface of the machine's network comes or goes.
+ * Declares specs that need a browser. If there is none they are skipped, and one line reports it; with
+ * `KIT_REQUIRE_ALL` in the environment they fail. A failing spec is tried twice, because Chromium aborts requests
+ * when a network interface of the machine appears or disappears.
  */
 export function describeInBrowser(title: string, specs: () => void): void {
   const declare = function (this: Mocha.Suite): void {
@@ -38,14 +38,14 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: path, args: flags })
 }
 
-/** A visitor: one page of a browser with cookies of its own, and all that went wrong while it was used. */
+/** A visitor: one page of a browser with cookies of its own, and all errors that occurred while it was used. */
 export interface Visitor {
   page: Page
-  /** Errors on the console, exceptions, requests that failed, and files that a page needs and that are not there. */
+  /** Errors on the console, exceptions, failed requests, and missing files that a page needs. */
   troubles: string[]
 }
 
-/** Opens a page whose paths count from `url`. */
+/** Opens a page whose paths are relative to `url`. */
 export async function visit(
   browser: Browser,
   url: string,
@@ -56,7 +56,7 @@ export async function visit(
   page.setDefaultTimeout(5000)
   const troubles: string[] = []
   page.on('console', (message) => {
-    // Chromium says this of error pages, too. What matters of it is what `response` below keeps.
+    // Chromium reports this for error pages, too. The handler of `response` below records the relevant ones.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       troubles.push(message.text())
   })
@@ -66,7 +66,7 @@ export async function visit(
     if (!givenUp.includes(reason)) troubles.push(`${request.method()} ${request.url()}: ${reason}`)
   })
   page.on('response', (response) => {
-    // A page may well be an error page. What a page is made of must be there.
+    // A document may be an error page. The files that it needs must exist.
     if (response.status() >= 400 && !response.request().isNavigationRequest())
       troubles.push(`${response.url()}: ${response.status()}`)
   })

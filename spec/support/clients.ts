@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 
-/** How a request has ended: with an answer, or with the code of an error. */
+/** How a request has ended: with a response, or with the code of an error. */
 export interface Outcome {
   status?: number
   body?: string

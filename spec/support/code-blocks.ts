@@ -4,27 +4,27 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** A block of code in a page for people. */
+/** A block of code in a page of the documentation. */
 export interface CodeBlock {
-  /** The page, from the root of the repository, and the line on which the block begins. */
+  /** The page, relative to the root of the repository, and the line on which the block begins. */
   page: string
   line: number
   language: string
   code: string
 }
 
-/** The blocks of all pages for people, in the order of the pages. */
+/** The blocks of all pages, in the order of the pages. */
 export function codeBlocks(): CodeBlock[] {
   return pages().flatMap((page) => blocksOf(page, readFileSync(join(root, page), 'utf8')))
 }
 
-/** The pages for people, from the root of the repository. */
+/** The pages of the documentation, relative to the root of the repository. */
 export function pages(): string[] {
   const guides = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
   return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...guides.toSorted().map((name) => `docs/${name}`)]
 }
 
-/** The examples of the reference, as the doc comments have them. Its other blocks are signatures. */
+/** The examples in the reference, which come from doc comments. Its other blocks are signatures. */
 export function referenceExamples(): CodeBlock[] {
   return ['docs/reference/resource-kit.md', 'docs/reference/resource-kit/testing.md'].flatMap((page) => {
     const text = readFileSync(join(root, page), 'utf8')
@@ -42,7 +42,7 @@ function blocksOf(page: string, text: string): CodeBlock[] {
   }))
 }
 
-/** The file that a block is, where its first line says so: `// src/app.ts`. */
+/** The file that a block contains, if its first line names it: `// src/app.ts`. */
 export function namedFile({ code }: CodeBlock): string | undefined {
   return /^(?:\/\/-?|#) ((?:src|spec|templates|migrations|locales)\/\S+)\n/.exec(code)?.[1]
 }

@@ -7,8 +7,8 @@ import { Database } from '../../src/data/database.js'
 export type Engine = 'sqlite' | 'postgres' | 'mariadb'
 
 /**
- * Declares specs that do not depend on the engine, in a file that runs on each of them: they run once, on SQLite. Whole
- * files that run once are those that .mocharc.servers.yml does not list.
+ * Declares specs that do not depend on the engine, in a file that runs on each of them: they run once, on SQLite. Files
+ * that run once as a whole are those that .mocharc.servers.yml does not list.
  */
 export function describeOnce(title: string, specs: (this: Mocha.Suite) => void): void {
   if (engine === 'sqlite') describe(title, specs)
@@ -25,12 +25,12 @@ export function itOnce(title: string, spec: (this: Mocha.Context) => unknown): v
 /** The engines that are servers. */
 export type ServerEngine = Exclude<Engine, 'sqlite'>
 
-/** The engine of this run: that of `KIT_ENGINE`, SQLite without it. */
+/** The engine of this run: the one of `KIT_ENGINE`, or SQLite. */
 export const engine = engineOf(process.env['KIT_ENGINE'] || 'sqlite')
 
 /**
- * Makes an empty database and returns its url. The database is deleted after the spec in which, or in whose `beforeEach`,
- * it was made; a database made in `before` is deleted at the end of the run.
+ * Creates an empty database and returns its url. The database is deleted after the spec in which, or in whose `beforeEach`,
+ * it was created; a database created in `before` is deleted at the end of the run.
  */
 export async function newDatabase(): Promise<string> {
   const made = await create()
@@ -38,7 +38,7 @@ export async function newDatabase(): Promise<string> {
   return made.url
 }
 
-/** Makes an empty database that several specs use: it is deleted at the end of the run. */
+/** Creates an empty database for several specs: it is deleted at the end of the run. */
 export async function sharedDatabase(): Promise<string> {
   return (await create()).url
 }
@@ -60,13 +60,13 @@ export const mochaHooks = {
   },
 }
 
-/** Mocha calls this once, before it starts the processes that run the specs: they find the run's name in their environment. */
+/** Mocha calls this once, before it starts the processes that run the specs. They read the run's name from their environment. */
 export async function mochaGlobalSetup(): Promise<void> {
   process.env[RUN] = `kit_spec_${seconds()}_${crypto.randomUUID().slice(0, 4)}`
   if (engine !== 'sqlite') await deleteDatabases(engine, isLeftOver)
 }
 
-/** Mocha calls this once, at the end: it deletes the databases of the run that are left. */
+/** Mocha calls this once, at the end: it deletes the remaining databases of the run. */
 export async function mochaGlobalTeardown(): Promise<void> {
   rmSync(folderOfRun(), { recursive: true, force: true })
   if (engine !== 'sqlite') await deleteDatabases(engine, (name) => name.startsWith(`${nameOfRun()}_`))
@@ -77,7 +77,7 @@ interface Made {
   drop(): unknown
 }
 
-/** The variable with the name of the run: all of its databases begin with it. */
+/** The variable with the name of the run: all of its databases begin with this name. */
 const RUN = 'KIT_SPEC_RUN'
 
 let isInSpec = false
@@ -114,7 +114,7 @@ function sqliteFiles(): () => Promise<Made> {
   }
 }
 
-/** The server of an engine: where it is unless the environment says otherwise, and what it is told. */
+/** The server of an engine: its variable and default url, and its statements. */
 interface Server {
   variable: string
   url: string
@@ -137,7 +137,7 @@ const SERVERS: Record<ServerEngine, Server> = {
     names: 'SELECT schema_name AS name FROM information_schema.schemata',
     create: (name) => `CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin`,
     async drop(database, name) {
-      // A transaction that somebody has left open would keep the tables.
+      // A transaction that was left open would lock the tables.
       const others: { id: string }[] = await database.query(
         'SELECT id FROM information_schema.processlist WHERE db = ?',
         [name],
@@ -148,13 +148,13 @@ const SERVERS: Record<ServerEngine, Server> = {
   },
 }
 
-/** The url of the server of an engine, as an administrator reaches it. */
+/** The url of the server of an engine, for an administrator. */
 export function serverUrl(engine: ServerEngine): string {
   const { variable, url } = SERVERS[engine]
   return process.env[variable] || url
 }
 
-/** Makes databases on a server, always one more than was asked for: the next spec need not wait. */
+/** Creates databases on a server, always one in advance: the next spec does not wait. */
 function serverDatabases(engine: ServerEngine): () => Promise<Made> {
   const url = serverUrl(engine)
   const server = openElsewhere(url)
@@ -162,7 +162,7 @@ function serverDatabases(engine: ServerEngine): () => Promise<Made> {
   return () => {
     const made = next
     next = make()
-    // Its error reaches the spec that takes it.
+    // The spec that uses the database gets its error.
     next.catch(() => undefined)
     return made
   }
@@ -187,7 +187,7 @@ async function deleteDatabases(engine: ServerEngine, isOver: (name: string) => b
   }
 }
 
-/** A database that is none of the application under test: `DATABASE_URL` is not asked. */
+/** A database other than that of the application under test: it ignores `DATABASE_URL`. */
 async function openElsewhere(url: string): Promise<Database> {
   const { DATABASE_URL: before } = process.env
   delete process.env['DATABASE_URL']
@@ -198,7 +198,7 @@ async function openElsewhere(url: string): Promise<Database> {
   }
 }
 
-/** Whether a run that was killed has made a database of this name: no run takes an hour. */
+/** Whether a database of this name belongs to a run that was killed: no run takes an hour. */
 function isLeftOver(name: string): boolean {
   const [, made] = /^kit_spec_(\d+)_/.exec(name) ?? []
   return made !== undefined && Number(made) < seconds() - 3600

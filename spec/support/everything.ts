@@ -62,7 +62,7 @@ export class Thing extends Model {
   @Column(columnTypes.enum, { enum: levels, nullable: true }) maybe_enum!: string | null
 }
 
-/** Its table, as a migration of an application makes it. */
+/** Its table, as a migration of an application creates it. */
 class CreateThings1700000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const kinds = Object.keys(columnTypes) as AttributeKind[]
@@ -87,7 +87,7 @@ class CreateThings1700000000000 implements MigrationInterface {
   }
 }
 
-/** What a thing needs, as a form would send it. */
+/** The required fields of a thing, as a form sends them. */
 export const thing: Record<string, string> = {
   string: 'a',
   text: 'b',
@@ -148,7 +148,7 @@ class ThingsResource extends BaseResource {
   }
 }
 
-/** What a client sends in its query and its body. */
+/** The values that a client sends in its query and its body. */
 function valuesOf(ctx: Context): Record<string, unknown> {
   return { ...ctx.query, ...Object(ctx.request.body) }
 }
@@ -156,7 +156,7 @@ function valuesOf(ctx: Context): Record<string, unknown> {
 /** Finds a thing by each value that a client sends, as its id. */
 async function find(ctx: Context): Promise<void> {
   for (const value of Object.values(valuesOf(ctx))) {
-    // Applications pass on what they are sent: the compiler does not see all of it.
+    // Applications pass on values from clients: the compiler does not see all of them.
     const found = await orNone(ctx.find(Thing, value as string))
     if (found && found.id !== String(value).toLowerCase())
       throw new Error(`${String(value)} isn't ${found.id}`)
@@ -164,7 +164,7 @@ async function find(ctx: Context): Promise<void> {
   ctx.status = 204
 }
 
-/** Finds things by each value that a client sends for a column: none but those that have this value. */
+/** Finds things by each value that a client sends for a column: only those that have this value. */
 async function search(ctx: Context): Promise<void> {
   const values = valuesOf(ctx)
   for (const attribute of attributesOf(Thing)) {
@@ -175,7 +175,7 @@ async function search(ctx: Context): Promise<void> {
     const { records } = await ctx.paginate(Thing, { where })
     const read = JSON.stringify(coerce(values[name], { ...attribute, nullable: false }))
     for (const record of [...records, one ?? []].flat()) {
-      // MariaDB reads floats with another last digit.
+      // MariaDB reads floats with a different last digit.
       if (kind !== 'float' && JSON.stringify(Reflect.get(record, name)) !== read)
         throw new Error(`${JSON.stringify(values[name])} as ${name} finds ${JSON.stringify(record)}`)
     }

@@ -34,7 +34,7 @@ export class CreatePosts1795000000000 implements MigrationInterface {
   }
 }
 
-/** Posts whose creation takes a moment, and fails after the insert when the title says so. */
+/** Posts whose creation takes a while, and fails after the insert if the title says so. */
 @Resource('/posts')
 export class PostsResource extends BaseResource {
   override async list(ctx: Context) {

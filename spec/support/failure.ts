@@ -1,4 +1,4 @@
-/** What a promise fails with. */
+/** Returns the error with which a promise rejects. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise

@@ -2,7 +2,7 @@ import { Agent, request, type IncomingHttpHeaders } from 'node:http'
 import { parseXml } from '../../src/http/xml-reader.js'
 import type { FuzzRequest } from './fuzz-requests.js'
 
-/** What came back. */
+/** The response. */
 export interface FuzzAnswer {
   status: number
   headers: IncomingHttpHeaders
@@ -44,10 +44,10 @@ function asLatin1(headers: Record<string, string>): Record<string, string> {
   )
 }
 
-/** What is wrong with an answer to whatever was asked; undefined when nothing is. */
+/** The mistake in a response to any request; undefined if there is none. */
 export function flawOf(method: string, { status, headers, text }: FuzzAnswer): string | undefined {
   if (status >= 500) return `it is answered ${status}`
-  // What Node refuses itself has no id.
+  // A response of Node itself has no id.
   if (!headers['x-request-id'] && ![400, 408, 413, 417, 431].includes(status)) return 'it has no request id'
   if (method === 'HEAD' || status === 204 || status === 304 || (status >= 300 && status < 400) || text === '')
     return undefined

@@ -8,21 +8,21 @@ export interface FuzzRequest {
   body: Buffer
 }
 
-/** What is made up for: the collections of an application, and the attributes of their records. */
+/** The input of the generator: the collections of an application, and the attributes of their records. */
 export interface FuzzTarget {
-  /** Methods with their paths, in which `{id}` stands for the id of a record. Any method is tried with any path, too. */
+  /** Methods with their paths, in which `{id}` stands for the id of a record. The generator also combines any method with any path. */
   routes: readonly string[]
-  /** The attributes of a record, each with a value that it may have. */
+  /** The attributes of a record, each with a valid value. */
   record: Readonly<Record<string, string>>
-  /** Headers that most requests bring along: a cookie. */
+  /** Headers of most requests: a cookie. */
   headers: Readonly<Record<string, string>>
-  /** Fields that most forms bring along: a token. */
+  /** Fields of most forms: a token. */
   fields: Readonly<Record<string, string>>
 }
 
 const absent = '0193b6a2-7c3e-7000-8000-00000000000a'
 
-/** Texts that have broken something somewhere. */
+/** Texts that have caused errors in some programs. */
 const knownTexts = [
   '',
   ' ',
@@ -195,10 +195,10 @@ const jsonValue = fc.oneof(
   },
 )
 
-/** Mostly true. */
+/** True most of the time. */
 const often = fc.nat(9).map((luck) => luck > 1)
 
-/** Fields: most often those of a record that is valid, with some of them changed. */
+/** Fields: usually those of a valid record, with some of them changed. */
 function fieldsOf<T>(target: FuzzTarget, value: fc.Arbitrary<T>): fc.Arbitrary<[string, string | T][]> {
   const names = Object.keys(target.record)
   const name = fc.oneof(
@@ -235,7 +235,7 @@ function form(target: FuzzTarget): fc.Arbitrary<Content> {
 function json(target: FuzzTarget): fc.Arbitrary<Content> {
   const object = fieldsOf(target, jsonValue).map(
     (fields) =>
-      // By hand: `__proto__` is a key like any other.
+      // Assigned by hand: `__proto__` is a key like any other.
       `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value) ?? 'null'}`).join(',')}}`,
   )
   const other = fc.oneof(
@@ -297,7 +297,7 @@ function multipart(target: FuzzTarget): fc.Arbitrary<Content> {
     })
 }
 
-/** Bodies that were cheap to send and expensive to read: line breaks in a file, and many small values. */
+/** Bodies that are cheap to send and expensive to read: line breaks in a file, and many small values. */
 const expensive: fc.Arbitrary<Content> = fc
   .tuple(
     fc.constantFrom('\r', '\r\n', '\r\n--', '\r\n--x', '--x\r\n\r\n\r\n', '<a/>', 'x<a/>', '&amp;', '&foo;'),
@@ -328,7 +328,7 @@ const expensive: fc.Arbitrary<Content> = fc
     body: Buffer.from(start + (isFirst ? one : other).repeat(times) + end),
   }))
 
-/** A content, sometimes with a few bytes of it changed, cut off, or called something else. */
+/** A content, sometimes with a few bytes of it changed, truncated, or with another type. */
 function content(target: FuzzTarget): fc.Arbitrary<Content> {
   const sound = fc.oneof(
     { weight: 3, arbitrary: form(target) },
@@ -496,7 +496,7 @@ const oddHeaders: fc.Arbitrary<Record<string, string>> = fc.oneof(
 
 const methods = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'LINK']
 
-/** Requests for an application: many that it should take, and all that it should refuse. */
+/** Requests for an application: many that it should accept, and many that it should reject. */
 export function fuzzRequests(target: FuzzTarget): fc.Arbitrary<FuzzRequest> {
   const route = fc.constantFrom(...target.routes)
   const odd = fc

@@ -8,7 +8,7 @@ const isDecimal = (digits: number, scale: number): Rule => {
   return (value) => typeof value === 'string' && pattern.test(value)
 }
 
-/** What a value of each attribute is, whatever was sent. */
+/** The rule for the values of each attribute, whatever was sent. */
 const rules: Record<string, Rule> = {
   string: isText,
   text: isText,
@@ -26,7 +26,7 @@ const rules: Record<string, Rule> = {
   enum: (value) => value === 'low' || value === 'high',
 }
 
-/** The attributes of a thing that are none of their kind; undefined when all are well. */
+/** The attributes of a thing with values of another kind; undefined if there are none. */
 export function flawOfThing(thing: Thing): string | undefined {
   const flaws = Object.entries(rules).flatMap(([name, rule]) => {
     const maybe: unknown = Reflect.get(thing, `maybe_${name}`)

@@ -16,13 +16,13 @@ import { dirname, join } from 'node:path'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const blog = join(root, 'examples/blog/')
 
-/** What two runs of the generator have written into examples/blog, and what it had before. */
+/** Matches the paths of the files in examples/blog that `kit generate` has written. */
 export const generated = /posts?\b|comments?\b/
 
-/** A folder with an application as `kit new` makes it, which is deleted afterwards. */
+/** A folder with an application as `kit new` creates it, which is deleted afterwards. */
 export class Application {
   readonly folder = mkdtempSync(join(tmpdir(), 'kit-generate-'))
-  /** What its programs find in their environment. */
+  /** The environment of its programs. */
   readonly environment: NodeJS.ProcessEnv = {}
 
   /** examples/blog without its resources. */
@@ -79,7 +79,7 @@ export class Application {
     return Object.fromEntries(entries(this.folder))
   }
 
-  /** Runs a program of this checkout in the folder, and returns what it says; whether it succeeds or not. */
+  /** Runs a program of this checkout in the folder, and returns its output, whether it succeeds or not. */
   run(program: string, ...args: string[]): { status: number | null; output: string } {
     if (!existsSync(this.path('node_modules')))
       symlinkSync(join(root, 'node_modules'), this.path('node_modules'))
@@ -101,7 +101,7 @@ export class Application {
   }
 }
 
-/** The files of examples/blog with their content. */
+/** The files of examples/blog with their contents. */
 export function blogFiles(): Record<string, string> {
   return Object.fromEntries(files(blog))
 }

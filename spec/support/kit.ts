@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-/** The checkout. */
+/** The folder of the checkout. */
 export const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** The command line, as the package installs it. */
 export const kitFile = join(root, 'dist/src/cli/main.js')
 
-/** What a run of `kit` has written, and how it has ended. */
+/** The output of a run of `kit`, and its status. */
 export interface Run {
   status: number | null
   output: string
@@ -35,7 +35,7 @@ export async function kit(
   return { status, output: output.trimEnd(), errors: errors.trimEnd() }
 }
 
-/** The environment of a command: that of the specs, without what they set. */
+/** The environment of a command: that of the specs, without the variables that they set. */
 export function environment(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const {
     GO_ENV: _env,

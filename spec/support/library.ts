@@ -66,25 +66,25 @@ export class Book extends Model {
   kind!: string | null
 }
 
-/** An application whose handlers are those that a spec sets. */
+/** An application whose handlers a spec sets. */
 export interface Library {
   site: Site
   database: Database
   /** The lines of the log. */
   log: ReturnType<typeof caughtLog>
-  /** Sets what answers every method at `/`. */
+  /** Sets the handler of every method at `/`. */
   handle(handler: (ctx: Context) => unknown): void
 }
 
-/** How a library differs from the usual. */
+/** The options of a library. */
 export interface LibraryOptions extends TransactionOptions {
   settings?: Omit<DatabaseSettings, 'url'>
   url?: string
-  /** Whether it has no sessions (yes). */
+  /** Whether it has no sessions (default: true). */
   api?: boolean
 }
 
-/** Runs a piece of a spec with a library of its own. */
+/** Runs part of a spec with a library of its own. */
 export async function withLibrary(
   { settings, url, api = true, ...options }: LibraryOptions,
   work: (library: Library) => Promise<void>,
@@ -99,7 +99,7 @@ export async function withLibrary(
     app[method]('/', (ctx) => handler(ctx))
   const site = await Site.open(app)
   await database.synchronize()
-  // TypeORM makes no checks on MariaDB.
+  // TypeORM creates no checks on MariaDB.
   if (engine === 'mariadb')
     await database.query('ALTER TABLE books ADD CONSTRAINT books_check_pages CHECK (pages < 1000)')
   try {

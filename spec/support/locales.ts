@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Writes files of translations into a folder: `{ 'posts.de.yaml': { 'post.title': 'Titel' } }`, or their text. */
+/** Writes locale files into a folder: `{ 'posts.de.yaml': { 'post.title': 'Titel' } }`, or their text. */
 export async function writeLocales(
   folder: string,
   files: Record<string, string | Record<string, string>>,

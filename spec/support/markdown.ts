@@ -1,4 +1,4 @@
-/** Where the links and images of a page lead. */
+/** The targets of the links and images of a page. */
 export function linksOf(markdown: string): string[] {
   const text = withoutCode(markdown)
   const inline = text.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g)
@@ -7,7 +7,7 @@ export function linksOf(markdown: string): string[] {
   return [inline, html, definitions].flatMap((matches) => [...matches].map(([, link = '']) => link))
 }
 
-/** The anchors of a page, as GitHub makes them: those of its headings, and those that HTML names. */
+/** The anchors of a page, as GitHub creates them: those of its headings, and those that HTML defines. */
 export function anchorsOf(markdown: string): Set<string> {
   const anchors = new Set<string>()
   const text = markdown.replaceAll(FENCES, '')

@@ -1,6 +1,6 @@
 /**
  * The `src/main.ts` of an application that serves orders, with sessions, from the database of `DATABASE_URL`. `SESSIONS`
- * says where they are kept: in the database unless it is `redis`.
+ * names their store: in the database unless it is `redis`.
  */
 import 'reflect-metadata'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ app.delete('/basket', (ctx) => {
   ctx.status = 204
 })
 app.get('/busy', (ctx) => {
-  // Until the spec removes the file; a log line would not leave the process before.
+  // Blocks the process until the spec removes the file. A log line would not leave the process before.
   const file = String(ctx.query['file'])
   const end = Date.now() + 30_000
   writeFileSync(file, '')

@@ -13,7 +13,7 @@ import {
   type DatabaseConfig,
 } from '../../src/index.js'
 
-/** The lines of every order. One with fewer is half-written. */
+/** The lines of every order. An order with fewer lines is incomplete. */
 export const linesOfOrder = 3
 
 @Entity('orders')
@@ -51,7 +51,7 @@ class CreateOrders1795000000000 implements MigrationInterface {
   }
 }
 
-/** Orders that are created with their lines, which takes a moment, and fails after the inserts when the title says so. */
+/** Orders that are created with their lines, which takes a while, and fails after the inserts if the title says so. */
 @Resource('/orders')
 export class OrdersResource extends BaseResource {
   override async list(ctx: Context) {

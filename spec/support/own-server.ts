@@ -6,19 +6,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A database server of a spec's own, on a free port and in a temporary folder: it may be ended and started again. */
+/** A database server for one spec, on a free port and in a temporary folder: it can be stopped and started again. */
 export interface OwnServer {
   /** The url of an empty database. */
   url: string
   start(): Promise<void>
   stop(signal: NodeJS.Signals): Promise<void>
-  /** Ends it, and deletes all that it holds. */
+  /** Stops it, and deletes its files. */
   remove(): Promise<void>
 }
 
-/** How the programs of an engine are called. */
+/** The commands of an engine's programs. */
 interface Programs {
-  /** The program that must be there, and one that prepares the folder. */
+  /** The server's program, and one that prepares the folder. */
   server: string
   prepare: string[]
   run: string[]
@@ -28,12 +28,12 @@ interface Programs {
 
 type ServerEngine = 'postgres' | 'mariadb'
 
-/** Whether the programs of an engine's server are on this machine. */
+/** Whether the programs of an engine's server are installed. */
 export function hasServer(engine: ServerEngine): boolean {
   return existsSync(programsOf(engine, '', 0).server)
 }
 
-/** Makes a server of an engine, and starts it. */
+/** Creates a server of an engine, and starts it. */
 export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
   const folder = mkdtempSync(join(tmpdir(), `kit-${engine}-`))
   const port = await freePort()
@@ -63,7 +63,7 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
         if (await answers(port)) return
         await delay(50)
       }
-      // What a killed server has left behind may have to end first.
+      // The processes of a killed server may have to end first.
       await delay(200)
     }
     throw new Error(`${server} does not start`)
@@ -82,7 +82,7 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
   }
 }
 
-/** Where the server's user may be, and without the machine's own language, which may not be installed. */
+/** A folder that the server's user may use, and a locale that is installed everywhere. */
 const asIs = { cwd: '/', env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
 
 function programsOf(engine: ServerEngine, folder: string, port: number): Programs {
@@ -128,7 +128,7 @@ function postgresFolder(): string {
   return `${all}/${newest}/bin`
 }
 
-/** Neither server runs as root: it is then that of its own user. */
+/** Neither server runs as root: a spec that runs as root uses the server's own user. */
 function asUser(user: string, folder: string): string[] {
   if (process.getuid?.() !== 0) return []
   const id = (flag: string): string => spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout.trim()
@@ -149,7 +149,7 @@ function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
     socket.once('data', () => settle(true)).once('error', () => settle(false))
-    // PostgreSQL says nothing before it is asked: whether it speaks TLS.
+    // PostgreSQL sends nothing before a request: this one asks whether it supports TLS.
     socket.once('connect', () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])))
     const settle = (isThere: boolean): void => {
       socket.destroy()

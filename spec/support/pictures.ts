@@ -30,11 +30,11 @@ export const pictures: Record<string, Open> = {
   },
 }
 
-/** Takes each picture in light and in dark, and records which pages they show. */
+/** Takes each picture with the light and the dark color scheme, and records which pages they show. */
 export async function takePictures(): Promise<void> {
   const digests: Record<string, string> = {}
   await eachPicture(async (name, page) => {
-    // The digest comes first, because taking a picture changes the page.
+    // The digest comes first, because the screenshot changes the page.
     digests[name] = await digestOf(page)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })

@@ -1,16 +1,16 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** Stands between an application and its database server, and does what networks do. */
+/** A proxy between an application and its database server, which simulates a failing network. */
 export interface Proxy {
-  /** The url of the server, by way of the proxy. */
+  /** The url of the server, through the proxy. */
   url: string
   /**
-   * Cuts the next connection on which a text is sent to the server.
+   * Closes the next connection on which a text is sent to the server.
    *
-   * @param when whether the server still gets it
+   * @param when whether the server still receives the text
    */
   cut(text: string, when: 'before' | 'after'): void
-  /** Loses all that is sent from now on, in both directions, without closing anything. */
+  /** Discards everything that is sent from now on, in both directions, without closing anything. */
   swallow(): void
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export async function openProxy(target: string): Promise<Proxy> {
         isCut = true
         if (cutting.when === 'after') upstream.write(data)
         cutting = undefined
-        // The server has its time to do what it was told.
+        // The server has time to execute the text.
         setTimeout(() => [client, upstream].forEach((socket) => socket.destroy()), 100)
         return
       }

@@ -5,17 +5,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from 'mocha'
 import { createClient } from 'redis'
 
-/** Where Redis is, unless the environment says otherwise. */
+/** The url of Redis, unless the environment has another one. */
 export const redisUrl = process.env['KIT_REDIS_URL'] || 'redis://127.0.0.1:6379'
 
-/** Leaves a spec out where Redis does not answer, unless everything is required. */
+/** Skips a spec if Redis does not respond, unless everything is required. */
 export async function needRedis(context: Context): Promise<void> {
   if (process.env['KIT_REQUIRE_ALL'] === '1' || (await answers(redisUrl))) return
   console.log(`      Redis does not answer on ${redisUrl}: left out`)
   context.skip()
 }
 
-/** A Redis of our own, on a free port, that can be ended and started again. It keeps nothing. */
+/** A Redis for one spec, on a free port, that can be stopped and started again. It stores nothing on disk. */
 export class OwnRedis {
   private child: ChildProcess | undefined
 

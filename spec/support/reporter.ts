@@ -1,10 +1,10 @@
 import { relative } from 'node:path'
 import Mocha from 'mocha'
 
-/** How many of the slowest specs are listed. */
+/** The number of slowest specs in the list. */
 const COUNT = 20
 
-/** Mocha's dots and failures, then the slowest specs and hooks, so that everybody sees the suite become slower. */
+/** Mocha's dots and failures, then the slowest specs and hooks, so that everyone notices a slower suite. */
 export default class Reporter extends Mocha.reporters.Dot {
   private readonly measured: { duration: number; title: string }[] = []
 

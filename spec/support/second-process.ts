@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url'
 
 const SCRIPT = fileURLToPath(new URL('write-posts.js', import.meta.url))
 
-/** Starts `write-posts.ts` as a process of its own. */
+/** Starts `write-posts.ts` in a process of its own. */
 export function startProcess(...args: string[]): ChildProcessByStdio<null, Readable, null> {
   return spawn(process.execPath, [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** Runs `write-posts.ts` to its end, and returns what it has printed. */
+/** Runs `write-posts.ts` to its end, and returns its output. */
 export async function runProcess(...args: string[]): Promise<string> {
   const child = startProcess(...args)
   const [output, [status]] = await Promise.all([

@@ -22,7 +22,7 @@ export interface Line {
   worker?: number
 }
 
-/** What `kit start` runs in its folder, as an application that has been built. */
+/** The command that `kit start` runs in the folder of a built application. */
 export class Served {
   readonly log: Line[] = []
   errors = ''
@@ -34,8 +34,8 @@ export class Served {
   /**
    * Starts an application.
    *
-   * @param main the compiled file that its `src/main.ts` is
-   * @param args those of `kit`; without any the file runs without `kit`
+   * @param main the compiled file of its `src/main.ts`
+   * @param args the arguments of `kit`; without any the file runs without `kit`
    */
   static async start(main: string, args: string[], env: NodeJS.ProcessEnv): Promise<Served> {
     const served = new Served(main, args, env)
@@ -75,12 +75,12 @@ export class Served {
     this.child.kill(signal)
   }
 
-  /** Waits until a process of it has logged this message. */
+  /** Waits until a process of the application has logged this message. */
   async logged(message: string): Promise<void> {
     while (!this.log.some(({ msg }) => msg.startsWith(message))) await delay(5)
   }
 
-  /** The processes that answer, as soon as there are so many. */
+  /** The processes that respond, as soon as there are this many. */
   async workers(count: number): Promise<number[]> {
     const pids = new Set<number>()
     for (let tries = 0; pids.size < count; tries++) {
@@ -94,7 +94,7 @@ export class Served {
     return [...pids]
   }
 
-  /** Ends it, where it has not ended yet, and deletes its folder. */
+  /** Ends it, if it is still running, and deletes its folder. */
   async remove(): Promise<void> {
     this.kill('SIGKILL')
     await this.ended
@@ -102,7 +102,7 @@ export class Served {
   }
 }
 
-/** The folder of an application that was deployed without its sources. */
+/** The folder of an application that is deployed without its sources. */
 function builtApplication(main: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'kit-served-'))
   const files = {

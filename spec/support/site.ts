@@ -2,19 +2,19 @@ import { connect } from 'node:net'
 import type { App } from '../../src/index.js'
 import { Client, type Answer, type RequestOptions } from '../../src/testing/index.js'
 
-/** A request of a spec. */
+/** The request of a spec. */
 export type SpecRequest = RequestOptions
-/** What came back. */
+/** The response. */
 export type SpecResponse = Answer
 
 /** An application that listens on a free port, and the browser that visits it. */
 export class Site extends Client {
-  /** Browsers ask for pages, of an API application as well. */
+  /** Browsers request pages, also from an API application. */
   static async open(app: App): Promise<Site> {
     return new Site(app, { accept: 'html' }).open()
   }
 
-  /** Sends bytes as they are, for requests that no client would send, and returns all that comes back. */
+  /** Sends raw bytes, for requests that no client would send, and returns everything that is received. */
   raw(bytes: string): Promise<string> {
     const { hostname, port } = new URL(this.url)
     return new Promise((answer, reject) => {

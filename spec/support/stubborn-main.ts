@@ -1,4 +1,4 @@
-/** The `src/main.ts` of an application that never comes to the end of a request. */
+/** The `src/main.ts` of an application that never completes a request. */
 import 'reflect-metadata'
 import { App } from '../../src/index.js'
 

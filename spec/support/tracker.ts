@@ -83,7 +83,7 @@ export class Note extends Model {
   issue?: Relation<Issue> | null
 }
 
-/** A database of issues and what belongs to them, with its tables. */
+/** A database of issues and related records, with its tables. */
 export async function openTracker(): Promise<Database> {
   const models = [Issue, Project, Label, Cover, Task, Note]
   const database = new Database({ test: { url: await newDatabase(), logging: false }, models }, 'test')

@@ -1,7 +1,7 @@
 import { frameworkCatalogue } from '../../src/translations/catalogue.js'
 import type { ViewContext } from '../../src/views/view-context.js'
 
-/** What a page knows of its request, with the framework's own texts and what a spec is about. */
+/** The context of a page, with the framework's own texts and the values of a spec. */
 export function viewContext(own: Partial<ViewContext> = {}): ViewContext {
   return {
     t: (id, values) => frameworkCatalogue().translate('en-US', id, values) ?? id,

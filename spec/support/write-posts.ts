@@ -2,10 +2,10 @@
  * A process that writes to a database, for specs that need a second one.
  *
  * - `half URL COUNT PREFIX`: COUNT transactions at once, of which every second one throws after its insert
- * - `hold URL`: a transaction that inserts, says "holding" and never ends
- * - `open-as-nobody URL`: opens as a user without any rights, and prints what goes wrong
- * - `migrate URL MILLISECONDS`: migrates, with a migration that says "migrating" and then takes so long, and prints the
- *   names of what it has run as JSON
+ * - `hold URL`: a transaction that inserts, prints "holding" and never ends
+ * - `open-as-nobody URL`: opens as a user without any rights, and prints the error
+ * - `migrate URL MILLISECONDS`: migrates, with a migration that prints "migrating" and then takes this long, and prints the
+ *   names of the migrations as JSON
  */
 import 'reflect-metadata'
 import { setTimeout as delay } from 'node:timers/promises'
