@@ -48,12 +48,12 @@ export function environment(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { ...rest, NO_COLOR: '1', ...env }
 }
 
-/** A folder for a spec. */
+/** Creates a folder for a spec. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'kit-cli-'))
 }
 
-/** A new application in a folder of its own, with the packages of this checkout installed. */
+/** Creates an application in a folder of its own, with the packages of this checkout installed. */
 export async function newApplication(...options: string[]): Promise<{ folder: string; remove: () => void }> {
   const parent = temporaryFolder()
   const run = await kit(parent, ['new', 'blog', '--skip-install', '--kit', '^0.1.0', ...options])
@@ -63,7 +63,7 @@ export async function newApplication(...options: string[]): Promise<{ folder: st
   return { folder, remove: () => rmSync(parent, { recursive: true, force: true }) }
 }
 
-/** Installs in an application what this checkout has, and this checkout itself, without the registry. */
+/** Installs the packages of this checkout, and the checkout itself, in an application, without the registry. */
 export function linkPackages(folder: string): void {
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
