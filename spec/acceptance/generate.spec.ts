@@ -201,16 +201,18 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'essay', 'title', 'author:references', '--use-model', 'post')
   })
 
-  it('nests a resource two levels deep, and no deeper', async () => {
+  it('nests a resource to any depth', async () => {
     await kitGenerate('resource', 'post', 'title')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
-    const before = app.tree()
     await kitGenerate('resource', 'reply', 'body:text', '--parent', 'comment')
-    expect(await failure(() => kitGenerate('resource', 'vote', '--parent', 'reply'))).to.equal(
-      '/posts/{post_id}/comments/{comment_id}/replies is already nested twice, which is the deepest level that can be generated. ' +
-        'Generate the resource without --parent, and nest it by hand.',
+    const before = app.tree()
+    await kitGenerate('resource', 'vote', '--parent', 'reply', '--spec', 'full')
+    const handlers = app.read('src/actions/votes.ts')
+    expect(handlers).to.contain(
+      'GET /posts/{post_id}/comments/{comment_id}/replies/{reply_id}/votes/{vote_id}',
     )
-    const said = await kitDestroy(['resource', 'reply', '-y'])
+    expect(handlers).to.contain('const reply = await this.findReply(ctx, comment)')
+    const said = await kitDestroy(['resource', 'vote', '-y'])
     expect(said).to.not.contain('edited')
     expect(app.tree()).to.deep.equal(before)
   })

@@ -77,6 +77,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('news', ['title'])
       resource('admin/comment', ['body:text', 'author:references'], { parent: 'news' })
       resource('reply', ['text', 'author:references'], { parent: 'admin/comment' })
+      resource('vote', ['stars:int', 'author:references'], { parent: 'reply' })
       resource('reader', [], { parent: 'author' })
       resource('category', ['name', 'category:nulls.References'])
       resource('person', ['active:bool'])
@@ -117,7 +118,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       app.write('undo.mjs', UNDO)
       expect(app.run('node', 'undo.mjs', undone)).to.deep.equal({
         status: 0,
-        output: `${22 + odd.length} run, ${22 + odd.length} undone\n`,
+        output: `${23 + odd.length} run, ${23 + odd.length} undone\n`,
       })
     })
 

@@ -41,19 +41,13 @@ export function parentOf(folder: string, { file }: Names): string | undefined {
   return from ? posix.join(posix.dirname(file), from) : undefined
 }
 
-/** @throws ParentNotRegistered, MissingModel, or CommandError when the parent is nested too deeply itself */
+/** @throws ParentNotRegistered, MissingModel */
 export function requireParent(folder: string, parent: Names): void {
   const isThere = existsSync(join(folder, `src/actions/${parent.file}.ts`))
   if (!isThere || !isRegistered(readApplication(folder), parent.resource)) {
     throw new ParentNotRegistered(parent.resource, parent.singular)
   }
   requireModel(folder, parent)
-  if (parent.parent?.parent) {
-    throw new CommandError(
-      `${parent.fullPath} is already nested twice, which is the deepest level that can be generated. ` +
-        'Generate the resource without --parent, and nest it by hand.',
-    )
-  }
 }
 
 /** @throws MissingModel */

@@ -1,75 +1,113 @@
 import type { Names } from './names.js'
 
-/** How the handlers and templates of a resource come to its records, and how they name their paths. */
+/** How the handlers and templates of a nested resource find records and name their paths. */
 export interface Nesting {
-  /** The parent, where it is found before an item: one that is nested itself. */
-  before: Names[]
-  /** The body of the method that finds the parent. */
-  parentFinder: string[]
-  /** The body of the method that finds an item, its parameters, and what it is called with. */
-  itemFinder: string[]
-  parameters: string
-  arguments: string
-  /** The records that name an item in its path, and that its pages are given: `comment`, or `comment, reply`. */
+  /** The parents that the handlers find, the outermost first, with the methods that find them. */
+  parents: Found[]
+  /** The parents that are found before an item. */
+  before: Found[]
+  /** The method that finds an item. */
+  item: Finder
+  /** The arguments of the path helpers of the collection, which its pages receive: `post`, or `comment, reply`. */
+  parentRecords: string
+  /** The arguments of the path helpers of an item, which its pages receive: `comment`, or `comment, reply`. */
   records: string
-  /** What names the collection in the handler that has destroyed an item, and on an item's pages. */
+  /** The arguments of the collection's path helper in the handler `destroy`, and on the pages of an item. */
   collection: { handler: string; page: string }
 }
 
-/** How a resource is nested: not at all, in a parent, or in a parent that is nested in another one. */
+/** A method that finds a record, as the scaffolds write it. */
+export interface Finder {
+  /** `ctx: Context, comment: Comment` */
+  parameters: string
+  /** `ctx, comment` */
+  arguments: string
+  body: string[]
+}
+
+/** A parent, and the method that finds it. */
+type Found = Names & { finder: Finder }
+
+/** Returns how a resource is nested: not at all, in a parent, or in a parent that is itself nested, to any depth. */
 export function nestingOf(names: Names): Nesting {
   const { parent } = names
   if (!parent) return flat(names)
-  return parent.parent ? twice(names, parent, parent.parent) : once(names, parent)
+  return parent.parent ? deep(names, parent, parent.parent) : once(names, parent)
 }
 
-function flat({ one }: Names): Nesting {
+function flat(names: Names): Nesting {
+  const item = byId(names)
   return {
+    parents: [],
     before: [],
-    parentFinder: [],
-    itemFinder: [],
-    parameters: 'ctx: Context',
-    arguments: 'ctx',
-    records: one,
+    item,
+    parentRecords: '',
+    records: names.one,
     collection: { handler: '', page: '' },
   }
 }
 
-/** One query finds an item: its parent's id is in the path, and in a column of its own. */
+/** One query finds an item: its parent's id is in the path, and in a column of the item. */
 function once(names: Names, parent: Names): Nesting {
-  const { one, model, param } = names
   const key = `${parent.singular}_id`
   return {
     ...flat(names),
-    parentFinder: [`return ctx.find(${parent.model}, ctx.params.${parent.param})`],
-    itemFinder: [
-      `const { ${parent.param}, ${param} } = ctx.params`,
-      `return ctx.findOneBy(${model}, { id: ${param}, ${member(key, parent.param)} })`,
-    ],
-    collection: { handler: `{ ${parent.param}: ${one}.${key} }`, page: `${one}.${key}` },
+    parents: [{ ...parent, finder: byId(parent) }],
+    item: byPath(names, parent),
+    parentRecords: parent.one,
+    collection: { handler: `{ ${parent.param}: ${names.one}.${key} }`, page: `${names.one}.${key}` },
   }
 }
 
-/** The parent is found first, among those of its own parent: an item knows nothing of that one. */
-function twice({ one, model, param }: Names, parent: Names, grandparent: Names): Nesting {
-  const key = member(`${grandparent.singular}_id`, grandparent.param)
+/** Each record is found among those of its parent, the outermost first: an item has no column for its grandparent. */
+function deep(names: Names, parent: Names, grandparent: Names): Nesting {
+  const parents = chainOf(parent, grandparent)
+  const parentRecords = parents.map(({ one }) => one).join(', ')
   return {
-    before: [parent],
-    parentFinder: [
-      `const { ${grandparent.param}, ${parent.param} } = ctx.params`,
-      `return ctx.findOneBy(${parent.model}, { id: ${parent.param}, ${key} })`,
-    ],
-    itemFinder: [
-      `return ctx.findOneBy(${model}, { id: ctx.params.${param}, ${parent.singular}_id: ${parent.one}.id })`,
-    ],
+    parents,
+    before: parents,
+    item: among(names, parent),
+    parentRecords,
+    records: `${parentRecords}, ${names.one}`,
+    collection: { handler: parentRecords, page: parentRecords },
+  }
+}
+
+/** The parents that are found: all except the outermost, whose id is in the path and in a column of the next one. */
+function chainOf(names: Names, parent: Names): Found[] {
+  if (!parent.parent) return [{ ...names, finder: byPath(names, parent) }]
+  return [...chainOf(parent, parent.parent), { ...names, finder: among(names, parent) }]
+}
+
+function byId({ model, param }: Names): Finder {
+  return finder(`return ctx.find(${model}, ctx.params.${param})`)
+}
+
+/** Finds a record by its own id and its parent's, both of which are in the path. */
+function byPath({ model, param }: Names, parent: Names): Finder {
+  const key = member(`${parent.singular}_id`, parent.param)
+  return finder(
+    `const { ${parent.param}, ${param} } = ctx.params`,
+    `return ctx.findOneBy(${model}, { id: ${param}, ${key} })`,
+  )
+}
+
+/** Finds a record among those of a parent that has been found. */
+function among({ model, param }: Names, parent: Names): Finder {
+  return {
     parameters: `ctx: Context, ${parent.one}: ${parent.model}`,
     arguments: `ctx, ${parent.one}`,
-    records: `${parent.one}, ${one}`,
-    collection: { handler: parent.one, page: parent.one },
+    body: [
+      `return ctx.findOneBy(${model}, { id: ctx.params.${param}, ${parent.singular}_id: ${parent.one}.id })`,
+    ],
   }
 }
 
-/** `post_id`, or `post_id: blog_post_id` where the two differ. */
+function finder(...body: string[]): Finder {
+  return { parameters: 'ctx: Context', arguments: 'ctx', body }
+}
+
+/** `post_id`, or `post_id: blog_post_id` if the two differ. */
 function member(key: string, value: string): string {
   return key === value ? key : `${key}: ${value}`
 }

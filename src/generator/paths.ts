@@ -8,13 +8,7 @@ export function relativePath(from: string, to: string): string {
 }
 
 /** The models that a file imports, in the order of their paths. */
-export function modelImportsOf(
-  own: Names | undefined,
-  references: readonly Names[],
-  parent: Names | undefined,
-  from: string,
-): { path: string; model: string }[] {
-  const models = [own, ...references, parent].filter((names) => names !== undefined)
+export function modelImportsOf(models: readonly Names[], from: string): { path: string; model: string }[] {
   const paths = new Map(
     models.map(({ model, singular }) => [relativePath(from, `src/models/${singular}`), model]),
   )

@@ -16,6 +16,7 @@ export function localsOf(
 ) {
   const { parent, one } = names
   const nesting = nestingOf(names)
+  const file = `src/actions/${names.file}`
   const references = attributes.flatMap((attribute) =>
     attribute.reference ? [{ ...attribute.reference, attribute }] : [],
   )
@@ -29,7 +30,7 @@ export function localsOf(
     ...names,
     model: model.model,
     nesting,
-    parentPath: parent && relativePath(`src/actions/${names.file}`, `src/actions/${parent.file}`),
+    parentPath: parent && relativePath(file, `src/actions/${parent.file}`),
     attributes,
     references,
     /** The attribute that a page is headed with. */
@@ -49,20 +50,21 @@ export function localsOf(
     choices,
     pages: pagesOf(names, nesting, references, choices),
     kitImports: kitImports(parent, choices),
-    models: modelImportsOf(model, kind === 'api' ? [] : references, parent, `src/actions/${names.file}`),
+    models: modelImportsOf([model, ...(kind === 'api' ? [] : references), ...nesting.parents], file),
     handlers: handlersOf(names.words),
     message: `${scope}${names.singular}`,
     /** What the record is called in texts and in XML. */
     record: model.singular,
     calls: callsOf(names, nesting),
-    spec: specLocals(names, model, references, attributes),
+    spec: specLocals(names, nesting, model, references, attributes),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
     modelImports: modelImports(attributes, parent),
     relations: relationsOf(references, parent),
-    imports: modelImportsOf(undefined, references, parent, `src/models/${names.singular}`).filter(
-      ({ model }) => model !== names.model,
-    ),
+    imports: modelImportsOf(
+      [...references, ...(parent ? [parent] : [])],
+      `src/models/${names.singular}`,
+    ).filter(({ model }) => model !== names.model),
     migrationClass,
     columns: columnsOf(attributes, parent && `${parent.singular}_id`),
     indices: indicesOf(names.plural, indexed),
@@ -70,11 +72,11 @@ export function localsOf(
 }
 
 /** How templates write the paths. */
-function callsOf({ paths, parent }: Names, { records, collection }: Nesting) {
+function callsOf({ paths }: Names, { parentRecords, records, collection }: Nesting) {
   return {
-    collection: `${paths.collection}(${parent?.one ?? ''})`,
+    collection: `${paths.collection}(${parentRecords})`,
     collectionOfItem: `${paths.collection}(${collection.page})`,
-    new: `${paths.new}(${parent?.one ?? ''})`,
+    new: `${paths.new}(${parentRecords})`,
     item: `${paths.item}(${records})`,
     edit: `${paths.edit}(${records})`,
   }
@@ -85,8 +87,8 @@ function callsOf({ paths, parent }: Names, { records, collection }: Nesting) {
  * functions: an answer in JSON does without.
  */
 function pagesOf(
-  { one, many, parent }: Names,
-  { before, records }: Nesting,
+  { one, many }: Names,
+  { parents, before, records }: Nesting,
   references: readonly Reference[],
   choices: readonly Choice[],
 ) {
@@ -95,9 +97,9 @@ function pagesOf(
   const offered = choices.map(({ many, finder }) => `${many}: await this.${finder}(ctx)`)
   return {
     function: relations ? 'async () =>' : '() =>',
-    index: [...(parent ? [parent.one] : []), loaded(many), 'pagination'].join(', '),
+    index: [...parents.map((names) => names.one), loaded(many), 'pagination'].join(', '),
     show: [...before.map((names) => names.one), loaded(one)].join(', '),
-    new: [...(parent ? [parent.one] : []), one, ...offered].join(', '),
+    new: [...parents.map((names) => names.one), one, ...offered].join(', '),
     edit: [records, ...offered].join(', '),
   }
 }

@@ -1,5 +1,6 @@
 import type { Attribute } from './attributes.js'
 import type { Names } from './names.js'
+import type { Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
 
 /** From where a spec imports what it works with. */
@@ -14,6 +15,7 @@ export function specPaths(file: string, model: Names) {
 /** What the full spec of a resource reads: values to send, and the records that must be there before. */
 export function specLocals(
   names: Names,
+  nesting: Nesting,
   model: Names,
   references: readonly Names[],
   attributes: readonly Attribute[],
@@ -27,7 +29,7 @@ export function specLocals(
   const parentKey = parent && `${parent.singular}_id`
   return {
     ...specPaths(file, model),
-    models: modelImportsOf(model, others, parent, file),
+    models: modelImportsOf([model, ...others, ...nesting.parents], file),
     values: members(plain, ({ samples }) => samples.json),
     changes: members(plain, ({ samples }) => samples.changed),
     form: members(plain, ({ samples }) => samples.form),
@@ -40,21 +42,29 @@ export function specLocals(
     ],
     setup: [
       ...others.map(({ one, model }) => `${one}Id = (await factory.make(${model})).id`),
-      ...(parent ? nestedSetup(names, model, parent) : [`record = await factory.make(${model.model})`]),
+      ...(parent ? nestedSetup(names, nesting, model) : [`record = await factory.make(${model.model})`]),
     ],
   }
 }
 
-/** Makes a record with its parents, and the path of its collection. */
-function nestedSetup({ fullPath }: Names, { model }: Names, parent: Names): string[] {
-  const { parent: grandparent } = parent
-  const path = fullPath.replace(`{${parent.param}}`, '${id}')
-  const key = grandparent && `${grandparent.singular}_id`
-  return [
-    `const { ${key ? `id, ${key}` : 'id'} } = await factory.make(${parent.model})`,
-    `record = await factory.make(${model}, { ${parent.singular}_id: id })`,
-    `path = \`${key ? path.replace(`{${grandparent.param}}`, `\${${key}}`) : path}\``,
-  ]
+/** Makes a record with its parents, and the path of its collection. The outermost parent is made with the next one. */
+function nestedSetup({ fullPath }: Names, { parents }: Nesting, { model }: Names): string[] {
+  const [first] = parents
+  const root = first?.parent
+  const path = parents.reduce(
+    (whole, { param, model }) => whole.replace(`{${param}}`, `\${parent${model}.id}`),
+    root ? fullPath.replace(`{${root.param}}`, `\${parent${first.model}.${root.singular}_id}`) : fullPath,
+  )
+  const made = parents.map(
+    (names, index) => `const parent${names.model} = ${make(names, parents[index - 1])}`,
+  )
+  return [...made, `record = ${make({ model }, parents.at(-1))}`, `path = \`${path}\``]
+}
+
+function make({ model }: Pick<Names, 'model'>, parent: Names | undefined): string {
+  return parent
+    ? `await factory.make(${model}, { ${parent.singular}_id: parent${parent.model}.id })`
+    : `await factory.make(${model})`
 }
 
 function members(attributes: readonly Attribute[], valueOf: (attribute: Attribute) => string): string {

@@ -4,7 +4,7 @@ import { Post } from '../models/post.js'
 import { PostsResource } from './posts.js'
 
 /** Serves /posts/{post_id}/comments as HTML, JSON and XML. */
-@Resource('/comments')
+@Resource('/comments', { model: Comment })
 @Parent(PostsResource)
 export class CommentsResource extends BaseResource {
   /** GET /posts/{post_id}/comments: one page of comments, newest first. */

@@ -2,7 +2,7 @@ import { BaseResource, Resource, type Context } from 'resource-kit'
 import { Post } from '../models/post.js'
 
 /** Serves /posts as HTML, JSON and XML. */
-@Resource('/posts')
+@Resource('/posts', { model: Post })
 export class PostsResource extends BaseResource {
   /** GET /posts: one page of posts, newest first. */
   async list(ctx: Context) {
