@@ -138,7 +138,7 @@ describe('A request whose database connection is lost', () => {
 
   it('without a reset returns 503 after the statementTimeout of five seconds', () =>
     withProxy(
-      { settings: { statementTimeout: 100, acquireTimeout: 500 } },
+      { settings: { statementTimeout: 100, acquireTimeout: 2000 } },
       async ({ site, handle, proxy }) => {
         handle(async (ctx) => {
           await ctx.tx.find(Shelf)
@@ -155,7 +155,7 @@ describe('A request whose database connection is lost', () => {
     ))
 
   it('leaves the pool at its size', () =>
-    withLibrary({ settings: { pool: 2, acquireTimeout: 500 } }, async ({ site, database, handle }) => {
+    withLibrary({ settings: { pool: 2, acquireTimeout: 2000 } }, async ({ site, database, handle }) => {
       for (let time = 0; time < 5; time += 1) {
         handle(async (ctx) => {
           await terminate(database, await connectionOf(ctx))

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -156,7 +157,7 @@ describe('transaction(database)', () => {
     }))
 
   it('never makes GET and HEAD wait for a writer', () =>
-    withApp({ acquireTimeout: 100 }, async ({ handle, request, database }) => {
+    withApp({ acquireTimeout: 1500 }, async ({ handle, request, database }) => {
       handle((ctx) => ok(ctx, ctx.tx.count(Post)))
       await database.transaction(async (tx) => {
         await tx.save(newPost('not committed'))
@@ -196,12 +197,14 @@ describe('transaction(database)', () => {
     withApp({}, async ({ handle, request, database }) => {
       let kept: EntityManager | undefined
       let late: Promise<unknown> | undefined
+      const response = new EventEmitter()
       handle((ctx) => {
         kept = ctx.tx
-        late = failure(delay(20).then(() => ctx.tx.save(newPost('late'))))
+        late = failure(once(response, 'received').then(() => ctx.tx.save(newPost('late'))))
         ctx.status = 200
       })
       expect(await request('POST')).to.equal(200)
+      response.emit('received')
       expect(String(await late)).to.contain('transaction of this request has ended')
       expect(String(await failure(kept?.query('SELECT 1') ?? Promise.resolve()))).to.contain('has ended')
       expect(String(await failure(kept?.transaction(async () => {}) ?? Promise.resolve()))).to.contain(
@@ -269,17 +272,18 @@ describe('transaction(database)', () => {
     it('is logged, and does not end the process, if the work starts after the response', () =>
       withUnhandled((unhandled) =>
         withApp({}, async ({ handle, request, database, logged }) => {
+          const response = new EventEmitter()
           handle(async (ctx) => {
-            setTimeout(() => ctx.tx.save(newPost('late')), 20)
-            setTimeout(async () => {
+            response.once('received', () => ctx.tx.save(newPost('late')))
+            response.once('received', async () => {
               await ctx.tx.save(newPost('late'))
-            }, 20)
+            })
             await ctx.tx.save(newPost('awaited'))
             ctx.status = 201
           })
           expect(await request('POST')).to.equal(201)
-          await delay(50)
-          expect(logged).to.have.length(2)
+          response.emit('received')
+          while (logged.length < 2) await delay(5)
           expect(String(logged[0])).to.contain('has ended')
           expect(unhandled).to.deep.equal([])
           expect(await titles(database)).to.deep.equal(['awaited'])
@@ -387,7 +391,7 @@ describe('transaction(database)', () => {
     }))
 
   it('releases every connection', () =>
-    withApp({ pool: 1, acquireTimeout: 500 }, async ({ handle, request }) => {
+    withApp({ pool: 1, acquireTimeout: 3000 }, async ({ handle, request }) => {
       for (const [method, status] of [
         ['GET', 200],
         ['GET', 500],
@@ -403,7 +407,7 @@ describe('transaction(database)', () => {
     }))
 
   it('returns 503 if there is no connection in time', () =>
-    withApp({ pool: 1, acquireTimeout: 50 }, async ({ handle, request, database, errors }) => {
+    withApp({ pool: 1, acquireTimeout: 1500 }, async ({ handle, request, database, errors }) => {
       handle((ctx) => ok(ctx, ctx.tx.count(Post)))
       const runner = database.createQueryRunner('slave')
       await runner.startTransaction()
