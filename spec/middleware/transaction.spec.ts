@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events'
-import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
