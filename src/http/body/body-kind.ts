@@ -1,5 +1,5 @@
-import type { Context } from '../context.js'
-import { memoize } from '../memoize.js'
+import type { Context } from '../../context.js'
+import { memoize } from '../../memoize.js'
 
 /** The formats of bodies. */
 export const bodyFormats = ['form', 'multipart', 'json', 'xml'] as const

@@ -8,8 +8,8 @@ import {
   type TransformCallback,
 } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
-import type { Context } from '../context.js'
-import { BadRequest, ContentTooLarge, OverCompressed } from '../errors.js'
+import type { Context } from '../../context.js'
+import { BadRequest, ContentTooLarge, OverCompressed } from '../../errors.js'
 
 /** A body that is read separately from the connection: if it fails, the connection can still send a response. */
 export type BodyStream = Readable & { headers: IncomingHttpHeaders }

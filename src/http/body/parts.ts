@@ -1,4 +1,4 @@
-import { BadRequest, TooManyFields } from '../errors.js'
+import { BadRequest, TooManyFields } from '../../errors.js'
 
 /** The maximum length of a part's headers. */
 const longest = 2048

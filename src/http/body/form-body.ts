@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { koaBody } from 'koa-body'
-import type { Context } from '../context.js'
+import type { Context } from '../../context.js'
 import type { BodyReader } from './body.js'
 import { decompressed, type BodyStream } from './body-stream.js'
 import { nesting } from './form-fields.js'

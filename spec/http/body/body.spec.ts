@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { App, type Handler } from '../../src/index.js'
-import { Site } from '../support/site.js'
+import { App, type Handler } from '../../../src/index.js'
+import { Site } from '../../support/site.js'
 
 const limit = 64 * 1024
 const kinds = {

@@ -1,5 +1,5 @@
 import coBody from 'co-body'
-import type { Context } from '../context.js'
+import type { Context } from '../../context.js'
 import {
   BadRequest,
   ContentTooLarge,
@@ -8,13 +8,13 @@ import {
   TooManyFields,
   TooManyMembers,
   UnsupportedMediaType,
-} from '../errors.js'
+} from '../../errors.js'
 import { bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
-import { hasTooManyMembers, isTooDeep, namesPrototype } from '../depth.js'
+import { hasTooManyMembers, isTooDeep, namesPrototype } from '../../depth.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
-import { parseXml } from './xml-reader.js'
+import { parseXml } from '../xml-reader.js'
 
 /** The limits of a body. */
 export interface BodyLimits {

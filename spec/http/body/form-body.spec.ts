@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { App } from '../../src/index.js'
-import { Site } from '../support/site.js'
+import { App } from '../../../src/index.js'
+import { Site } from '../../support/site.js'
 
 const body = 64 * 1024
 const files = 128 * 1024

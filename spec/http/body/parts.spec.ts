@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { BadRequest, TooManyFields } from '../../src/errors.js'
-import { boundaryOf, partCheck } from '../../src/http/parts.js'
+import { BadRequest, TooManyFields } from '../../../src/errors.js'
+import { boundaryOf, partCheck } from '../../../src/http/body/parts.js'
 
 const head = '--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
 

@@ -2,7 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
-import { makeUploadFolder, removeStaleUploads, removeUploadFolder } from '../../src/http/upload-folders.js'
+import {
+  makeUploadFolder,
+  removeStaleUploads,
+  removeUploadFolder,
+} from '../../../src/http/body/upload-folders.js'
 
 const hour = 60 * 60 * 1000
 
