@@ -1,12 +1,10 @@
 import { expect } from 'chai'
 import type { Command } from 'commander'
 import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { COMMANDS, loadCommand } from '../src/cli/command-list.js'
 import { pages } from './support/code-blocks.js'
 import { commentsOf, messagesOf, oddPhrases, proseOf, type Passage } from './support/prose.js'
-
-const root = fileURLToPath(new URL('../../', import.meta.url))
+import { root } from './support/kit.js'
 
 /** Folders and files of src whose comments are not rewritten yet. Take one out when it is, and never add one. */
 const COMMENTS_TO_REWRITE: readonly string[] = ['src/data/', 'src/generator/', 'src/http/']

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
 import { parseXml } from '../../src/http/xml-reader.js'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import { openEverything, thing } from '../support/everything.js'
 import type { Site, SpecRequest, SpecResponse } from '../support/site.js'
 
@@ -65,7 +65,7 @@ function expectBody(answer: SpecResponse, format: Format, what: string): void {
 }
 
 describe('Bad input', () => {
-  let blog: Awaited<ReturnType<typeof openBlog>>
+  let blog: Awaited<ReturnType<typeof openExampleBlog>>
   let everything: Awaited<ReturnType<typeof openEverything>>
   let site: Site
   let post: string
@@ -75,7 +75,7 @@ describe('Bad input', () => {
 
   before(async () => {
     process.on('uncaughtException', note).on('unhandledRejection', note)
-    blog = await openBlog()
+    blog = await openExampleBlog()
     site = blog.site
     everything = await openEverything()
     const created = await site.post('/posts', {

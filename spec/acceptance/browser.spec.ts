@@ -1,7 +1,7 @@
 import axe from 'axe-core'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core'
-import { startBlog, type BlogProcess } from '../support/blog-process.js'
+import { startExampleBlog, type BlogProcess } from '../support/example-blog-process.js'
 import { describeInBrowser, startBrowser, visit, type Visitor } from '../support/browser.js'
 
 const screens = [
@@ -19,7 +19,7 @@ describeInBrowser('examples/blog in a browser', () => {
 
   before(async () => {
     browser = await startBrowser()
-    blog = await startBlog('test')
+    blog = await startExampleBlog('test')
   })
 
   after(async () => {
@@ -261,7 +261,7 @@ describeInBrowser('examples/blog in a browser', () => {
     withVisitor()
 
     before(async () => {
-      ;[broken, development] = await Promise.all([startBlog('test'), startBlog('development')])
+      ;[broken, development] = await Promise.all([startExampleBlog('test'), startExampleBlog('development')])
       for (const { database } of [broken, development]) {
         await database.query('DROP TABLE comments')
         await database.query('DROP TABLE posts')

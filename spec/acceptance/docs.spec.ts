@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import pug from 'pug'
 import { parse as parseYaml } from 'yaml'
 import { codeBlocks, namedFile, referenceExamples, type CodeBlock } from '../support/code-blocks.js'
 import { parseXml } from '../../src/http/xml-reader.js'
-import { kit, linkPackages, temporaryFolder } from '../support/kit.js'
+import { kit, linkPackages, root } from '../support/kit.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
-const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** The instructions in docs/getting-started.md have a spec of their own, which follows them step by step. */
 const blocks = [
   ...codeBlocks().filter(({ page }) => page !== 'docs/getting-started.md'),

@@ -12,10 +12,11 @@ import {
   ValidationErrors,
   type AppOptions,
 } from '../../src/index.js'
-import { blogDatabase, inFolder, newPost, Post } from '../support/blog-data.js'
+import { blogDatabase, newPost, Post } from '../support/blog-database.js'
 import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
+import { inFolder } from '../support/temporary-folder.js'
 
 const logger = pino({ level: 'silent' })
 const secret = 'a secret of the specs, thirty-two characters and more'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import { engine } from '../support/engine.js'
 import { openEverything, Thing, thing } from '../support/everything.js'
 import { flawOf, send, type FuzzAnswer } from '../support/fuzz-client.js'
@@ -66,7 +66,7 @@ describe(`${total} requests that no client would send (KIT_FUZZ_SEED=${seed})`, 
   })
 
   it('get a response from examples/blog, and leave no row that breaks its rules', async () => {
-    const blog = await openBlog()
+    const blog = await openExampleBlog()
     close = () => blog.site.close()
     const page = await fetch(`${blog.site.url}/posts/new`)
     const token = /name="authenticity_token" value="([^"]+)"/.exec(await page.text())?.[1] ?? ''

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { generate } from '../../src/generator/files.js'
@@ -7,8 +6,7 @@ import { resourceActions, type ResourceOptions } from '../../src/generator/resou
 import { engine, newDatabase } from '../support/engine.js'
 import { itOnce } from '../support/engine.js'
 import { Application } from '../support/generated.js'
-
-const root = fileURLToPath(new URL('../../../', import.meta.url))
+import { root } from '../support/kit.js'
 
 const types = 'string text int bigint float decimal bool date time datetime uuid json'.split(' ')
 

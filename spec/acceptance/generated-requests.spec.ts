@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import { openEverything, thing } from '../support/everything.js'
 import { Random } from '../support/random.js'
 import type { Site, SpecRequest } from '../support/site.js'
@@ -242,14 +242,14 @@ function escape(value: unknown): string {
 }
 
 describe(`${count} generated requests`, () => {
-  let blog: Awaited<ReturnType<typeof openBlog>>
+  let blog: Awaited<ReturnType<typeof openExampleBlog>>
   let everything: Awaited<ReturnType<typeof openEverything>>
   const crashes: unknown[] = []
   const note = (error: unknown) => crashes.push(error)
 
   before(async () => {
     process.on('uncaughtException', note).on('unhandledRejection', note)
-    blog = await openBlog()
+    blog = await openExampleBlog()
     everything = await openEverything()
   })
 

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/code-blocks.js'
-import { environment, kit, kitFile, linkPackages, root, temporaryFolder, type Run } from '../support/kit.js'
+import { environment, kit, kitFile, linkPackages, root, type Run } from '../support/kit.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const blocks = codeBlocks().filter(({ page }) => page === 'docs/getting-started.md')
 

@@ -1,16 +1,16 @@
 import { expect } from 'chai'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import type { Site } from '../support/site.js'
 
 const accept = 'application/json'
 const unknownId = '00000000-0000-7000-8000-000000000000'
 
 describe('The JSON of a resource', () => {
-  let blog: Awaited<ReturnType<typeof openBlog>>
+  let blog: Awaited<ReturnType<typeof openExampleBlog>>
   let site: Site
 
   beforeEach(async () => {
-    blog = await openBlog()
+    blog = await openExampleBlog()
     site = blog.site
   })
 

@@ -21,10 +21,10 @@ import {
   translations,
   type Context,
 } from '../../src/index.js'
-import { inFolder } from '../support/blog-data.js'
 import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
+import { inFolder } from '../support/temporary-folder.js'
 
 @Entity('posts')
 class Post extends Model {

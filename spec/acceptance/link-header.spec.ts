@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/index.js'
 import { App, transaction } from '../../src/index.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { Site } from '../support/site.js'
 
 /** The characters of a path and a query (RFC 3986), and percent-encoded bytes, in the brackets of RFC 8288. */
@@ -12,7 +12,7 @@ describe('The header Link of a page of records', () => {
   let site: Site
 
   before(async () => {
-    database = await openBlog()
+    database = await openBlogDatabase()
     await database.manager.save(['one', 'two', 'three'].map(newPost))
     const app = new App({ api: true })
     app.use(transaction(database))

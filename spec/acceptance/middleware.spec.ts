@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { App } from '../../src/index.js'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import { Site } from '../support/site.js'
 
 const folder = new URL('../../../examples/blog/dist/src/', import.meta.url)
@@ -9,11 +9,11 @@ const source = readFileSync(new URL('app.js', folder), 'utf8')
 const line = (name: string) => new RegExp(`^app\\.use\\(${name}\\(.*\\n`, 'm')
 
 describe('The middleware of app.ts', () => {
-  let blog: Awaited<ReturnType<typeof openBlog>>
+  let blog: Awaited<ReturnType<typeof openExampleBlog>>
   let site: Site
 
   beforeEach(async () => {
-    blog = await openBlog()
+    blog = await openExampleBlog()
     await blog.site.close()
   })
 

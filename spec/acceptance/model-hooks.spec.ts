@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { Column, Entity, type EntityManager } from 'typeorm'
 import {
@@ -16,6 +13,7 @@ import {
 import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 @Entity('headlines')
 class Headline extends Model {
@@ -53,7 +51,7 @@ describe("An error that a model's hook adds", () => {
   let site: Site
 
   before(async () => {
-    const folder = await writeLocales(await mkdtemp(join(tmpdir(), 'kit-hooks-')), {
+    const folder = await writeLocales(temporaryFolder(), {
       'texts.en-us.yaml': { 'validation.early': 'Not yet.' },
       'texts.de.yaml': {
         'validation.article.title.taken': '{{attribute}}: gibt es schon.',

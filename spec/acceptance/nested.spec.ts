@@ -1,17 +1,17 @@
 import { expect } from 'chai'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import type { Site } from '../support/site.js'
 
 const accept = 'application/json'
 
 describe('A nested resource', () => {
-  let blog: Awaited<ReturnType<typeof openBlog>>
+  let blog: Awaited<ReturnType<typeof openExampleBlog>>
   let site: Site
   let path: string
   let postId: string
 
   beforeEach(async () => {
-    blog = await openBlog()
+    blog = await openExampleBlog()
     site = blog.site
     postId = await createPost('The post')
     path = `/posts/${postId}/comments`

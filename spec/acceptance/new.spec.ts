@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
 import { dropDatabase } from '../../src/data/engines/create-drop.js'
 import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
-import { environment, kit, newApplication, root, temporaryFolder } from '../support/kit.js'
+import { environment, kit, newApplication, root } from '../support/kit.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 /** The name that `kit new` has for the engine of this run. */
 const db = engine === 'mariadb' ? 'mysql' : engine

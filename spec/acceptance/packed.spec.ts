@@ -1,19 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-
-const root = fileURLToPath(new URL('../../../', import.meta.url))
+import { temporaryFolder } from '../support/temporary-folder.js'
+import { root } from '../support/kit.js'
 
 /** The first code block of docs/by-hand.md in this language. */
 function codeOf(language: string): string {
@@ -33,7 +23,7 @@ describe('The packed package with the application of docs/by-hand.md', () => {
   let server: ChildProcess | undefined
 
   before(function () {
-    folder = mkdtempSync(join(tmpdir(), 'kit-packed-'))
+    folder = temporaryFolder()
     const tarball = execFileSync(
       'npm',
       ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder],

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Site } from '../support/site.js'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import { App, BaseResource, Resource, type Context, type DeclaredRoute } from '../../src/index.js'
 
 function rows(routes: readonly DeclaredRoute[]): string[] {
@@ -8,11 +8,11 @@ function rows(routes: readonly DeclaredRoute[]): string[] {
 }
 
 describe('The routes of a resource', () => {
-  let blog: Awaited<ReturnType<typeof openBlog>>
+  let blog: Awaited<ReturnType<typeof openExampleBlog>>
   let site: Site
 
   before(async () => {
-    blog = await openBlog()
+    blog = await openExampleBlog()
     site = blog.site
   })
 

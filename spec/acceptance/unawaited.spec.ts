@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { App, transaction, type Context } from '../../src/index.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { caughtLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
@@ -21,7 +21,7 @@ describe('A handler that forgets an await', () => {
 
   for (const [what, handler] of Object.entries(handlers)) {
     it(`returns 500 with a message that names the missing await: ${what}`, async () => {
-      const database = await openBlog()
+      const database = await openBlogDatabase()
       await database.manager.save(newPost('kept'))
       const app = new App({ api: true, logger: caughtLog().logger, env: 'development' })
       app.use(transaction(database))

@@ -7,10 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
 import { Client, type Outcome } from '../support/clients.js'
 import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
-import { temporaryFolder } from '../support/kit.js'
 import { config, linesOfOrder } from '../support/orders.js'
 import { needRedis } from '../support/redis.js'
 import { Served } from '../support/served.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const main = new URL('../support/orders-main.js', import.meta.url).href
 

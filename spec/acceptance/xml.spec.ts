@@ -1,15 +1,15 @@
 import { expect } from 'chai'
-import { openBlog } from '../support/blog.js'
+import { openExampleBlog } from '../support/example-blog.js'
 import type { Site } from '../support/site.js'
 
 const accept = 'application/xml'
 
 describe('The XML of a resource', () => {
-  let blog: Awaited<ReturnType<typeof openBlog>>
+  let blog: Awaited<ReturnType<typeof openExampleBlog>>
   let site: Site
 
   beforeEach(async () => {
-    blog = await openBlog()
+    blog = await openExampleBlog()
     site = blog.site
   })
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { kit, root, temporaryFolder } from '../support/kit.js'
+import { kit, root } from '../support/kit.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const COMMANDS = 'new generate destroy routes db dev build start console info'.split(' ')
 

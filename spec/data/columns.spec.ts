@@ -3,7 +3,7 @@ import type { QueryRunner } from 'typeorm'
 import type { AttributeKind } from '../../src/data/attributes.js'
 import { column, columnTypes, primaryKey, timestamps, uuidType } from '../../src/data/columns.js'
 import type { Database } from '../../src/data/database.js'
-import { openBlog } from '../support/blog-data.js'
+import { openBlogDatabase } from '../support/blog-database.js'
 import { engine, type Engine } from '../support/engine.js'
 
 const letters = { charset: 'utf8mb4', collation: 'utf8mb4_nopad_bin' }
@@ -64,7 +64,7 @@ describe('Columns of migrations', () => {
   const of = columns[engine]
 
   beforeEach(async () => {
-    database = await openBlog()
+    database = await openBlogDatabase()
     runner = database.createQueryRunner()
   })
   afterEach(async () => {

@@ -7,9 +7,9 @@ import { Database } from '../../src/data/database.js'
 import type { DatabaseConfig } from '../../src/data/database.js'
 import { explainOpening } from '../../src/data/engines/connection-errors.js'
 import { DatabaseNotOpened, DeclarationError } from '../../src/errors.js'
-import { inFolder } from '../support/blog-data.js'
 import { failure } from '../support/failure.js'
 import { runProcess } from '../support/second-process.js'
+import { inFolder } from '../support/temporary-folder.js'
 
 describe('Database', () => {
   const environment = { ...process.env }

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { version } from 'uuid'
 import type { Database } from '../../src/data/database.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 
 describe('Model', () => {
   let database: Database
 
-  beforeEach(async () => (database = await openBlog()))
+  beforeEach(async () => (database = await openBlogDatabase()))
   afterEach(() => database.close())
 
   it('has an id of UUID version 7 and dates with milliseconds, before and after it is loaded', async () => {

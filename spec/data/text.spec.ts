@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/data/database.js'
-import { blogDatabase, newPost, openBlog, Post } from '../support/blog-data.js'
+import { blogDatabase, newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 
@@ -11,12 +11,12 @@ describe(`Text on ${engine}`, () => {
   const titles = ['Anna', 'anna', 'anna ', 'änna', '😀', '😁', 'ﬁn', 'fin']
 
   it('is stored and compared exactly: case, accents, trailing spaces, emoji', async () => {
-    database = await openBlog()
+    database = await openBlogDatabase()
     await expectLetters()
   })
 
   it('can be longer than 64 KB in a text column', async () => {
-    database = await openBlog()
+    database = await openBlogDatabase()
     const description = '😀'.repeat(50_000)
     const { id } = await database.manager.save(Object.assign(newPost('long'), { description }))
     expect((await database.manager.findOneByOrFail(Post, { id })).description).to.equal(description)
@@ -32,7 +32,7 @@ describe(`Text on ${engine}`, () => {
     })
 
     it("is refused if it is too long, and never truncated, whatever the server's settings", async () => {
-      database = await openBlog()
+      database = await openBlogDatabase()
       const error = await failure(database.manager.save(newPost('x'.repeat(256))))
       expect(String(error)).to.contain('too long')
       const [row] = await database.query('SELECT @@sql_mode AS mode, @@time_zone AS zone')

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App, csrf, DeclarationError, HttpError, type AppOptions, type CorsOptions } from '../../src/index.js'
 import { caughtLog } from '../../src/testing/index.js'
 import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const origin = 'https://admin.example.com'
 const exposed = 'Link,Location,Retry-After,X-Request-Id,X-Total-Count'
@@ -14,7 +14,7 @@ describe('new App({ cors })', () => {
   let folder: string
 
   async function open(cors?: CorsOptions, options: AppOptions = {}): Promise<void> {
-    folder = mkdtempSync(join(tmpdir(), 'kit-cors-'))
+    folder = temporaryFolder()
     writeFileSync(join(folder, 'hello.txt'), 'hello')
     const app = new App({ api: true, bodyLimit: 100, ...(cors && { cors }), ...options })
     app.get('/posts', (ctx) => void (ctx.body = ctx.body ?? { posts: [] }))

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from '../../src/index.js'
 import { Site } from '../support/site.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 describe('app.static(path, folder)', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'kit-static-'))
+  const folder = temporaryFolder()
   let site: Site
 
   before(async () => {

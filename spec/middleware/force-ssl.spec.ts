@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App, forceSSL, type Context, type ForceSSLOptions } from '../../src/index.js'
 import { Site } from '../support/site.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const ok = (ctx: Context) => {
   ctx.body = 'ok'
@@ -22,7 +22,7 @@ describe('forceSSL(options)', () => {
   })
 
   async function open(options: ForceSSLOptions = { env: 'production' }, proxy = true): Promise<void> {
-    folder = mkdtempSync(join(tmpdir(), 'kit-ssl-'))
+    folder = temporaryFolder()
     writeFileSync(join(folder, 'hello.txt'), 'hello')
     const app = new App({ env: 'production', secret: 'a secret of the specs, long enough', proxy })
     app.get('/.well-known/challenge', ok)

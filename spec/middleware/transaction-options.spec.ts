@@ -10,7 +10,7 @@ import {
   type Database,
 } from '../../src/index.js'
 import { caughtLog, type CaughtLog } from '../../src/testing/index.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { engine, itOnce } from '../support/engine.js'
 import { Site } from '../support/site.js'
 
@@ -34,7 +34,7 @@ describe('transactionOptions', () => {
   let log: CaughtLog
 
   beforeEach(async () => {
-    database = await openBlog()
+    database = await openBlogDatabase()
   })
 
   afterEach(() => site.close())

@@ -12,7 +12,7 @@ import { track } from '../../src/data/transactions/transaction-manager.js'
 import { HttpError, NotAwaited, ServiceUnavailable, ValidationErrors } from '../../src/errors.js'
 import { transaction } from '../../src/middleware/transaction.js'
 import { chain } from '../../src/routing/chain.js'
-import { blogDatabase, Comment, newPost, openBlog, Post } from '../support/blog-data.js'
+import { blogDatabase, Comment, newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 
@@ -491,7 +491,7 @@ async function withApp(
   settings: { pool?: number; acquireTimeout?: number },
   work: (setup: Setup) => Promise<void>,
 ): Promise<void> {
-  const database = await openBlog(undefined, settings)
+  const database = await openBlogDatabase(undefined, settings)
   const errors: unknown[] = []
   const logged: unknown[] = []
   let handler: ((ctx: Context) => unknown) | undefined

@@ -9,9 +9,9 @@ import {
   type Context,
   type TranslationsOptions,
 } from '../../src/index.js'
-import { inFolder } from '../support/blog-data.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
+import { inFolder } from '../support/temporary-folder.js'
 
 const logger = pino({ level: 'silent' })
 const hello = (ctx: Context) => void (ctx.body = ctx.t('hello', { name: 'Anna' }))

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Column, Entity } from 'typeorm'
 import { App, BaseResource, Model, Parent, Resource, Route, type Context } from '../../src/index.js'
 import { Site } from '../support/site.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 @Entity('devices')
 class Device extends Model {
@@ -132,7 +132,7 @@ describe('@Resource(path, { singular: true })', () => {
     let folder: string
 
     before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'kit-singular-'))
+      folder = temporaryFolder()
       await writeFile(join(folder, 'session.pug'), '!= nestedLinks(session)\n!= collectionLinks()\n')
       const app = new App({ templates: folder })
       app.resource(SessionResource)

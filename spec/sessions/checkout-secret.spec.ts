@@ -1,16 +1,6 @@
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { App, DeclarationError } from '../../src/index.js'
@@ -18,6 +8,7 @@ import { sessionSecrets } from '../../src/sessions/secrets.js'
 import { Signer } from '../../src/sessions/signer.js'
 import { root } from '../support/kit.js'
 import { Site } from '../support/site.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 describe('The secret of an application in development', () => {
   const before = { folder: process.cwd(), secret: process.env['SESSION_SECRET'] }
@@ -35,7 +26,7 @@ describe('The secret of an application in development', () => {
   })
 
   function enterCheckout(): void {
-    const folder = mkdtempSync(join(tmpdir(), 'kit-checkout-'))
+    const folder = temporaryFolder()
     checkouts.push(folder)
     process.chdir(folder)
   }

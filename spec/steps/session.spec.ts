@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { pino } from 'pino'
 import { App, HttpError, transaction, translations, type AppOptions, type Context } from '../../src/index.js'
 import { Signer } from '../../src/sessions/signer.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 const secret = 'a secret of the specs, thirty-two characters and more'
@@ -371,7 +371,7 @@ describe('Sessions in a cookie', () => {
     async function withRecords(
       work: (post: (title: string) => Promise<number>, count: () => Promise<number>) => Promise<void>,
     ): Promise<void> {
-      const database = await openBlog()
+      const database = await openBlogDatabase()
       const app = application()
       app.use(transaction(database))
       app.get('/flash', (ctx) => void (ctx.body = ctx.takeFlash()))

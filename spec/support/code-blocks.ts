@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-const root = fileURLToPath(new URL('../../../', import.meta.url))
+import { root } from './kit.js'
 
 /** A block of code in a page of the documentation. */
 export interface CodeBlock {

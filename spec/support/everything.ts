@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   Column,
@@ -27,6 +26,7 @@ import {
 } from '../../src/index.js'
 import { newDatabase } from './engine.js'
 import { Site } from './site.js'
+import { temporaryFolder } from './temporary-folder.js'
 
 const levels = ['low', 'high']
 
@@ -214,7 +214,7 @@ form(action=form.action method='post')
 
 /** An application with a resource of things, on a database of its own. */
 export async function openEverything(): Promise<{ site: Site; database: Database; close(): Promise<void> }> {
-  const folder = mkdtempSync(join(tmpdir(), 'kit-everything-'))
+  const folder = temporaryFolder()
   const settings = { url: await newDatabase(), logging: false }
   const database = new Database(
     { test: settings, models: [Thing], migrations: [CreateThings1700000000000] },

@@ -1,19 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { spawnSync } from 'node:child_process'
-import {
-  symlinkSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { symlinkSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { temporaryFolder } from './temporary-folder.js'
+import { root } from './kit.js'
 
-const root = fileURLToPath(new URL('../../../', import.meta.url))
 const blog = join(root, 'examples/blog/')
 
 /** Matches the paths of the files in examples/blog that `kit generate` has written. */
@@ -21,7 +11,7 @@ export const generated = /posts?\b|comments?\b/
 
 /** A folder with an application as `kit new` creates it, which is deleted afterwards. */
 export class Application {
-  readonly folder = mkdtempSync(join(tmpdir(), 'kit-generate-'))
+  readonly folder = temporaryFolder()
   /** The environment of its programs. */
   readonly environment: NodeJS.ProcessEnv = {}
 

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { temporaryFolder } from './temporary-folder.js'
 
 /** The folder of the checkout. */
 export const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -46,11 +46,6 @@ export function environment(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     ...rest
   } = process.env
   return { ...rest, NO_COLOR: '1', ...env }
-}
-
-/** Creates a folder for a spec. */
-export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'kit-cli-'))
 }
 
 /** Creates an application in a folder of its own, with the packages of this checkout installed. */

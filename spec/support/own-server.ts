@@ -1,10 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from './free-port.js'
 
 /** A database server for one spec, on a free port and in a temporary folder: it can be stopped and started again. */
 export interface OwnServer {
@@ -60,7 +61,7 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
     for (let time = 0; time < 20; time += 1) {
       child = spawn(program, args, { ...asIs, stdio: 'ignore' })
       while (child.exitCode === null && child.signalCode === null) {
-        if (await answers(port)) return
+        if (await responds(port)) return
         await delay(50)
       }
       // The processes of a killed server may have to end first.
@@ -136,16 +137,7 @@ function asUser(user: string, folder: string): string[] {
   return ['setpriv', `--reuid=${user}`, `--regid=${id('-g')}`, '--init-groups']
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  // A server that listens on a port has an AddressInfo.
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
-}
-
-function answers(port: number): Promise<boolean> {
+function responds(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
     socket.once('data', () => settle(true)).once('error', () => settle(false))

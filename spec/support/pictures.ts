@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { startBlog, type BlogProcess } from './blog-process.js'
+import { startExampleBlog, type BlogProcess } from './example-blog-process.js'
 import { startBrowser, visit } from './browser.js'
 
 const folder = join(import.meta.dirname, '../../../docs/images')
@@ -60,7 +60,7 @@ export function recordedDigests(): Record<string, string> {
 
 async function eachPicture(use: (name: string, page: Page) => Promise<void>): Promise<void> {
   const browser = await startBrowser()
-  const blog = await startBlog('test')
+  const blog = await startExampleBlog('test')
   try {
     for (const [name, open] of Object.entries(pictures)) {
       await blog.database.query('DELETE FROM posts')

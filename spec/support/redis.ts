@@ -1,17 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from 'mocha'
 import { createClient } from 'redis'
+import { freePort } from './free-port.js'
 
 /** The url of Redis, unless the environment has another one. */
 export const redisUrl = process.env['KIT_REDIS_URL'] || 'redis://127.0.0.1:6379'
 
 /** Skips a spec if Redis does not respond, unless everything is required. */
 export async function needRedis(context: Context): Promise<void> {
-  if (process.env['KIT_REQUIRE_ALL'] === '1' || (await answers(redisUrl))) return
-  console.log(`      Redis does not answer on ${redisUrl}: left out`)
+  if (process.env['KIT_REQUIRE_ALL'] === '1' || (await responds(redisUrl))) return
+  console.log(`      Redis does not respond on ${redisUrl}: left out`)
   context.skip()
 }
 
@@ -34,7 +34,7 @@ export class OwnRedis {
   async start(): Promise<void> {
     const settings = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
     this.child = spawn('redis-server', settings, { stdio: 'ignore' })
-    for (let tries = 0; !(await answers(this.url)); tries++) {
+    for (let tries = 0; !(await responds(this.url)); tries++) {
       if (tries === 100) throw new Error('redis-server does not start')
       await delay(50)
     }
@@ -49,7 +49,7 @@ export class OwnRedis {
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+async function responds(url: string): Promise<boolean> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 1000 } })
   client.on('error', () => {})
   try {
@@ -60,13 +60,4 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  // A server that listens on a port has an AddressInfo.
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { environment, kitFile } from './kit.js'
+import { temporaryFolder } from './temporary-folder.js'
 
 /** How a process has ended. */
 export interface End {
@@ -104,7 +104,7 @@ export class Served {
 
 /** The folder of an application that is deployed without its sources. */
 function builtApplication(main: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'kit-served-'))
+  const folder = temporaryFolder()
   const files = {
     'package.json': JSON.stringify({ type: 'module', dependencies: { 'resource-kit': '*' } }),
     'dist/src/main.js': `await import(${JSON.stringify(main)})`,

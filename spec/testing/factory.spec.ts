@@ -4,7 +4,7 @@ import { Column, Entity, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import { column, Database, Model, primaryKey, timestamps } from '../../src/index.js'
 import { Factory } from '../../src/testing/index.js'
-import { Comment, openBlog, Post } from '../support/blog-data.js'
+import { Comment, openBlogDatabase, Post } from '../support/blog-database.js'
 import { Thing, thing } from '../support/everything.js'
 import { failure } from '../support/failure.js'
 
@@ -30,7 +30,7 @@ describe('Factory', () => {
   let factory: Factory
 
   beforeEach(async () => {
-    database = await openBlog('sqlite::memory:')
+    database = await openBlogDatabase('sqlite::memory:')
     factory = new Factory(database)
   })
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/data/database.js'
 import { Isolation } from '../../src/testing/index.js'
-import { newPost, openBlog, Post } from '../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { failure } from '../support/failure.js'
 
 describe('Isolation', () => {
@@ -9,7 +9,7 @@ describe('Isolation', () => {
   let isolation: Isolation
 
   beforeEach(async () => {
-    database = await openBlog()
+    database = await openBlogDatabase()
     isolation = new Isolation(database)
     await isolation.begin()
   })

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { BrokenTranslations, DeclarationError } from '../../src/errors.js'
 import { Catalogue, frameworkCatalogue } from '../../src/translations/catalogue.js'
-import { inFolder } from '../support/blog-data.js'
 import { writeLocales } from '../support/locales.js'
+import { inFolder } from '../support/temporary-folder.js'
 
 type Files = Parameters<typeof writeLocales>[1]
 

@@ -1,18 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { TemplateNotFound } from '../../src/errors.js'
 import { frameworkTemplates, Renderer } from '../../src/views/renderer.js'
 import { viewHelpers } from '../../src/views/helpers.js'
 import { viewContext } from '../support/view-context.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 describe('new Renderer({ folders, cache })', () => {
   let root: string
   let folder: string
 
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'renderer-'))
+    root = temporaryFolder()
     folder = join(root, 'templates')
   })
 

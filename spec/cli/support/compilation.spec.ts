@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, wr
 import { join } from 'node:path'
 import { build, isStale } from '../../../src/cli/support/compilation.js'
 import { failure } from '../../support/failure.js'
-import { root, temporaryFolder } from '../../support/kit.js'
+import { root } from '../../support/kit.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
 
 describe('build(folder)', function () {
   let folder: string

@@ -3,12 +3,12 @@ import { Like } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
 import { linkHeader, paginate, Pagination } from '../../../src/data/records/pagination.js'
 import type { PageOptions, PageQuery } from '../../../src/data/records/pagination.js'
-import { newPost, openBlog, Post } from '../../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../../support/blog-database.js'
 
 describe('paginate(tx, model, query, options)', () => {
   let database: Database
   before(async () => {
-    database = await openBlog()
+    database = await openBlogDatabase()
     for (let number = 1; number <= 45; number += 1) {
       await database.manager.save(Object.assign(newPost(`post ${number}`), { description: `${number % 2}` }))
     }

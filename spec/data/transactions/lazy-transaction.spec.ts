@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import type { Database } from '../../../src/data/database.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
-import { newPost, openBlog, Post } from '../../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../../support/blog-database.js'
 import { newShelf, Shelf, withLibrary } from '../../support/library.js'
 
 describe('new LazyTransaction(database, mode, { onIdle })', () => {
   let database: Database
 
-  before(async () => (database = await openBlog()))
+  before(async () => (database = await openBlogDatabase()))
   after(() => database.close())
 
   /** The calls of `onIdle` for a transaction with a clock that the work sets. */

@@ -1,20 +1,20 @@
 import { expect } from 'chai'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, watch } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from '../../../src/index.js'
 import { Site } from '../../support/site.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const body = 64 * 1024
 const files = 128 * 1024
 
 describe('A multipart form', () => {
   let site: Site
-  const keep = mkdtempSync(join(tmpdir(), 'kit-kept-'))
-  const temporary = mkdtempSync(join(tmpdir(), 'kit-uploads-'))
+  const keep = temporaryFolder()
+  const temporary = temporaryFolder()
   const usual = process.env['TMPDIR']
   const crashes: unknown[] = []
   const note = (error: unknown) => crashes.push(error)

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import {
@@ -7,6 +6,7 @@ import {
   removeStaleUploads,
   removeUploadFolder,
 } from '../../../src/http/body/upload-folders.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const hour = 60 * 60 * 1000
 
@@ -15,7 +15,7 @@ describe('removeStaleUploads()', () => {
   let outside: string
 
   beforeEach(async () => {
-    ;[parent, outside] = [mkdtempSync(join(tmpdir(), 'kit-spec-')), mkdtempSync(join(tmpdir(), 'kit-spec-'))]
+    ;[parent, outside] = [temporaryFolder(), temporaryFolder()]
     writeFileSync(join(outside, 'file'), 'kept')
     for (const name of ['resource-kit-upload-a', 'resource-kit-upload-b', 'upload-c', 'other'])
       mkdirSync(join(parent, name))

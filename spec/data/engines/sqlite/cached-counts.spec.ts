@@ -1,16 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { COUNTED, SqliteCounts } from '../../../../src/data/engines/sqlite/cached-counts.js'
 import { SqliteStatement } from '../../../../src/data/engines/sqlite/statement.js'
+import { temporaryFolder } from '../../../support/temporary-folder.js'
 
 /** Enough rows to make counting them slow. */
 const rows = 300_000
 
 describe('SqliteCounts', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'kit-counts-'))
+  const folder = temporaryFolder()
   const file = join(folder, 'counts.sqlite')
   let writer: Sqlite.Database
   let reader: Sqlite.Database

@@ -9,9 +9,10 @@ import { explainDatabaseError } from '../../../../src/data/database-errors.js'
 import type { Database } from '../../../../src/data/database.js'
 import type { PooledSqliteDriver } from '../../../../src/data/engines/sqlite/pooled-driver.js'
 import { ServiceUnavailable } from '../../../../src/errors.js'
-import { inFolder, newPost, openBlog, Post } from '../../../support/blog-data.js'
+import { newPost, openBlogDatabase, Post } from '../../../support/blog-database.js'
 import { failure } from '../../../support/failure.js'
 import { runProcess, startProcess } from '../../../support/second-process.js'
+import { inFolder } from '../../../support/temporary-folder.js'
 
 describe('PooledSqliteDriver', () => {
   describe('with 200 concurrent transactions, half of which fail', () => {
@@ -48,7 +49,7 @@ describe('PooledSqliteDriver', () => {
     it('keeps exactly the successful half of two processes on one file', () =>
       inFolder(async (folder) => {
         const url = `sqlite:${folder}/blog.sqlite`
-        const database = await openBlog(url)
+        const database = await openBlogDatabase(url)
         const other = runProcess('half', url, '200', 'other')
         const own = await Promise.allSettled(
           Array.from({ length: 200 }, (_, index) =>
@@ -374,7 +375,7 @@ describe('PooledSqliteDriver', () => {
 
   it('allows other processes to use its WAL file, whose log is written back when it is closed', () =>
     inFolder(async (folder) => {
-      const database = await openBlog(`sqlite:${folder}/blog.sqlite`)
+      const database = await openBlogDatabase(`sqlite:${folder}/blog.sqlite`)
       await database.manager.save(newPost('kept'))
       expect(readdirSync(folder)).to.include('blog.sqlite-wal')
       await database.close()
@@ -383,7 +384,7 @@ describe('PooledSqliteDriver', () => {
 
   it('waits for the lock of another process, without blocking the event loop', () =>
     inFolder(async (folder) => {
-      const database = await openBlog(`sqlite:${folder}/blog.sqlite`)
+      const database = await openBlogDatabase(`sqlite:${folder}/blog.sqlite`)
       const other = new Sqlite(`${folder}/blog.sqlite`)
       other.exec('BEGIN IMMEDIATE')
       let ticks = 0
@@ -403,7 +404,7 @@ describe('PooledSqliteDriver', () => {
 
   it('fails with 503 if another process does not release its lock', () =>
     inFolder(async (folder) => {
-      const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 100 })
+      const database = await openBlogDatabase(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 100 })
       const other = new Sqlite(`${folder}/blog.sqlite`)
       other.exec('BEGIN IMMEDIATE')
       expect(await failure(database.manager.save(newPost('no')))).to.be.instanceOf(ServiceUnavailable)
@@ -417,7 +418,7 @@ describe('PooledSqliteDriver', () => {
 
   it('waits for its turn and for the lock of another process together for acquireTimeout at most', () =>
     inFolder(async (folder) => {
-      const database = await openBlog(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 2000 })
+      const database = await openBlogDatabase(`sqlite:${folder}/blog.sqlite`, { acquireTimeout: 2000 })
       // Each way of writing already has its connection.
       await database.transaction((tx) => tx.query('SELECT 1'))
       const other = new Sqlite(`${folder}/blog.sqlite`)
@@ -476,7 +477,7 @@ describe('PooledSqliteDriver', () => {
   it('continues when another process is killed in the middle of a transaction', () =>
     inFolder(async (folder) => {
       const url = `sqlite:${folder}/blog.sqlite`
-      const database = await openBlog(url)
+      const database = await openBlogDatabase(url)
       const other = startProcess('hold', url)
       await once(other.stdout, 'data')
       const saved = database.manager.save(newPost('own'))
@@ -489,7 +490,7 @@ describe('PooledSqliteDriver', () => {
 
   describe('in memory', () => {
     it('shows the same data to every connection, and leaves no file', async () => {
-      const database = await openBlog('sqlite::memory:')
+      const database = await openBlogDatabase('sqlite::memory:')
       const [{ file }] = (await database.query('PRAGMA database_list')) as [{ file: string }]
       await database.transaction(async (tx) => {
         await tx.save(newPost('inside'))
@@ -502,7 +503,10 @@ describe('PooledSqliteDriver', () => {
     })
 
     it('opens a separate database each time', async () => {
-      const [first, second] = await Promise.all([openBlog('sqlite::memory:'), openBlog('sqlite::memory:')])
+      const [first, second] = await Promise.all([
+        openBlogDatabase('sqlite::memory:'),
+        openBlogDatabase('sqlite::memory:'),
+      ])
       await first.manager.save(newPost('first'))
       expect(await second.manager.count(Post)).to.equal(0)
       await Promise.all([first.close(), second.close()])
@@ -512,7 +516,7 @@ describe('PooledSqliteDriver', () => {
   it('ends pending work when it is closed', () =>
     inFolder(async (folder) => {
       const url = `sqlite:${folder}/blog.sqlite`
-      const database = await openBlog(url)
+      const database = await openBlogDatabase(url)
       const runner = database.createQueryRunner()
       await runner.startTransaction()
       await runner.manager.save(newPost('under way'))
@@ -534,7 +538,7 @@ async function withBlog(
   work: (database: Database) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {
-    const database = await openBlog(`sqlite:${folder}/blog.sqlite`, settings)
+    const database = await openBlogDatabase(`sqlite:${folder}/blog.sqlite`, settings)
     try {
       await work(database)
     } finally {

@@ -28,7 +28,7 @@ export interface BlogProcess {
 }
 
 /** Starts examples/blog as `npm start` does, without its seeds. */
-export async function startBlog(environment: 'test' | 'development'): Promise<BlogProcess> {
+export async function startExampleBlog(environment: 'test' | 'development'): Promise<BlogProcess> {
   const databaseUrl = await newDatabase()
   const server = spawn(process.execPath, ['dist/src/main.js'], {
     cwd: blog,

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { MaxLength } from 'class-validator'
 import { Column, Entity, JoinColumn, ManyToOne, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner, Relation } from 'typeorm'
@@ -71,7 +68,7 @@ export class CreateBlog1700000000000 implements MigrationInterface {
 }
 
 /** A database of posts and comments, open and migrated: a new one, or that at this url. */
-export async function openBlog(
+export async function openBlogDatabase(
   url?: string,
   settings: Omit<DatabaseSettings, 'url'> = {},
 ): Promise<Database> {
@@ -96,14 +93,4 @@ export function blogDatabase(url: string, settings: Omit<DatabaseSettings, 'url'
 /** A new post, not saved yet. */
 export function newPost(title: string): Post {
   return Object.assign(new Post(), { title })
-}
-
-/** Calls `work` with the path of a new folder, which is deleted afterwards. */
-export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'kit-spec-'))
-  try {
-    return await work(folder)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
 }

@@ -11,7 +11,7 @@ interface Blog {
 }
 
 /** examples/blog on a database of its own, migrated and empty. */
-export async function openBlog(): Promise<Blog & { site: Site }> {
+export async function openExampleBlog(): Promise<Blog & { site: Site }> {
   const { app, database } = await load()
   const site = await Site.open(app)
   await database.migrate()
