@@ -244,6 +244,32 @@ describe('Injection', () => {
       )
     })
 
+    it('refuses a resource that is a singleton', () => {
+      @Resource('/counters')
+      @singleton()
+      class CountersResource extends BaseResource {}
+      expect(() => new App().resource(CountersResource)).to.throw(
+        'CountersResource is registered as a singleton, but each request needs an instance of its own. Replace @singleton() with @injectable(), and keep shared data in another class.',
+      )
+    })
+
+    it('checks a dependency that many others share only once', () => {
+      // Between the first and the last layer, there are 4 to the power of 20 paths.
+      let layer: Function[] = []
+      for (let depth = 0; depth < 20; depth += 1) {
+        layer = Array.from({ length: 4 }, () => {
+          class Service {}
+          Reflect.defineMetadata('design:paramtypes', layer, Service)
+          return Service
+        })
+      }
+      class ServicesResource extends BaseResource {}
+      Reflect.defineMetadata('design:paramtypes', layer, ServicesResource)
+      const app = new App({ api: true })
+      app.resource('/services', ServicesResource)
+      expect(app.routes).to.have.length(5)
+    })
+
     it('refuses a token that is not registered, unless it is optional', () => {
       @Resource('/mails')
       class MailsResource extends BaseResource {
@@ -428,8 +454,9 @@ describe('Injection', () => {
       ],
       'an instance of a middleware class': [
         new Plain(),
-        'expects middleware functions or classes, not an instance of Plain. Pass the class Plain itself, or a function.',
+        'expects middleware functions or classes, not an instance of Plain. Pass the class itself, so that each request has an instance.',
       ],
+      'a list': [[Plain], 'expects middleware functions or classes, not an object.'],
       'a text': ['audit', 'expects middleware functions or classes, not audit.'],
       undefined: [undefined, 'expects middleware functions or classes, not undefined.'],
     }

@@ -4,10 +4,21 @@ import { container, inject, injectable, Lifecycle, scoped, singleton } from 'tsy
 import { App, BaseResource, Database, Resource, type Context, type MiddlewareClass } from '../../src/index.js'
 import { testApplication } from '../../src/testing/index.js'
 
+let connections = 0
+
+@singleton()
+class Connection {
+  readonly host = 'smtp.example.com'
+  constructor() {
+    connections += 1
+  }
+}
+
+@injectable()
 class Mailer {
-  private readonly host = 'smtp.example.com'
+  constructor(private readonly connection: Connection) {}
   send(text: string): string {
-    return `${text} by ${this.host}`
+    return `${text} by ${this.connection.host}`
   }
 }
 
@@ -90,11 +101,17 @@ describe('testApplication(app, database).provide', () => {
 
   const mails = async () => (await client.get('/mails')).json
 
-  it('begins with the real dependencies', async () => {
+  it('does not create what only the replaced class depends on', async () => {
+    provide(Mailer, fake)
+    await client.get('/mails')
+    expect(connections).to.equal(0)
+  })
+
+  it('restores the real dependencies', async () => {
     expect(await mails()).to.deep.equal({
       mail: 'mail by smtp.example.com',
       campaign: 'campaign by smtp.example.com (1)',
-      visits: 1,
+      visits: 2,
       user: 'ada',
       greeting: 'hello',
     })
@@ -105,7 +122,7 @@ describe('testApplication(app, database).provide', () => {
     expect(await mails()).to.deep.equal({
       mail: 'mail by the fake',
       campaign: 'campaign by the fake (1)',
-      visits: 2,
+      visits: 3,
       user: 'ada',
       greeting: 'hello',
     })
@@ -120,7 +137,7 @@ describe('testApplication(app, database).provide', () => {
     expect(answer.json).to.deep.equal({
       mail: 'mail by smtp.example.com',
       campaign: 'campaign by smtp.example.com (2)',
-      visits: 4,
+      visits: 5,
       user: 'ada',
       greeting: 'hello',
     })

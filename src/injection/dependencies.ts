@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import type { DependencyContainer, Lifecycle } from 'tsyringe'
+import { Lifecycle, type DependencyContainer } from 'tsyringe'
 
 /** A parameter of a constructor: the token that tsyringe resolves for it. */
 export interface Dependency {
@@ -79,16 +79,35 @@ export function dependenciesOf(container: DependencyContainer, token: unknown): 
   return constructorParameters(target).map((type, position) => dependency(injected[position] ?? type))
 }
 
-/** The chains of dependencies that begin with a token, each after the one that it extends. */
+/**
+ * The chains of dependencies that begin with a token, each after the one that it extends. A token that several others
+ * share ends one chain for each singleton above it, not one for each path.
+ */
 export function* dependencyChains(
   container: DependencyContainer,
   token: unknown,
   path: readonly unknown[] = [],
+  visited = new Map<unknown, Set<unknown>>(),
 ): Generator<readonly unknown[]> {
-  if (path.includes(token)) return
+  const singleton = lastSingleton(container, path)
+  const below = visited.get(singleton) ?? new Set()
+  if (below.has(token)) return
+  visited.set(singleton, below.add(token))
   const chain = [...path, token]
   yield chain
-  for (const next of dependenciesOf(container, token)) yield* dependencyChains(container, next.token, chain)
+  for (const next of dependenciesOf(container, token)) {
+    yield* dependencyChains(container, next.token, chain, visited)
+  }
+}
+
+/** The tokens that a token depends on, with itself. */
+export function dependencyTokens(container: DependencyContainer, token: unknown): Set<unknown> {
+  return new Set([...dependencyChains(container, token)].map((chain) => chain.at(-1)))
+}
+
+/** The singleton in a chain that is the nearest to its end. */
+export function lastSingleton(container: DependencyContainer, chain: readonly unknown[]): unknown {
+  return chain.findLast((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
 
 /** Whether a token is registered with a lifecycle: as a singleton, or as scoped. */

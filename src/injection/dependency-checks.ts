@@ -8,22 +8,31 @@ import {
   dependencyChains,
   describe,
   hasLifecycle,
-  registrationOf,
+  lastSingleton,
 } from './dependencies.js'
 
 /**
  * Checks everything that a class depends on before the first request needs it.
  *
- * @throws DeclarationError when a dependency is unknown or is not registered, or when a singleton would keep an object of
- *   one request
+ * @throws DeclarationError when the class is a singleton, when a dependency is unknown or is not registered, or when a
+ *   singleton would keep an object of one request
  */
 export function checkDependencies(container: DependencyContainer, target: Function): void {
+  refuseSingleton(container, target)
   for (const chain of dependencyChains(container, target)) {
     const token = chain.at(-1)
     refuseUndecorated(classOf(container, token))
     refuseUnknown(container, token)
     refuseCaptured(container, chain)
   }
+}
+
+function refuseSingleton(container: DependencyContainer, target: Function): void {
+  if (!hasLifecycle(container, target, Lifecycle.Singleton)) return
+  throw new DeclarationError(
+    `${target.name} is registered as a singleton, but each request needs an instance of its own. ` +
+      'Replace @singleton() with @injectable(), and keep shared data in another class.',
+  )
 }
 
 function refuseUndecorated(target: Function | undefined): void {
@@ -46,7 +55,7 @@ function refuseUnknown(container: DependencyContainer, token: unknown): void {
       )
     }
     if (dependency.isOptional || !isName(dependency.token)) continue
-    if (registrationOf(container, dependency.token)) continue
+    if (container.isRegistered(dependency.token, true)) continue
     throw new DeclarationError(
       `${parameter} injects "${describe(dependency.token)}", which isn't registered. Register it before the class is used, ` +
         'for example in src/services.ts.',
@@ -55,7 +64,7 @@ function refuseUnknown(container: DependencyContainer, token: unknown): void {
 }
 
 /** A name stands for nothing until it is registered. A class stands for itself. */
-function isName(token: unknown): boolean {
+function isName(token: unknown): token is string | symbol {
   return typeof token === 'string' || typeof token === 'symbol'
 }
 
@@ -63,7 +72,7 @@ function isName(token: unknown): boolean {
 function refuseCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
   const token = chain.at(-1)
   if (!hasLifecycle(container, token, Lifecycle.ContainerScoped)) return
-  const singleton = chain.findLast((one) => hasLifecycle(container, one, Lifecycle.Singleton))
+  const singleton = lastSingleton(container, chain)
   if (singleton === undefined) return
   throw new DeclarationError(
     `The singleton ${describe(singleton)} depends on ${describe(token)}, which is created for each request ` +

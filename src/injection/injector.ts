@@ -12,11 +12,10 @@ import { PerRequest } from '../per-request.js'
 import {
   classOf,
   constructorParameters,
-  dependencyChains,
+  dependencyTokens,
   describe,
   hasLifecycle,
   inheritRegistrations,
-  registrationOf,
 } from './dependencies.js'
 import { checkDependencies } from './dependency-checks.js'
 import { isMiddlewareClass, type AnyMiddleware, type MiddlewareConstructor } from './middleware-class.js'
@@ -52,18 +51,19 @@ export class Injector {
   factory<T>(target: Constructor<T>): WithInstance<T> {
     this.adoptScoped()
     checkDependencies(this.container, target)
-    const tokens = [...dependencyChains(this.container, target)].map((chain) => chain.at(-1))
-    for (const token of tokens) {
+    for (const token of dependencyTokens(this.container, target)) {
       this.tokens.add(token)
       describeToTsyringe(classOf(this.container, token))
     }
-    const singletons = tokens.filter((token) => hasLifecycle(this.container, token, Lifecycle.Singleton))
-    const isPlain = constructorParameters(target).length === 0 && !registrationOf(this.container, target)
+    const singletons = singletonsOf(this.container, target)
+    const isPlain = constructorParameters(target).length === 0 && !this.container.isRegistered(target, true)
     return async (ctx, work) => {
-      if (isPlain && this.current === this.container) return work(new target())
-      return this.withContainer(ctx, singletons as InjectionToken[], (container) =>
-        work(container.resolve(target)),
-      )
+      const isReplaced = this.current !== this.container
+      if (isPlain && !isReplaced) return work(new target())
+      // A container disposes of the instances it constructs, so the container of a request must not construct a singleton.
+      for (const token of isReplaced ? singletonsOf(this.current, target) : singletons)
+        this.current.resolve(token)
+      return this.withContainer(ctx, (container) => work(container.resolve(target)))
     }
   }
 
@@ -92,7 +92,7 @@ export class Injector {
    */
   replace(replacements: readonly Replacement[]): () => Promise<void> {
     for (const [token] of replacements) {
-      if (this.tokens.has(token) || registrationOf(this.container, token)) continue
+      if (this.tokens.has(token) || this.container.isRegistered(token, true)) continue
       throw new DeclarationError(
         `${describe(token)} cannot be replaced, because no resource or middleware class of the application injects it.`,
       )
@@ -106,13 +106,11 @@ export class Injector {
     }
   }
 
+  /** Calls `work` with the container of a request, which the first class of the request creates. */
   private async withContainer(
     ctx: Context,
-    singletons: readonly InjectionToken[],
     work: (container: DependencyContainer) => unknown,
   ): Promise<unknown> {
-    // A container disposes of the instances it constructs, so the container of a request must not construct a singleton.
-    for (const token of singletons) this.current.resolve(token)
     const existing = this.containers.get(ctx)
     if (existing) return work(existing)
     const container = this.current.createChildContainer()
@@ -134,6 +132,12 @@ export class Injector {
       hasLifecycle(this.container, token, Lifecycle.ContainerScoped),
     )
   }
+}
+
+/** The singletons that a class depends on. */
+function singletonsOf(container: DependencyContainer, target: Function): InjectionToken[] {
+  const tokens = [...dependencyTokens(container, target)] as InjectionToken[]
+  return tokens.filter((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
 
 /** tsyringe knows the dependencies of decorated classes only. A subclass without a decorator inherits those of its base. */

@@ -62,7 +62,9 @@ function isClass(value: Function): boolean {
 }
 
 function notAFunction(caller: string, value: unknown): string {
-  const name = typeof value === 'object' && value !== null ? value.constructor?.name : undefined
-  if (name === undefined) return `${caller} expects middleware functions or classes, not ${String(value)}.`
-  return `${caller} expects middleware functions or classes, not an instance of ${name}. Pass the class ${name} itself, or a function.`
+  const expected = `${caller} expects middleware functions or classes, not`
+  if (typeof value !== 'object' || value === null) return `${expected} ${String(value)}.`
+  if (!('handle' in value)) return `${expected} an object.`
+  const { name } = value.constructor
+  return `${expected} an instance of ${name}. Pass the class itself, so that each request has an instance.`
 }

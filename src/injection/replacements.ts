@@ -1,6 +1,6 @@
 import 'reflect-metadata'
 import { Lifecycle, type DependencyContainer, type InjectionToken } from 'tsyringe'
-import { dependencyChains, hasLifecycle, inheritRegistrations, registrationsOf } from './dependencies.js'
+import { dependencyTokens, hasLifecycle, inheritRegistrations, registrationsOf } from './dependencies.js'
 
 /** A token, and the value that replaces its registration: `[Mailer, fakeMailer]`. */
 export type Replacement = readonly [token: InjectionToken, value: unknown]
@@ -17,7 +17,7 @@ export function withReplacements(
   const replaced = new Set<unknown>(replacements.map(([token]) => token))
   inheritRegistrations(container, (token) => {
     if (!hasLifecycle(parent, token, Lifecycle.Singleton)) return false
-    return [...dependencyChains(parent, token)].some((chain) => replaced.has(chain.at(-1)))
+    return [...dependencyTokens(parent, token)].some((one) => replaced.has(one))
   })
   for (const [token, useValue] of replacements) {
     registrationsOf(container).set(token, [
