@@ -5,13 +5,13 @@ describe('isOneLetterOff(word, other)', () => {
   const pairs = ['lsit list', 'ist list', 'lisst list', 'lost list', 'List list', 'lists list', 'wen new']
   for (const pair of pairs) {
     const [word = '', other = ''] = pair.split(' ')
-    it(`is ${word !== 'wen'} of ${word} and ${other}`, () => {
+    it(`is ${word !== 'wen'} for ${word} and ${other}`, () => {
       expect(isOneLetterOff(word, other)).to.equal(word !== 'wen')
       expect(isOneLetterOff(other, word)).to.equal(word !== 'wen')
     })
   }
 
-  it('is false of the same word', () => expect(isOneLetterOff('list', 'list')).to.equal(false))
+  it('is false for the same word', () => expect(isOneLetterOff('list', 'list')).to.equal(false))
 })
 
 describe('The names that derive from a path', () => {

@@ -34,7 +34,7 @@ describe('The examples of the handbook', () => {
     expect((await client.get('/tickets/open', { accept: 'json' })).json).to.deep.equal([])
   })
 
-  it('let only administrators read reports, and anybody list them', async () => {
+  it('allow only administrators to read reports, and everyone to list them', async () => {
     const headers = { 'X-Admin-Token': 'secret' }
     expect((await client.get('/reports', { accept: 'json' })).status).to.equal(200)
     expect((await client.get('/reports/1', { accept: 'json' })).status).to.equal(403)
@@ -78,7 +78,7 @@ describe('An application with the examples of docs/resources.md and docs/middlew
     expect(totals.output).to.match(/Middleware .*, requireAdmin, stopwatch\n/)
   })
 
-  it('responds as the pages say', async () => {
+  it('returns the responses that the pages describe', async () => {
     const { status, stdout, stderr } = spawnSync(
       'npm',
       ['test', '--', '--grep', 'examples of the handbook'],

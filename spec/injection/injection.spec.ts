@@ -52,7 +52,7 @@ function counting(): new (clock: Clock) => MiddlewareClass {
 
 describe('Injection', () => {
   describe('of resources', () => {
-    it('gives a resource its dependencies, and makes one instance for each request', async () => {
+    it('injects the dependencies of a resource, and creates one instance for each request', async () => {
       let instances = 0
       @Resource('/times')
       class TimesResource extends BaseResource {
@@ -71,7 +71,7 @@ describe('Injection', () => {
       expect((await site?.get('/times'))?.text).to.equal('now 2')
     })
 
-    it('shares what is scoped within a request, and disposes of it after', async () => {
+    it('shares scoped dependencies within a request, and disposes of them after it', async () => {
       const disposed: number[] = []
       let made = 0
       @scoped(Lifecycle.ContainerScoped)
@@ -105,7 +105,7 @@ describe('Injection', () => {
       expect(disposed).to.deep.equal([1, 2])
     })
 
-    it('refuses a singleton that depends on something scoped, however far away', () => {
+    it('refuses a singleton that depends on something scoped, also indirectly', () => {
       @scoped(Lifecycle.ContainerScoped)
       class CurrentUser {}
       @injectable()
@@ -127,7 +127,7 @@ describe('Injection', () => {
       )
     })
 
-    it('refuses a dependency that is no class', () => {
+    it("refuses a dependency that isn't a class", () => {
       @Resource('/numbers')
       class NumbersResource extends BaseResource {
         constructor(readonly number: number) {
@@ -139,7 +139,7 @@ describe('Injection', () => {
       )
     })
 
-    it('follows tokens, too', () => {
+    it('resolves dependencies of tokens', () => {
       @scoped(Lifecycle.ContainerScoped)
       class Visitor {}
       @registry([{ token: 'visitor', useToken: Visitor }])
@@ -155,7 +155,7 @@ describe('Injection', () => {
       }
       expect(() => new App().resource(CountedResource)).to.throw('The singleton Counter depends on Visitor')
     })
-    it('reaches a subclass without a decorator of its own', async () => {
+    it('works in a subclass without a decorator of its own', async () => {
       @injectable()
       class Prices {
         constructor(readonly clock: Clock) {}
@@ -299,7 +299,7 @@ describe('Injection', () => {
       expect((await site?.get('/after'))?.headers.get('x-marks')).to.equal('now 2')
     })
 
-    it('works in a group, on a virtual host, and beside functions', async () => {
+    it('works in a group, on a virtual host, and next to functions', async () => {
       const before: Middleware = (ctx, next) => {
         ctx.append('X-Marks', 'function')
         return next()
@@ -349,7 +349,7 @@ describe('Injection', () => {
       expect((await site?.get('/posts/1/first'))?.headers.get('x-marks')).to.equal('now 1')
     })
 
-    it('shares what is scoped with the resource of the same request, and disposes of it after the request', async () => {
+    it('shares scoped dependencies with the resource of the same request, and disposes of them after the request', async () => {
       const disposed: string[] = []
       @scoped(Lifecycle.ContainerScoped)
       class CurrentUser {
@@ -500,7 +500,7 @@ describe('Injection', () => {
       expect(texts).to.deep.equal(['one', 'two'])
     })
 
-    it('still resolves what the decorators of classes register, and what is scoped once for each request', async () => {
+    it('resolves the registrations that decorators of classes make, also scoped ones, once for each request', async () => {
       const services = container.createChildContainer()
       let made = 0
       @scoped(Lifecycle.ContainerScoped)

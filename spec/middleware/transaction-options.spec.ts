@@ -47,7 +47,7 @@ describe('transactionOptions', () => {
     return (site = await Site.open(app))
   }
 
-  it('with readOnly rejects statements that write, and the next request can write', async () => {
+  it('reject statements that write with readOnly, and the next request can write', async () => {
     let posts = 0
     const { request } = await visit((app) => {
       app.post('/write', async (ctx) => {
@@ -73,7 +73,7 @@ describe('transactionOptions', () => {
   })
 
   if (engine !== 'sqlite') {
-    it('sets the isolation level, also on a handler of a resource, and for its request only', async () => {
+    it('set the isolation level, also on a handler of a resource, and for its request only', async () => {
       @Resource('/levels')
       class LevelsResource extends BaseResource {
         override async list(ctx: Context) {
@@ -98,7 +98,7 @@ describe('transactionOptions', () => {
     })
   }
 
-  it('throws after the first query', async () => {
+  it('throw after the first query', async () => {
     const messages: unknown[] = []
     await visit((app) => {
       app.use(async (ctx, next) => {
@@ -123,7 +123,7 @@ describe('transactionOptions', () => {
     ])
   })
 
-  itOnce('throws "no transaction found" without transaction()', async () => {
+  itOnce('throw "no transaction found" without transaction()', async () => {
     log = caughtLog()
     const app = new App({ api: true, logger: log.logger })
     app.use(transactionOptions({ readOnly: true }))

@@ -143,7 +143,7 @@ describe('testApplication(app, database).provide', () => {
     })
   })
 
-  it('replaces a singleton, what is scoped, a token and a middleware class', async () => {
+  it('replaces a singleton, a scoped class, a token and a middleware class', async () => {
     provide(Campaign, { send: () => 'no campaign' })
     provide(CurrentUser, { name: 'bob' })
     provide('greeting', 'good morning')
@@ -169,7 +169,7 @@ describe('testApplication(app, database).provide', () => {
     expect(await mails()).to.include({ greeting: 'two' })
   })
 
-  it('leaves the container of the application as it is', () => {
+  it('does not change the container of the application', () => {
     provide(Mailer, fake)
     expect(services.resolve(Mailer)).to.be.instanceOf(Mailer)
     expect(services.resolve('greeting')).to.equal('hello')

@@ -234,7 +234,7 @@ describe('form.checkbox(attribute)', () => {
 })
 
 describe('form.select(attribute, choices)', () => {
-  it('lists words, with their translations or humanized', () => {
+  it('lists choices with their translations, or humanized', () => {
     const form = formOf({ state: 'in_review' }, {}, { t: german })
     expect(tight(form.select('state', ['draft', 'in_review'], { required: true }))).to.contain(
       '<select id="blog_post_state" name="state" required>' +
