@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/code-blocks.js'
 import { environment, kit, kitFile, linkPackages, root, type Run } from '../support/kit.js'
+import { isAddition, withMethods } from '../support/merged-example.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 const blocks = codeBlocks().filter(({ page }) => page === 'docs/getting-started.md')
@@ -29,8 +30,10 @@ describe('docs/getting-started.md', function () {
     const file = namedFile(block)
     if (file) {
       it(`line ${block.line}: writes ${file}`, () => {
-        mkdirSync(dirname(join(folder, file)), { recursive: true })
-        writeFileSync(join(folder, file), block.code)
+        const path = join(folder, file)
+        mkdirSync(dirname(path), { recursive: true })
+        const { code } = block
+        writeFileSync(path, isAddition(code) ? withMethods(readFileSync(path, 'utf8'), code) : code)
       })
     } else if (block.language === 'ts') {
       it(`line ${block.line}: src/actions/posts.ts contains the excerpt`, () => {

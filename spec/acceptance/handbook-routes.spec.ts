@@ -3,10 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/code-blocks.js'
+import { isAddition, withMethods } from '../support/merged-example.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
-/** The line of an example after which its own methods follow. */
-const marker = 'generator wrote.\n'
 const pages = ['docs/resources.md', 'docs/middleware.md']
 
 /** A spec of the application, which sends requests to the examples. */
@@ -54,11 +53,11 @@ describe('An application with the examples of docs/resources.md and docs/middlew
     ;({ folder, remove } = await newApplication())
     for (const block of codeBlocks().filter(({ page }) => pages.includes(page))) {
       const file = namedFile(block)
-      if (file) write(file, block.code.includes(marker) ? withMethods(file, block.code) : block.code)
+      if (file) write(file, isAddition(block.code) ? withMethods(read(file), block.code) : block.code)
       for (const line of block.code.split('\n'))
         if (line.startsWith('npx kit generate')) await run(...line.split(' ').slice(2))
     }
-    const app = readFileSync(join(folder, 'src/app.ts'), 'utf8')
+    const app = read('src/app.ts')
     write(
       'src/app.ts',
       `import { ReportsResource } from './actions/reports.js'\n${app.replace(/^app\.static/m, 'app.resource(ReportsResource)\n$&')}`,
@@ -70,7 +69,7 @@ describe('An application with the examples of docs/resources.md and docs/middlew
 
   it('lists the routes of the examples, and the file and line of a handler', async () => {
     const { output } = await run('routes', '--match', 'POST /tickets/1/close')
-    const source = readFileSync(join(folder, 'src/actions/tickets.ts'), 'utf8').split('\n')
+    const source = read('src/actions/tickets.ts').split('\n')
     const line = source.findIndex((one) => one.includes('async close(')) + 1
     expect(output).to.include('POST /tickets/{ticket_id}/close (ticketClosePath)')
     expect(output).to.match(new RegExp(`File +src/actions/tickets\\.ts:${line}$`))
@@ -92,6 +91,10 @@ describe('An application with the examples of docs/resources.md and docs/middlew
     expect(stdout).to.include('2 passing')
   })
 
+  function read(file: string): string {
+    return readFileSync(join(folder, file), 'utf8')
+  }
+
   function write(file: string, content: string): void {
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), content)
@@ -101,14 +104,5 @@ describe('An application with the examples of docs/resources.md and docs/middlew
     const { status, output, errors } = await kit(folder, args)
     expect(status, output + errors).to.equal(0)
     return { output }
-  }
-
-  /** A generated file with the imports and the additional methods of an example. */
-  function withMethods(file: string, example: string): string {
-    const generated = readFileSync(join(folder, file), 'utf8')
-    const imports = example.slice(0, example.indexOf('\n\n'))
-    const methods = example.slice(example.indexOf(marker) + marker.length)
-    const [, handlers = ''] = generated.split(/\n\n(?=\/\*\* Serves)/)
-    return `${imports}\n\n${handlers.replace(/\n}\n$/, `\n${methods}`)}`
   }
 })
