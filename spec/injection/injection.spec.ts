@@ -388,6 +388,42 @@ describe('Injection', () => {
       expect(disposed.toSorted()).to.deep.equal(['ada', 'bob'])
     })
 
+    it('creates what is scoped again for a repeated request, unless a class above the repetition has created it', async () => {
+      let made = 0
+      @scoped(Lifecycle.ContainerScoped)
+      class Basket {
+        readonly number = ++made
+      }
+      @injectable()
+      class Above implements MiddlewareClass {
+        constructor(readonly basket: Basket) {}
+        handle(_ctx: Context, next: Next) {
+          return next()
+        }
+      }
+      @Resource('/baskets')
+      class BasketsResource extends BaseResource {
+        constructor(private readonly basket: Basket) {
+          super()
+        }
+        override list(ctx: Context) {
+          ctx.append('X-Marks', String(this.basket.number))
+          ctx.body = 'list'
+        }
+      }
+      const twice: Middleware = async (_ctx, next) => {
+        await next()
+        await next()
+      }
+      twice.callsAgain = true
+      const app = new App({ api: true })
+      app.group('/alone', (alone) => alone.use(twice).resource(BasketsResource))
+      app.group('/below', (below) => below.use(Above, twice).resource(BasketsResource))
+      await visit(app)
+      expect((await site?.get('/alone/baskets'))?.headers.get('x-marks')).to.equal('1, 2')
+      expect((await site?.get('/below/baskets'))?.headers.get('x-marks')).to.equal('3, 3')
+    })
+
     it('disposes after a request that fails', async () => {
       let disposed = 0
       @injectable()
@@ -443,6 +479,13 @@ describe('Injection', () => {
         return next()
       }
     }
+    it('does not compile for a class without the method "handle"', () => {
+      // @ts-expect-error: it has no method of this name
+      expect(() => new App().use(NotMiddleware)).to.throw('app.use received the class NotMiddleware')
+      // @ts-expect-error: the same
+      expect(() => Use(NotMiddleware)).to.throw('@Use received the class NotMiddleware')
+    })
+
     const refused: Record<string, [value: unknown, message: string]> = {
       'a class without the method "handle"': [
         NotMiddleware,
