@@ -197,6 +197,14 @@ export class RepeatedAttribute extends CommandError {
   }
 }
 
+/** A route of `--route` is malformed. */
+export class BadRoute extends CommandError {
+  override name = 'BadRoute'
+  constructor(word: string, problem: string) {
+    super(`"${word}" isn't a valid route: ${problem}.`)
+  }
+}
+
 /** The files to be written already exist. */
 export class FilesExist extends CommandError {
   override name = 'FilesExist'

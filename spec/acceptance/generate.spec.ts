@@ -201,6 +201,57 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'essay', 'title', 'author:references', '--use-model', 'post')
   })
 
+  for (const [kind, make] of Object.entries(kinds)) {
+    it(`destroys the routes that it has generated in a ${kind} application`, async () => {
+      app.remove()
+      app = make()
+      const before = app.tree()
+      await kitGenerate('resource', 'post', 'title', ...ROUTES)
+      await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post', '--spec', 'full', ...ROUTES)
+      expect(app.read('src/actions/comments.ts')).to.contain("@Route('POST', '/{comment_id}/mark_read')")
+      const said =
+        (await kitDestroy(['resource', 'comment', '-y'])) + (await kitDestroy(['resource', 'post', '-y']))
+      expect(said).to.not.contain('edited')
+      expect(app.tree()).to.deep.equal(before)
+    })
+  }
+
+  it('notices handlers with a route that was written by hand', async () => {
+    await kitGenerate('resource', 'post', 'title', '--route', 'publish:post')
+    const handlers = app.read('src/actions/posts.ts')
+    const added = "  @Route('GET', '/find_similar')\n  async findSimilar() {}\n\n  /** Finds"
+    app.write('src/actions/posts.ts', handlers.replace('  /** Finds', added))
+    const said = await kitDestroy(['resource', 'post', '-y'])
+    expect(said.match(/.*edited.*/g)).to.deep.equal([
+      'src/actions/posts.ts has been edited since it was generated.',
+    ])
+  })
+
+  it('writes a handler, a text, a placeholder and a button for a route', async () => {
+    await kitGenerate(
+      'resource',
+      'post',
+      'title',
+      '--route',
+      'publish:post',
+      '--route',
+      'drafts:get:collection',
+    )
+    expect(app.read('src/actions/posts.ts')).to.contain(PUBLISH.trim()).and.to.contain(DRAFTS.trim())
+    expect(app.read('locales/posts.en-us.yaml')).to.match(
+      /- id: post.publish.success\n {2}translation: Publish succeeded.\n$/,
+    )
+    expect(app.read('spec/actions/posts.spec.ts'))
+      .to.contain("it('publish changes a post', ")
+      .and.to.contain("it('drafts shows some posts', ")
+    expect(app.read('templates/posts/show.pug')).to.contain(
+      "\n      != actionButton(postPublishPath(post), 'Publish')\n",
+    )
+    expect(app.read('templates/posts/index.pug')).to.contain(
+      '\n    .actions\n      a.button(href=postsDraftsPath()) Drafts\n      a.button.primary(',
+    )
+  })
+
   it('nests a resource to any depth', async () => {
     await kitGenerate('resource', 'post', 'title')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
@@ -241,6 +292,30 @@ describe('kit generate and kit destroy', () => {
     'a reference to a model with a reserved name': [
       ['resource', 'post', 'label:references'],
       'A model cannot be named "label": the word is reserved. Choose another name.',
+    ],
+    'a route without a method': [
+      ['resource', 'post', '--route', 'publish'],
+      `"publish" isn't a valid route: its method must be one of get, post, put, patch, delete, as in publish:post.`,
+    ],
+    'a route with an unknown ending': [
+      ['resource', 'post', '--route', 'publish:post:item'],
+      `"publish:post:item" isn't a valid route: it must end with its method or with "collection", as in publish:post:collection.`,
+    ],
+    'a route that is one of the seven handlers': [
+      ['resource', 'post', '--route', 'edit:get'],
+      `"edit:get" isn't a valid route: the name "edit" is reserved.`,
+    ],
+    'a route with a bad name': [
+      ['resource', 'post', '--route', '../publish:post'],
+      `"../publish:post" isn't a valid route: its name must be a word like publish.`,
+    ],
+    'a route that is listed twice': [
+      ['resource', 'post', '--route', 'mark_read:post', '--route', 'mark-read:delete'],
+      `"mark-read:delete" isn't a valid route: the name "markRead" is used twice.`,
+    ],
+    'a route of a model that is named like the decorator': [
+      ['resource', 'route', '--route', 'publish:post'],
+      `"publish:post" isn't a valid route: the handlers import a model Route, which has the name of the decorator @Route.`,
     ],
     'an unknown type': [
       ['resource', 'post', 'title:strng'],
@@ -485,3 +560,39 @@ function timeless(tree: Record<string, string>, pattern: RegExp): Record<string,
 function timelessText(text: string): string {
   return text.replaceAll(/\d{13}/g, '0'.repeat(13))
 }
+
+const ROUTES = [
+  'mark_read:post',
+  'archive:delete',
+  'preview:get',
+  'drafts:get:collection',
+  'import:put:collection',
+].flatMap((route) => ['--route', route])
+
+const PUBLISH = `
+  /** POST /posts/{post_id}/publish */
+  @Route('POST', '/{post_id}/publish')
+  async publish(ctx: Context) {
+    const post = await this.findPost(ctx)
+    // Change the post here.
+    const errors = await ctx.save(post)
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
+
+    const path = ctx.pathFor('postPath', post)
+    return ctx.respond({
+      html: () => ctx.seeOther(path, { success: ctx.t('post.publish.success') }),
+      data: post,
+    })
+  }
+`
+
+const DRAFTS = `
+  /** GET /posts/drafts */
+  @Route('GET', '/drafts')
+  async drafts(ctx: Context) {
+    // Choose the posts here.
+    const where = {}
+    const { records: posts, pagination } = await ctx.paginate(Post, { where })
+    return ctx.respond({ html: () => ctx.render('posts/index', { posts, pagination }), data: posts })
+  }
+`

@@ -25,6 +25,17 @@ const everything = [
   'pieces:decimal:12,0',
 ]
 
+/** Routes of every form. */
+const ROUTES = [
+  'publish:post',
+  'mark_as_waiting_for_the_approval_of_the_editor:put',
+  'archive:delete',
+  'preview:get',
+  'drafts:get:collection',
+  'import:post:collection',
+  'sweep:delete:collection',
+]
+
 /** Names that have another meaning in the framework, in JavaScript, or in mocha. */
 const ODD = [
   'app',
@@ -38,6 +49,8 @@ const ODD = [
   'map',
   'type',
   'equipment',
+  'route',
+  'use',
 ]
 
 for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {
@@ -69,12 +82,12 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       }
       resource('author', ['name'])
       resource('editor', ['nickname:nulls.String'])
-      resource('thing', everything)
+      resource('thing', everything, { routes: ROUTES })
       resource('admin/blog_widget', everything)
       resource('part', everything, { parent: 'admin/blog_widget' })
-      resource('news', ['title'])
+      resource('news', ['title'], { routes: ROUTES })
       resource('admin/comment', ['body:text', 'author:references'], { parent: 'news' })
-      resource('reply', ['text', 'author:references'], { parent: 'admin/comment' })
+      resource('reply', ['text', 'author:references'], { parent: 'admin/comment', routes: ROUTES })
       resource('vote', ['stars:int', 'author:references'], { parent: 'reply' })
       resource('reader', [], { parent: 'author' })
       resource('category', ['name', 'category:nulls.References'])

@@ -34,11 +34,17 @@ export function existingNames(folder: string, word: string): Names {
 }
 
 /** The resource that another one is nested in, as the command line names it; undefined where there is none. */
-export function parentOf(folder: string, { file }: Names): string | undefined {
-  const text = read(folder, `src/actions/${file}.ts`) ?? ''
+export function parentOf(folder: string, names: Names): string | undefined {
+  const { file } = names
+  const text = handlersIn(folder, names)
   const parent = /^@Parent\((\w+)\)/m.exec(text)?.[1]
   const from = parent && new RegExp(`import \\{ ${parent} \\} from ['"](.+)\\.js['"]`).exec(text)?.[1]
   return from ? posix.join(posix.dirname(file), from) : undefined
+}
+
+/** The text of a resource's handlers; empty if there are none. */
+export function handlersIn(folder: string, { file }: Names): string {
+  return read(folder, `src/actions/${file}.ts`) ?? ''
 }
 
 /** @throws ParentNotRegistered, MissingModel */

@@ -8,6 +8,8 @@ export interface Nesting {
   before: Found[]
   /** The method that finds an item. */
   item: Finder
+  /** The conditions of the collection: `{ post_id: post.id }`. */
+  where: string
   /** The arguments of the path helpers of the collection, which its pages receive: `post`, or `comment, reply`. */
   parentRecords: string
   /** The arguments of the path helpers of an item, which its pages receive: `comment`, or `comment, reply`. */
@@ -36,11 +38,11 @@ export function nestingOf(names: Names): Nesting {
 }
 
 function flat(names: Names): Nesting {
-  const item = byId(names)
   return {
     parents: [],
     before: [],
-    item,
+    item: byId(names),
+    where: '{}',
     parentRecords: '',
     records: names.one,
     collection: { handler: '', page: '' },
@@ -54,6 +56,7 @@ function once(names: Names, parent: Names): Nesting {
     ...flat(names),
     parents: [{ ...parent, finder: byId(parent) }],
     item: byPath(names, parent),
+    where: `{ ${key}: ${parent.one}.id }`,
     parentRecords: parent.one,
     collection: { handler: `{ ${parent.param}: ${names.one}.${key} }`, page: `${names.one}.${key}` },
   }
@@ -67,6 +70,7 @@ function deep(names: Names, parent: Names, grandparent: Names): Nesting {
     parents,
     before: parents,
     item: among(names, parent),
+    where: `{ ${parent.singular}_id: ${parent.one}.id }`,
     parentRecords,
     records: `${parentRecords}, ${names.one}`,
     collection: { handler: parentRecords, page: parentRecords },

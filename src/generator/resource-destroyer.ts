@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
-import { parentOf } from './application.js'
+import { handlersIn, parentOf } from './application.js'
 import { isCreate, type FileAction } from './files.js'
 import { namesOf, type Names } from './names.js'
 import { planOf, stepsOf } from './resource-generator.js'
+import { routesIn } from './routes.js'
 import { indexName } from './tables.js'
 
 /** What `kit destroy resource` undoes, and what it can say about a file before it goes. */
@@ -25,7 +26,12 @@ export function resourceDestruction(
   const names = namesOf(word)
   const attributes = attributesOfMigration(folder, names)
   const parent = parentOf(folder, names)
-  const options = { attributes: attributes ?? [], parent, useModel: sharedModel(folder, names) }
+  const options = {
+    attributes: attributes ?? [],
+    routes: routesIn(handlersIn(folder, names)),
+    parent,
+    useModel: sharedModel(folder, names),
+  }
   const plan = planOf(folder, word, options)
   const expected = [false, true].map((fullSpec) => stepsOf(folder, plan, { ...options, fullSpec }))
 

@@ -11,12 +11,15 @@ import { migrationNames } from './migration-names.js'
 import { modelNamesOf, namesOf, type Names } from './names.js'
 import { isApi, registration } from './registration.js'
 import { localsOf } from './resource-locals.js'
+import { parseRoutes, refuseModelRoute, type AddedRoute } from './routes.js'
 import { renderScaffolds } from './templates.js'
 
 /** What `kit generate resource` is told beside the name. */
 export interface ResourceOptions {
   /** `title`, `body:text`, ... */
   attributes?: readonly string[]
+  /** `publish:post`, `drafts:get:collection`, ... */
+  routes?: readonly string[]
   /** The resource that it is nested in. */
   parent?: string | undefined
   /** Real specs in place of placeholders. */
@@ -38,6 +41,7 @@ export interface ResourcePlan {
   /** The names of its model, which may be that of another resource. */
   model: Names
   attributes: readonly Attribute[]
+  routes: readonly AddedRoute[]
 }
 
 /**
@@ -52,6 +56,8 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
+  const references = attributes.flatMap(({ reference }) => reference ?? [])
+  refuseModelRoute(options.routes ?? [], [model, ...references, ...(names.parent ? [names.parent] : [])])
   return stepsOf(folder, plan, options)
 }
 
@@ -62,15 +68,13 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
   const names = namesOf(word, parent)
   const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
   const model = options.useModel === undefined ? names : modelNamesOf(options.useModel)
-  return { kind, names, model, attributes }
+  const routes = parseRoutes(options.routes ?? [], names)
+  return { kind, names, model, attributes, routes }
 }
 
 /** The steps of a plan. */
-export function stepsOf(
-  folder: string,
-  { kind, names, model, attributes }: ResourcePlan,
-  options: ResourceOptions,
-): FileAction[] {
+export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOptions): FileAction[] {
+  const { kind, names, model } = plan
   const scaffolds = [
     'resource/common',
     `resource/${kind}`,
@@ -79,7 +83,7 @@ export function stepsOf(
   ]
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
-  const locals = localsOf(kind, names, model, attributes, migration.className)
+  const locals = localsOf(plan, migration.className)
   const files = renderScaffolds(folder, scaffolds, paths, locals)
   return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
 }

@@ -3,17 +3,13 @@ import type { Attribute } from './attributes.js'
 import type { Names } from './names.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
+import type { ResourcePlan } from './resource-generator.js'
+import { routeLocals, type AddedRoute } from './routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
 import { columnsOf, indicesOf } from './tables.js'
 
 /** What the scaffolds read. Whatever there is to decide has been decided here. */
-export function localsOf(
-  kind: 'web' | 'api',
-  names: Names,
-  model: Names,
-  attributes: readonly Attribute[],
-  migrationClass: string,
-) {
+export function localsOf({ kind, names, model, attributes, routes }: ResourcePlan, migrationClass: string) {
   const { parent, one } = names
   const nesting = nestingOf(names)
   const file = `src/actions/${names.file}`
@@ -21,6 +17,7 @@ export function localsOf(
     attribute.reference ? [{ ...attribute.reference, attribute }] : [],
   )
   const choices = choicesOf(references)
+  const added = routeLocals(routes, kind, names, nesting)
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
   const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
@@ -49,13 +46,15 @@ export function localsOf(
     example: attributes[0]?.name ?? 'id',
     choices,
     pages: pagesOf(names, nesting, references, choices),
-    kitImports: kitImports(parent, choices),
+    ...added,
+    kitImports: kitImports(parent, kind === 'api' ? [] : choices, routes),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : references), ...nesting.parents], file),
-    handlers: handlersOf(names.words),
+    handlers: handlersOf(names.words, added.routes),
     message: `${scope}${names.singular}`,
     /** What the record is called in texts and in XML. */
     record: model.singular,
     calls: callsOf(names, nesting),
+    named: namedOf(names, nesting),
     spec: specLocals(names, nesting, model, references, attributes),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
@@ -68,6 +67,14 @@ export function localsOf(
     migrationClass,
     columns: columnsOf(attributes, parent && `${parent.singular}_id`),
     indices: indicesOf(names.plural, indexed),
+  }
+}
+
+/** How handlers write the arguments of `ctx.pathFor`. */
+function namedOf({ paths }: Names, { parentRecords, records }: Nesting) {
+  return {
+    collection: [`'${paths.collection}'`, ...(parentRecords ? [parentRecords] : [])].join(', '),
+    item: `'${paths.item}', ${records}`,
   }
 }
 
@@ -126,11 +133,16 @@ function modelImports(attributes: readonly Attribute[], parent: Names | undefine
 }
 
 /** What the handlers of pages import of the framework. */
-function kitImports(parent: Names | undefined, choices: readonly Choice[]): string {
+function kitImports(
+  parent: Names | undefined,
+  choices: readonly Choice[],
+  routes: readonly AddedRoute[],
+): string {
   const all = [
     'BaseResource',
     parent && 'Parent',
     'Resource',
+    routes.length > 0 && 'Route',
     choices.length > 0 && 'sortByLabel',
     'type Context',
   ]
@@ -153,7 +165,10 @@ function relationsOf(references: readonly Reference[], parent: Names | undefined
 }
 
 /** What each handler does, for the placeholders of its specs. */
-function handlersOf({ one, many, aOne }: Names['words']) {
+function handlersOf(
+  { one, many, aOne }: Names['words'],
+  routes: readonly { handler: string; sentence: string }[],
+) {
   const all: ReadonlyArray<readonly [handler: string, sentence: string]> = [
     ['list', `shows one page of ${many}, newest first`],
     ['show', `shows ${aOne}`],
@@ -162,6 +177,7 @@ function handlersOf({ one, many, aOne }: Names['words']) {
     ['edit', `shows the form to edit ${aOne}`],
     ['update', `changes ${aOne}`],
     ['destroy', `deletes ${aOne}`],
+    ...routes.map(({ handler, sentence }) => [handler, sentence] as const),
   ]
   return { web: all, api: all.filter(([handler]) => handler !== 'new' && handler !== 'edit') }
 }

@@ -28,13 +28,17 @@ export function renderScaffolds(
   locals: object,
 ): Rendered[] {
   const sources = new Map<string, string>()
+  const own = join(application, 'scaffolds')
   for (const scaffold of scaffolds) {
-    for (const root of [frameworkScaffolds, join(application, 'scaffolds')]) {
+    for (const root of [frameworkScaffolds, own]) {
       for (const name of filesIn(join(root, scaffold))) sources.set(name, join(root, scaffold, name))
     }
   }
   return [...sources]
-    .map(([name, file]) => ({ path: fill(name, paths), content: contentOf(file, locals) }))
+    .map(([name, file]) => ({
+      path: fill(name, paths),
+      content: contentOf(file, locals, [own, frameworkScaffolds]),
+    }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
@@ -53,9 +57,10 @@ function fill(name: string, words: Readonly<Record<string, string>>): string {
     .replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
 }
 
-function contentOf(file: string, locals: object): string {
+/** @param views the folders in which included templates are looked up */
+function contentOf(file: string, locals: object, views: string[]): string {
   const content = readFileSync(file, 'utf8')
   if (!file.endsWith('.ejs')) return content
-  const text = ejs.render(content, { ...locals }, { filename: file, escape: String })
+  const text = ejs.render(content, { ...locals }, { filename: file, escape: String, views })
   return file.endsWith('.ts.ejs') ? breakLongLines(text) : text
 }

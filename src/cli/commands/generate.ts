@@ -11,6 +11,7 @@ import { sayTo, type Output } from '../support/output.js'
 
 interface ResourceFlags {
   parent?: string
+  route: string[]
   spec?: 'placeholder' | 'full'
   skipMigration?: true
   skipModel?: true
@@ -48,6 +49,12 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')
     .option('--parent <name>', 'nest the resource in another one, like comments in posts')
+    .option(
+      '--route <route>',
+      'add a route for an item, or for the collection: publish:post, drafts:get:collection (repeatable)',
+      (route: string, others: string[]) => [...others, route],
+      [],
+    )
     .addOption(
       new Option('--spec <kind>', 'kind of specs: placeholders that fail, or complete specs').choices([
         'placeholder',
@@ -62,8 +69,9 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .option('--force', 'overwrite existing files')
     .addHelpText('after', RESOURCE_HELP)
     .action((name: string, attributes: string[], flags: ResourceFlags) => {
-      const { spec, dryRun, force, ...options } = flags
-      const actions = resourceActions(folder(), name, { ...options, attributes, fullSpec: spec === 'full' })
+      const { spec, dryRun, force, route: routes, ...options } = flags
+      const fullSpec = spec === 'full'
+      const actions = resourceActions(folder(), name, { ...options, attributes, routes, fullSpec })
       write(out, folder(), actions, { dryRun, force })
     })
 }
@@ -125,4 +133,5 @@ The default type is string. nulls.X is nullable: nulls.String, nulls.Text, nulls
 Example:
   $ kit generate resource post title description:nulls.Text
   $ kit generate resource comment body:text --parent post
+  $ kit generate resource page title --route publish:post --route drafts:get:collection
   $ kit g r article title:string:unique state:enum:draft,public author:references --spec full`

@@ -1,0 +1,136 @@
+import { camelize } from 'inflection'
+import { BadRoute } from '../command-errors.js'
+import { defaultPathName, humanize } from '../names.js'
+import { isName, snakeCase, type Names } from './names.js'
+import type { Nesting } from './nesting.js'
+
+/** A route in the words of the command line, `publish:post` or `drafts:get:collection`, and the names that derive from it. */
+export interface AddedRoute {
+  /** `mark_read`: the end of the path, and a part of the id of its message. */
+  word: string
+  /** `markRead`: the method of the resource class. */
+  handler: string
+  method: string
+  /** Whether it belongs to one record or to the collection. */
+  on: 'item' | 'collection'
+  /** The path of `@Route`: `/{post_id}/mark_read`. */
+  path: string
+  /** `/posts/{post_id}/mark_read` */
+  fullPath: string
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+/** The methods that a resource class or every object has. */
+const reserved = new Set(
+  ['list', 'create', 'new', 'show', 'update', 'destroy', 'edit'].concat(
+    Object.getOwnPropertyNames(Object.prototype),
+  ),
+)
+
+/**
+ * Reads the routes of a command line.
+ *
+ * @throws BadRoute
+ */
+export function parseRoutes(words: readonly string[], names: Names): AddedRoute[] {
+  const routes = words.map((word) => parseRoute(word, names))
+  for (const [index, { handler }] of routes.entries()) {
+    const isRepeated = routes.slice(0, index).some((route) => route.handler === handler)
+    if (isRepeated) throw new BadRoute(words[index] ?? '', `the name "${handler}" is used twice`)
+  }
+  return routes
+}
+
+/**
+ * A model named Route has the name of the decorator, which its handlers would import, too.
+ *
+ * @throws BadRoute
+ */
+export function refuseModelRoute([word]: readonly string[], models: readonly Names[]): void {
+  if (word !== undefined && models.some(({ model }) => model === 'Route')) {
+    throw new BadRoute(word, 'the handlers import a model Route, which has the name of the decorator @Route')
+  }
+}
+
+/** The routes in the words of the command line that generated a file. Routes of another form were written by hand. */
+export function routesIn(text: string): string[] {
+  const found = text.matchAll(/^ {2}@Route\('([A-Z]+)', '\/(\{\w+\}\/)?([a-z0-9_]+)'\)\n {2}async (\w+)\(/gm)
+  return [...found].flatMap(([, method = '', item, word = '', handler]) => {
+    if (handler !== camelize(word, true) || !isRouteName(word)) return []
+    return `${word}:${method.toLowerCase()}${item ? '' : ':collection'}`
+  })
+}
+
+function parseRoute(text: string, names: Names): AddedRoute {
+  const [name = '', method = '', ending = '', ...rest] = text.split(':')
+  const word = snakeCase(name)
+  if (!isName(word)) throw new BadRoute(text, 'its name must be a word like publish')
+  if (!isRouteName(word)) throw new BadRoute(text, `the name "${name}" is reserved`)
+  if (!methods.includes(method.toLowerCase())) {
+    throw new BadRoute(text, `its method must be one of ${methods.join(', ')}, as in ${name}:post`)
+  }
+  if (!['', 'collection'].includes(ending) || rest.length > 0) {
+    throw new BadRoute(
+      text,
+      `it must end with its method or with "collection", as in ${name}:${method}:collection`,
+    )
+  }
+  const on = ending === '' ? 'item' : 'collection'
+  const path = on === 'item' ? `/{${names.param}}/${word}` : `/${word}`
+  return {
+    word,
+    handler: camelize(word, true),
+    method: method.toUpperCase(),
+    on,
+    path,
+    fullPath: names.fullPath + path,
+  }
+}
+
+/** Whether a method may have the name. Those that begin with `find` are the generator's own. */
+function isRouteName(word: string): boolean {
+  return !reserved.has(camelize(word, true)) && !word.startsWith('find_')
+}
+
+/** What the scaffolds read of routes. */
+export function routeLocals(
+  routes: readonly AddedRoute[],
+  kind: 'web' | 'api',
+  names: Names,
+  nesting: Nesting,
+) {
+  const { many, aOne } = names.words
+  const all = routes.map((route) => {
+    const verb = route.method === 'GET' ? 'read' : 'change'
+    const records = route.on === 'item' ? aOne : verb === 'read' ? `some ${many}` : many
+    return {
+      ...route,
+      source: `route/${route.on}-${verb}-${kind}.ts.ejs`,
+      spec: `route/${route.on}-${verb}-${kind}.spec.ts.ejs`,
+      sentence: `${verb === 'read' ? 'shows' : 'changes'} ${records}`,
+      success: `${humanize(route.word)} succeeded.`,
+      form: route.method === 'POST' ? '{}' : `{ _method: '${route.method}' }`,
+      // A POST without JSON would need the token of a form.
+      options: route.method === 'POST' ? "{ json: {}, accept: 'json' }" : "{ accept: 'json' }",
+      button: buttonOf(route, nesting),
+    }
+  })
+  return {
+    routes: all,
+    changes: all.filter(({ method }) => method !== 'GET'),
+    buttons: {
+      item: all.filter(({ on }) => on === 'item').map(({ button }) => button),
+      collection: all.filter(({ on }) => on === 'collection').map(({ button }) => button),
+    },
+  }
+}
+
+/** A link, or a button if the route changes records, as a template writes it. */
+function buttonOf({ method, word, on, fullPath }: AddedRoute, { records, parentRecords }: Nesting): string {
+  const path = `${defaultPathName(fullPath)}(${on === 'item' ? records : parentRecords})`
+  const label = humanize(word)
+  if (method === 'GET') return `a.button(href=${path}) ${label}`
+  const options = method === 'POST' ? '' : `, { method: '${method}' }`
+  return `!= actionButton(${path}, '${label}'${options})`
+}
