@@ -3,7 +3,7 @@ import type { ColumnType } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
 import { memoizeByObject } from '../memoize.js'
 
-/** What an attribute holds, whatever the engine calls its column. */
+/** The kind of an attribute's values, independent of the engine's column types. */
 export type AttributeKind =
   | 'string'
   | 'text'
@@ -21,21 +21,21 @@ export type AttributeKind =
 
 /** A column of a model that a client may set. */
 export interface Attribute {
-  /** The property, which is also the column, the JSON member and the form field. */
+  /** The property's name. The column, the JSON member and the form field have the same name. */
   name: string
   kind: AttributeKind
   nullable: boolean
   /** The values of an enum, as text. */
   values?: string[]
-  /** The most characters of a string. */
+  /** The maximum number of characters of a string. */
   length?: number
-  /** The digits of a decimal. */
+  /** The number of digits of a decimal. */
   precision?: number
-  /** The digits of a decimal after its point. */
+  /** The number of digits of a decimal after its point. */
   scale?: number
 }
 
-/** The column types of SQLite, PostgreSQL and MariaDB/MySQL, by what they hold. TypeORM makes an integer of `Number`. */
+/** The kinds of the column types of SQLite, PostgreSQL and MariaDB/MySQL. TypeORM maps `Number` to an integer. */
 const TYPES: Record<AttributeKind, readonly ColumnType[]> = {
   string: [
     String,
@@ -76,27 +76,27 @@ const KINDS = new Map<ColumnType, AttributeKind>(
   (Object.keys(TYPES) as AttributeKind[]).flatMap((kind) => TYPES[kind].map((type) => [type, kind] as const)),
 )
 
-/** What a column of this type holds; undefined for types that are no attribute (blobs, arrays, geometries). */
+/** Returns the kind of a column type, or undefined if attributes cannot have this type (blobs, arrays, geometries). */
 export function kindOf(type: ColumnType | undefined): AttributeKind | undefined {
   return type === undefined ? undefined : KINDS.get(type)
 }
 
 /**
- * The attributes of a model that a client may set: its regular columns, the inherited ones first. Not the id, the
- * dates that the framework sets, a version, what is generated, hidden (`select: false`) or not written
- * (`insert: false`, `update: false`), nor a column whose type has no textual form (a blob, an array).
+ * The attributes of a model that a client may set: its regular columns, the inherited ones first. It leaves out the id,
+ * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
+ * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array).
  */
 export const attributesOf = memoizeByObject((model: Function): Attribute[] =>
   columnsOf(model).filter(isSettable).flatMap(toAttribute),
 )
 
-/** Whether a class, or one that it extends, is marked with `@Entity`. */
+/** Whether a class, or a class that it extends, is marked with `@Entity`. */
 export function isEntity(model: Function): boolean {
   const ancestors: unknown[] = ancestorsOf(model)
   return getMetadataArgsStorage().tables.some(({ target }) => ancestors.includes(target))
 }
 
-/** The columns of a class and its ancestors; one that is declared anew counts as the descendant declares it. */
+/** The columns of a class and its ancestors. If a class redeclares a column, its declaration counts. */
 function columnsOf(model: Function): ColumnMetadataArgs[] {
   const ancestors = ancestorsOf(model)
   const { columns } = getMetadataArgsStorage()
@@ -107,7 +107,7 @@ function columnsOf(model: Function): ColumnMetadataArgs[] {
   return [...byName.values()]
 }
 
-/** A class and what it extends, the most general first. */
+/** A class and its ancestors, the most general one first. */
 function ancestorsOf(model: Function): Function[] {
   const parent: unknown = Object.getPrototypeOf(model)
   return typeof parent === 'function' && parent !== Function.prototype
@@ -139,7 +139,7 @@ function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attribute[]
   ]
 }
 
-/** The values of an enum. A numeric TypeScript enum also maps its numbers back to names: those keys are left out. */
+/** The values of an enum. A numeric TypeScript enum also maps its numbers to names: those keys are left out. */
 function valuesOf(enumeration: object): string[] {
   if (Array.isArray(enumeration)) return enumeration.map(String)
   return Object.entries(enumeration)

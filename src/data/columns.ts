@@ -2,10 +2,10 @@ import type { ColumnType, QueryRunner, TableColumnOptions } from 'typeorm'
 import type { AttributeKind } from './attributes.js'
 import { engineOf } from './engines/engines.js'
 
-/** What a column may be, beyond its name and kind. */
+/** The options of a column besides its name and kind. */
 export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>
 
-/** The column type of a kind, understood by every engine, as `@Column` takes it and as migrations use it. */
+/** The column type of each kind, for `@Column` and for migrations. All engines support these types. */
 export const columnTypes = {
   string: 'varchar',
   text: 'text',
@@ -23,7 +23,7 @@ export const columnTypes = {
 } satisfies Record<AttributeKind, ColumnType>
 
 /**
- * A column of a migration, of the type that the engine has for its kind. It is not null unless `isNullable` says so.
+ * Returns a column for a migration, with the engine's type for the kind. It is not null unless `isNullable` is set.
  *
  * @example column(runner, 'description', 'text', { isNullable: true })
  */

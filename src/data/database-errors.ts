@@ -19,7 +19,7 @@ import {
   type ProblemTexts,
 } from './engines/problems.js'
 
-/** What is said about the field. A problem that is not listed is none of a field. */
+/** The error of the field for each problem. Problems that are not listed do not belong to a field. */
 const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says: string }>> = {
   unique: { status: 409, rule: 'unique', says: 'has already been taken' },
   reference: { status: 422, rule: 'reference', says: 'does not exist' },
@@ -31,15 +31,15 @@ const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says
   check: { status: 422, rule: 'check', says: 'is not allowed' },
 }
 
-/** The field of errors that are of the record as a whole, or of a column that the database does not name. */
+/** The field of errors that belong to the whole record, or to a column that the database does not name. */
 export const RECORD = 'base'
 
 /**
- * Says what an error of the database means for a client: ValidationErrors for what is wrong with a record,
- * ServiceUnavailable for what may go better soon, RecordNotFound. Any other error is returned as it is.
+ * Translates an error of the database for a client: ValidationErrors if the record is wrong, ServiceUnavailable if a
+ * later request may succeed, RecordNotFound. Any other error is returned unchanged.
  *
  * @param metadata the model whose record was written
- * @param models those whose records may have been written; they tell the columns of an index
+ * @param models the models whose records may have been written; they contain the columns of each index
  */
 export function explainDatabaseError(
   error: unknown,
@@ -72,7 +72,7 @@ interface Failure extends ProblemTexts {
   models: readonly EntityMetadata[]
 }
 
-/** What is no fault of the record: it may go better soon. */
+/** Problems that the record did not cause. A later request may succeed. */
 const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>> = {
   conflict: (cause) => new TransactionConflict({ cause }),
   busy: (cause) =>
@@ -84,7 +84,7 @@ const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>
   readonly: (cause) => new ServiceUnavailable('The database only reads at the moment.', 5, { cause }),
 }
 
-/** The failed check of a JSON column, which MariaDB adds to it, means that the value isn't JSON. */
+/** MariaDB adds a check to each JSON column. If it fails, the value isn't JSON. */
 function refined(problem: Problem | undefined, failure: Failure): Problem | undefined {
   const name = problem === 'check' ? checkedColumn(failure) : undefined
   if (!name) return problem
@@ -95,11 +95,11 @@ function refined(problem: Problem | undefined, failure: Failure): Problem | unde
 function fieldOf(failure: Failure): string | undefined {
   if (failure.column) return failure.column
   const columns = namedColumns(failure)?.map(bareName) ?? columnsOfIndex(failure)
-  // Of an index over a reference and an attribute it is the attribute that a user can correct.
+  // If an index contains a reference and an attribute, a user can correct the attribute.
   return columns.find((column) => !column.endsWith('_id')) ?? columns[0]
 }
 
-/** MariaDB and MySQL report the index only: the model knows its columns, or its name contains one of theirs. */
+/** MariaDB and MySQL report only the index. The model has its columns, or its name contains one of theirs. */
 function columnsOfIndex(failure: Failure): string[] {
   const { metadata, models } = failure
   const name = namedIndex(failure)
@@ -113,7 +113,7 @@ function columnsOfIndex(failure: Failure): string[] {
   return columns.map((column) => column.databaseName)
 }
 
-/** A generated name without what it is of: `UQ_2d82eb...` of a migration is the `IDX_2d82eb...` of a model. */
+/** Removes the prefix of a generated name: `UQ_2d82eb...` in a migration is `IDX_2d82eb...` in a model. */
 function digest(name: string): string {
   return name.replace(/^(?:UQ|IDX|REL)_/, '').slice(0, 26)
 }

@@ -19,19 +19,19 @@ const PING_TIMEOUT = 5000
 export interface DatabaseSettings {
   /** `sqlite:db/development.sqlite`, `postgres://user:password@host/name`, `mysql://...`, `mariadb://...` */
   url: string
-  /** The most connections: 8 on SQLite, 10 elsewhere. */
+  /** The maximum number of connections (8 on SQLite, 10 on a server). */
   pool?: number
-  /** Milliseconds that a query waits for a connection, for its turn to write, or for the locks of others (10,000). */
+  /** Milliseconds that a query waits for a connection, for the write lock of SQLite, or for locked rows (10,000). */
   acquireTimeout?: number
-  /** Milliseconds after which the server ends a statement; without it, never. SQLite cannot end one. */
+  /** Milliseconds after which the server cancels a statement (no limit). SQLite cannot cancel one. */
   statementTimeout?: number
-  /** What TypeORM writes to the console, for example `['query', 'error']`; nothing by default. */
+  /** The events that TypeORM logs to the console, for example `['query', 'error']` (none). */
   logging?: LoggerOptions
 }
 
-/** What `ormconfig.ts` exports: the database of each environment, the models and the migrations. */
+/** The default export of `ormconfig.ts`: the database of each environment, the models and the migrations. */
 export interface DatabaseConfig {
-  /** Classes, or patterns of the compiled files that export them. */
+  /** The model classes, or glob patterns of the compiled files that export them. */
   models?: MixedList<Function | string>
   migrations?: MixedList<Function | string>
   [environment: string]: DatabaseSettings | MixedList<Function | string> | undefined
@@ -47,17 +47,17 @@ export interface DatabaseConfig {
  * ```
  */
 export class Database extends DataSource {
-  /** The environment whose settings it has. */
+  /** The environment whose settings are used. */
   readonly environment: string
-  /** Where it is, with the password: for the framework, not for messages. */
+  /** The database's URL including its password. Messages must not contain it. */
   readonly url: string
   private readonly sendPing: Ping
   private opening: Promise<this> | undefined
   private closing: Promise<void> | undefined
 
   /**
-   * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` takes the place of its url.
-   * @throws DeclarationError when the url is none that is known, or when its driver is not installed
+   * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` overrides the URL of its settings.
+   * @throws DeclarationError when no engine supports the URL, or when the engine's driver is not installed
    */
   constructor(config: DatabaseConfig, environment: string = currentEnvironment()) {
     const settings = settingsOf(config, environment)
@@ -73,9 +73,9 @@ export class Database extends DataSource {
   }
 
   /**
-   * Opens the database; once, however many ask. A try that failed can be repeated.
+   * Opens the database. Concurrent calls open it once, and a call after a failure tries again.
    *
-   * @throws DatabaseNotOpened which names the file, or the host and port, what is wrong, and what to do
+   * @throws DatabaseNotOpened when it cannot be opened; the message contains the file or the host, the cause and the remedy
    */
   async open(): Promise<this> {
     await this.closing
@@ -94,7 +94,7 @@ export class Database extends DataSource {
     return this.closing
   }
 
-  /** Whether the database answers. */
+  /** Whether the database responds. */
   async ping(): Promise<boolean> {
     return this.check().then(
       () => true,
@@ -103,9 +103,9 @@ export class Database extends DataSource {
   }
 
   /**
-   * Asks the database for a sign of life.
+   * Checks that the database responds.
    *
-   * @throws ServiceUnavailable when it does not answer; on SQLite also when the file is no longer the one that was opened
+   * @throws ServiceUnavailable when it does not; on SQLite also when the database file has been deleted or replaced
    */
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
@@ -117,17 +117,17 @@ export class Database extends DataSource {
     })
   }
 
-  /** Runs the migrations that have not been run yet. Returns their names; `report` is told of each one at once. */
+  /** Runs the pending migrations and returns their names. `report` is called after each of them. */
   migrate(report?: MigrationReport): Promise<string[]> {
     return migrate(this, report)
   }
 
-  /** Undoes the last migrations. Returns their names; `report` is told of each one at once. */
+  /** Undoes the last migrations and returns their names. `report` is called after each of them. */
   rollback(steps = 1, report?: MigrationReport): Promise<string[]> {
     return rollback(this, steps, report)
   }
 
-  /** Which migrations there are, and which of them have been run. */
+  /** Returns all migrations, and whether each of them has been run. */
   migrationStatus(): Promise<MigrationState[]> {
     return migrationStatus(this)
   }

@@ -87,7 +87,7 @@ export interface DataMembers {
   destroy(record: Model): Promise<void>
 }
 
-/** What these members need of the rest of the context. */
+/** The parts of the context that these members use. */
 interface DataRequest {
   readonly method: string
   readonly query: PageQuery
@@ -177,12 +177,12 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   return errors
 }
 
-/** A request that only reads does not wait on SQLite for those that write, so it cannot lock anything. */
+/** On SQLite, a request that only reads does not wait for writers, so it cannot lock anything. */
 function refuseLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
   if (options?.lock && READING.includes(method)) throw new LockWhileReading(method)
 }
 
-/** Sets the language of the messages as that of the response. */
+/** Sets the language of the response, which is that of the messages. */
 function withLanguage(ctx: DataRequest, errors: ValidationErrors | undefined): ValidationErrors | undefined {
   if (errors) ctx.set('Content-Language', ctx.locale)
   return errors

@@ -4,7 +4,7 @@ import { markLoaded } from './records/loaded-relations.js'
 import { Model, stampInsert } from './model.js'
 import type { Stamps } from './model.js'
 
-/** What the framework does for every model. It is the first subscriber of a database. */
+/** Applies the framework's rules to every model. It is the first subscriber of a database. */
 @EventSubscriber()
 export class ModelSubscriber implements EntitySubscriberInterface<Stamps> {
   listenTo(): typeof Model {
@@ -12,8 +12,8 @@ export class ModelSubscriber implements EntitySubscriberInterface<Stamps> {
   }
 
   /**
-   * Gives ids and dates to rows that are written without a record, by `tx.insert(Post, { ... })` and
-   * `tx.update(Post, where, { ... })`: the listeners of a model are called for records alone.
+   * Sets ids and timestamps of rows that are written without a record, by `tx.insert(Post, { ... })` and
+   * `tx.update(Post, where, { ... })`. TypeORM calls the listeners of a model only for records.
    */
   beforeInsert(event: InsertEvent<Stamps>): void {
     stampInsert(event.entity)
@@ -23,7 +23,7 @@ export class ModelSubscriber implements EntitySubscriberInterface<Stamps> {
     if (event.entity && !(event.entity instanceof Model)) event.entity['updated_at'] ??= new Date()
   }
 
-  /** Relations that TypeORM has loaded with a record are not written with it either. */
+  /** Relations that TypeORM has loaded with a record are not written with it, just as those of `ctx.load`. */
   afterLoad(record: Stamps, event?: LoadEvent<Stamps>): void {
     for (const { propertyName, isLazy } of event?.metadata.relations ?? [])
       if (!isLazy && Reflect.get(record, propertyName) !== undefined) markLoaded(record, propertyName)

@@ -4,7 +4,7 @@ import type { ValidationErrors } from '../errors.js'
 import { newId } from './ids.js'
 
 /**
- * What every model has: an id that sorts by time (UUID version 7), when it was created, and when it was last updated.
+ * The base class of models: an id that sorts by time (UUID version 7), and the times of creation and of the last update.
  *
  * @example
  * ```ts
@@ -27,33 +27,33 @@ export abstract class Model {
   updated_at!: Date
 
   /**
-   * Checks that a new record needs beyond its decorators, once these have found nothing wrong with it:
+   * Checks a new record after its decorators have found no error. It adds its own errors:
    * `errors.add('title', 'taken')`.
    */
   validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> | void {}
 
-  /** Checks that a changed record needs beyond its decorators, once these have found nothing wrong with it. */
+  /** Checks a changed record after its decorators have found no error. */
   validateUpdate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> | void {}
 
-  /** Gives a record its id and its dates before it is inserted. An id or a date that it has already is kept. */
+  /** Sets the id and the timestamps of a record before it is inserted. Existing values are kept. */
   @BeforeInsert()
   protected stampInsert(): void {
     stampInsert(this)
   }
 
-  /** Notes the time of a change before it is saved. */
+  /** Sets the time of the update before a record is saved. */
   @BeforeUpdate()
   protected stampUpdate(): void {
     const now = Date.now()
-    // With the time that is there already, TypeORM would have SQLite set another one, without milliseconds.
+    // If the time did not change, TypeORM would let SQLite set it, without milliseconds.
     this.updated_at = new Date(Number(this.updated_at) === now ? now + 1 : now)
   }
 }
 
-/** The columns that the framework fills in; a plain object that is inserted or updated in bulk may lack them. */
+/** The columns that the framework sets. A plain object that is inserted or updated in bulk may lack them. */
 export type Stamps = Partial<Pick<Model, 'id' | 'created_at' | 'updated_at'>>
 
-/** Fills in the id and the dates that a record, or a plain object on its way to be inserted, does not have yet. */
+/** Sets the id and the timestamps of a record or a plain object before it is inserted, unless they exist. */
 export function stampInsert(values: Stamps): void {
   values.id ??= newId()
   values.created_at ??= new Date()

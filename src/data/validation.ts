@@ -7,9 +7,9 @@ import { humanize, recordName } from '../names.js'
 import { attributesOf } from './attributes.js'
 
 /**
- * Finds the text of a translation id; undefined when there is none.
+ * Returns the text of a translation id; undefined if there is none.
  *
- * @param source `application` leaves out the texts of the framework
+ * @param source `application` leaves out the framework's texts
  */
 export type Translate = (
   id: string,
@@ -20,12 +20,12 @@ export type Translate = (
 /**
  * Validates a record by the class-validator decorators of its class.
  *
- * The message of a broken rule is the translation `validation.<model>.<attribute>.<rule>`, else the message that the
- * decorator was given, else the translation `validation.<rule>`, else class-validator's own. Errors of nested records
- * are those of the field `author.name`.
+ * The message of a broken rule is the translation `validation.<model>.<attribute>.<rule>`, else the decorator's own
+ * `message` option, else the translation `validation.<rule>`, else class-validator's default. The errors of nested records
+ * belong to fields such as `author.name`.
  *
- * @param known what is wrong with fields that could not be read; what else is wrong with them follows from that
- * @returns what is wrong, or undefined
+ * @param known the errors of fields that could not be read; other errors of these fields are left out
+ * @returns the errors, or undefined
  */
 export async function validate(
   record: object,
@@ -41,7 +41,7 @@ export async function validate(
   return errors.fields.size > 1 ? inOrder(errors, record) : errors
 }
 
-/** The errors in the order in which the model declares its attributes, which is that of a form. What else there is follows. */
+/** Sorts the errors as the model declares its attributes, which is the order of the form. Other fields follow. */
 function inOrder(errors: ValidationErrors, record: object): ValidationErrors {
   const names = attributesOf(record.constructor).map(({ name }) => name)
   const declared = names.filter((name) => errors.fields.has(name))
@@ -53,8 +53,7 @@ function inOrder(errors: ValidationErrors, record: object): ValidationErrors {
 }
 
 /**
- * A required attribute: a text with something other than white space, or any other value that is neither null nor
- * undefined.
+ * Requires a value: text that isn't blank, or any other value except null and undefined.
  */
 export function Present(options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
@@ -63,7 +62,7 @@ export function Present(options?: ValidationOptions): PropertyDecorator {
   )
 }
 
-/** The sentence of a broken rule of a record's field, in the reader's language where it is translated. */
+/** The message of a broken rule, translated if there is a translation. */
 export function messageOf(
   model: Function,
   attribute: string,
@@ -81,8 +80,8 @@ export function messageOf(
 }
 
 /**
- * The sentence of a rule that a hook of the model has added. The application's own translations come before the message
- * that the hook gave, the framework's after it.
+ * The message of a rule that a hook of the model has added. The application's own translations override the message of
+ * the hook, the framework's translations do not.
  */
 export function addedMessage(
   model: Function,
@@ -101,7 +100,7 @@ export function addedMessage(
   )
 }
 
-/** What an attribute is called in messages: its translation `<model>.<attribute>`, as on the form, else its own name. */
+/** The name of an attribute in messages: its translation `<model>.<attribute>`, as on the form, else its own name. */
 export function attributeName(model: Function, attribute: string, t: Translate = () => undefined): string {
   return t(`${recordName(model.name)}.${attribute}`, {}) ?? humanize(attribute)
 }
@@ -138,7 +137,7 @@ function addError(
   for (const child of error.children ?? []) addError(errors, child, record, `${field}.`, t)
 }
 
-/** How the decorator of a rule was called. */
+/** The options with which the decorator of a rule was called. */
 function ruleOf(model: Function, property: string, rule: string): ValidationMetadata | undefined {
   const known = rulesOf(model)
   const key = `${property} ${rule}`
@@ -147,7 +146,7 @@ function ruleOf(model: Function, property: string, rule: string): ValidationMeta
   return metadata
 }
 
-/** The rules found so far: class-validator searches all models each time. */
+/** A cache of rules, because class-validator searches all models each time. */
 const rulesOf = memoizeByObject((_model: Function) => new Map<string, ValidationMetadata>())
 
 function findRule(model: Function, property: string, rule: string): ValidationMetadata | undefined {
@@ -156,7 +155,7 @@ function findRule(model: Function, property: string, rule: string): ValidationMe
     .find((metadata) => metadata.propertyName === property && metadata.name === rule)
 }
 
-/** What the numbers of a rule are called in its message; a rule that is not listed has `constraint1`, `constraint2`. */
+/** The names of a rule's numbers in its message. The rules that are not listed have `constraint1`, `constraint2`. */
 const VALUE_NAMES: Record<string, readonly string[]> = {
   min: ['min'],
   max: ['max'],

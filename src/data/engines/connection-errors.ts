@@ -4,7 +4,7 @@ import type { OpeningProblem } from './engine.js'
 import { ENGINES } from './engines.js'
 import { shortCode } from './problems.js'
 
-/** What is wrong when a database cannot be opened, and what to do. */
+/** The cause and the remedy for each reason why a database cannot be opened. */
 const HINTS: Record<OpeningProblem, string> = {
   unreadable:
     'it is a folder, or this process lacks the permission to read and write it. Check both, or set DATABASE_URL.',
@@ -30,7 +30,7 @@ const HINTS: Record<OpeningProblem, string> = {
     'its certificate is not trusted. Set sslrootcert to the file of its certificate authority, or set sslmode=no-verify.',
 }
 
-/** The same for the codes of the system, and of its TLS. */
+/** The same for the error codes of the system and of TLS. */
 const SYSTEM_HINTS: Record<string, string> = {
   EACCES: 'its folder or its file is not writable. Grant this process the permission, or set DATABASE_URL.',
   EROFS: 'its folder is read-only. Choose another one in ormconfig.ts, or set DATABASE_URL.',
@@ -51,7 +51,7 @@ const SYSTEM_HINTS: Record<string, string> = {
 const PROBLEMS = new Map(ENGINES.flatMap(({ errors }) => Object.entries(errors.opening)))
 const TEXTS = ENGINES.flatMap(({ errors }) => errors.openingTexts ?? [])
 
-/** Explains in one sentence why a database could not be opened. Any other error is returned unchanged. */
+/** Returns an error with a one-line explanation of why a database could not be opened. Any other error is returned unchanged. */
 export function explainOpening(error: unknown, url: string): unknown {
   const code = codeOf(error)
   const problem = PROBLEMS.get(code) ?? PROBLEMS.get(shortCode(code)) ?? problemOfText(error)
@@ -59,7 +59,7 @@ export function explainOpening(error: unknown, url: string): unknown {
   return hint ? new DatabaseNotOpened(placeOf(url), hint, error) : error
 }
 
-/** The code of the system's or the engine's error, however it is wrapped. */
+/** The error code of the system or the engine, however deep it is nested. */
 export function codeOf(error: unknown): string {
   const { code } = Object(causeOf(error)) as { code?: unknown }
   return typeof code === 'string' ? code : ''

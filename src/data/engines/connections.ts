@@ -2,15 +2,15 @@ import { ServiceUnavailable } from '../../errors.js'
 import type { ConnectionLimits } from './engine.js'
 import { Semaphore, type Release } from './semaphore.js'
 
-/** Milliseconds beyond `statementTimeout` after which a silent server counts as lost. */
+/** Milliseconds after `statementTimeout` until a connection that sends nothing counts as lost. */
 export const silenceGrace = 5000
 
-/** How many connections a server's pool has beyond its size, for pings: a pool that is busy is no sign of a dead server. */
+/** Connections that a server's pool has in addition to its size, for pings: a busy pool doesn't mean that the server is down. */
 export const pingConnections = 1
 
 /**
- * Limits the connections of a server's driver: queries wait in line for one, first come, first served, and not forever.
- * mysql2 has no such timeout.
+ * Limits the connections of a server's driver. Queries wait for one in the order of their arrival, and only until a
+ * timeout, which mysql2 doesn't have.
  */
 export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits): Semaphore {
   const message = `None of the ${size} database connections became free within ${acquireTimeout / 1000} s.`
@@ -18,9 +18,9 @@ export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits):
 }
 
 /**
- * Waits for a connection, and releases the permit for it when there is none.
+ * Waits for a connection, and releases its permit if there is none.
  *
- * @throws ServiceUnavailable, whatever the driver throws
+ * @throws ServiceUnavailable, for every error of the driver
  */
 export async function connected<T>(connection: Promise<T>, release: Release): Promise<T> {
   try {

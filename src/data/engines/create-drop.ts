@@ -11,9 +11,9 @@ import { engineOf } from './engines.js'
 import { problemOfCode } from './problems.js'
 
 /**
- * Creates the database, without tables. On a server it stores text of any language, and compares it letter by letter.
+ * Creates the database without tables. On a server it stores text in any language, and compares text exactly.
  *
- * @returns whether it was created; false when it exists already
+ * @returns whether it was created; false when it already exists
  * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when the user lacks the privilege
  */
 export async function createDatabase(database: Database): Promise<boolean> {
@@ -26,7 +26,7 @@ export async function createDatabase(database: Database): Promise<boolean> {
 }
 
 /**
- * Deletes the database with all its records. A server ends the connections to it.
+ * Deletes the database with all its records. A server closes the connections to it.
  *
  * @returns whether it existed
  * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when the user lacks the privilege
@@ -42,7 +42,7 @@ export async function dropDatabase(database: Database): Promise<boolean> {
 }
 
 /**
- * Opens the database, and creates it first if the server has none of this name. A file of SQLite is always created.
+ * Opens the database, and creates it first if the server doesn't have it. A SQLite file is always created.
  *
  * @throws DatabaseNotOpened, DatabaseRefused
  */
@@ -56,12 +56,12 @@ export async function openOrCreate(database: Database): Promise<void> {
   }
 }
 
-/** The file of a database that is one. */
+/** The file of a database, if its engine stores it in a file. */
 export function fileOf(database: Database): string | undefined {
   return engineOf(database).file?.(database)
 }
 
-/** The name of a database in messages: its file relative to the current folder, or its host, port and name; never a password. */
+/** The name of a database in messages: its file relative to the current folder, or its host, port and name. Never a password. */
 export function placeOf(database: Database): string {
   const file = fileOf(database)
   if (file === undefined) return placeOfUrl(database.url)
@@ -69,7 +69,7 @@ export function placeOf(database: Database): string {
   return path.startsWith('..') ? file : path
 }
 
-/** Works on the server of a database, over a connection of its own. */
+/** Runs work on the server of a database, over a separate connection. */
 async function onServer<T>(
   database: Database,
   { databases }: ServerCommands,
@@ -90,7 +90,7 @@ async function connect(
   const { options, url } = database
   const target = name === undefined ? { database: undefined } : { url: withDatabase(url, name) }
   const plain = { ...options, entities: [], migrations: [], subscribers: [], extra: {}, ...target }
-  // The options are those of a DataSource that exists, with another database.
+  // The options come from an existing DataSource; only the database differs.
   const source = new DataSource(plain as DataSourceOptions)
   try {
     return await source.initialize()
@@ -100,7 +100,7 @@ async function connect(
   }
 }
 
-/** Whether a command has changed something: it has not if the server reports `nothingToDo`. */
+/** Whether a command has changed something. It has not if the server reports `nothingToDo`. */
 async function succeeds(
   command: Promise<unknown>,
   nothingToDo: Problem,

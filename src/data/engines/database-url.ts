@@ -8,7 +8,7 @@ export function sqlitePath(url: string): string {
   return path === ':memory:' || isAbsolute(path) ? path : resolve(path)
 }
 
-/** The failure for a url of no engine that is known. */
+/** Returns the error for a URL that no engine supports. */
 export function unknownUrl(url: string): DeclarationError {
   return new DeclarationError(
     `Unknown database url "${hidePassword(url)}". Known urls: sqlite:relative/path, sqlite:///absolute/path, ` +
@@ -16,7 +16,7 @@ export function unknownUrl(url: string): DeclarationError {
   )
 }
 
-/** Where a database is, and who asks for it: the parts of a url, decoded. */
+/** The parts of a server's URL, decoded. */
 export interface ServerAddress {
   host: string
   port: number
@@ -28,9 +28,9 @@ export interface ServerAddress {
 }
 
 /**
- * Reads the url of a database on a server.
+ * Parses the URL of a database on a server.
  *
- * @throws DeclarationError when it is no url, or when something in it is not percent-encoded as it must be
+ * @throws DeclarationError when it isn't a valid URL, or when its percent-encoding is malformed
  */
 export function addressOf(url: string): ServerAddress {
   try {
@@ -52,14 +52,14 @@ export function addressOf(url: string): ServerAddress {
   }
 }
 
-/** The same server and user, with another database. */
+/** Returns a URL with the same server and user, and another database. */
 export function withDatabase(url: string, name: string): string {
   const other = new URL(url)
   other.pathname = `/${encodeURIComponent(name)}`
   return other.href
 }
 
-/** What people call a database: its file, or its host, port and name; never a password. */
+/** The name of a database for people: its file, or its host, port and name. Never a password. */
 export function placeOf(url: string): string {
   if (url.startsWith('sqlite:')) return sqlitePath(url)
   const { host, port, database } = addressOf(url)
@@ -67,7 +67,7 @@ export function placeOf(url: string): string {
   return `${url.slice(0, url.indexOf(':'))}://${address}:${port}/${database}`
 }
 
-/** A url as messages show it. */
+/** A URL for messages, without its password. */
 export function hidePassword(url: string): string {
   return url.replace(/(:\/\/[^/@]*?:).*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
 }

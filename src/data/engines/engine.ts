@@ -5,7 +5,7 @@ import type { AttributeKind } from '../attributes.js'
 import type { ColumnDetails } from '../columns.js'
 import type { Ping } from './ping.js'
 
-/** What an error of a database means, on every engine. */
+/** The problems that an error of a database can report, the same for every engine. */
 export type Problem =
   | 'unique'
   | 'reference'
@@ -21,19 +21,19 @@ export type Problem =
   | 'slow'
   | 'lost'
   | 'down'
-  /** The transaction, or the server, only reads. */
+  /** The transaction or the server is read-only. */
   | 'readonly'
   /** An earlier statement of the transaction has failed. */
   | 'aborted'
   /** A table or a column does not exist. */
   | 'missing'
-  /** The database exists already, or does not exist. */
+  /** The database already exists, or does not exist. */
   | 'exists'
   | 'absent'
   /** The user lacks the privilege. */
   | 'denied'
 
-/** Why a database cannot be opened, beyond what the system reports. */
+/** The reasons why a database cannot be opened, besides those that the system reports. */
 export type OpeningProblem =
   | 'unreadable'
   | 'readonly'
@@ -59,7 +59,7 @@ export interface ConnectionLimits {
   size: number
   /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
   acquireTimeout: number
-  /** Milliseconds after which a statement is canceled; never without it. */
+  /** Milliseconds after which a statement is canceled; undefined for no limit. */
   statementTimeout?: number | undefined
 }
 
@@ -67,37 +67,37 @@ export interface ConnectionLimits {
 export interface EngineErrors {
   /** The codes of each problem. */
   codes: Partial<Record<Problem, readonly string[]>>
-  /** The texts of problems that have no code of their own. */
+  /** Patterns of the messages of problems that don't have a code. */
   messages?: readonly (readonly [text: RegExp, problem: Problem])[]
-  /** How texts name the columns of an error, in the group `columns`. */
+  /** Patterns that find the columns in an error message, in the group `columns`. */
   columns: readonly RegExp[]
-  /** How texts name the index of an error, in the group `index`. */
+  /** Patterns that find the index in an error message, in the group `index`. */
   indexes?: readonly RegExp[]
-  /** How texts name a check that belongs to one column, in the group `columns`: its value isn't of the column's type. */
+  /** Patterns that find a check of a single column, in the group `columns`: its value isn't of the column's type. */
   columnCheck?: RegExp
-  /** The text of errors of a connection that was gone before the statement was sent. */
+  /** The message of an error for a connection that was closed before the statement was sent. */
   unsent?: RegExp
-  /** Why a database cannot be opened, by code. */
+  /** The reasons why a database cannot be opened, by code. */
   opening: Readonly<Record<string, OpeningProblem>>
-  /** The same for errors without a code, by a part of their text. */
+  /** The same for errors without a code, by a part of their message. */
   openingTexts?: readonly (readonly [text: string, problem: OpeningProblem])[]
 }
 
-/** A connection to a server, to none of the application's databases. */
+/** A connection to a server that isn't to one of the application's databases. */
 export interface Server {
   query(statement: string): Promise<unknown>
 }
 
 /** How databases are created and dropped on a server. */
 export interface ServerCommands {
-  /** The databases to connect to, the second one if the first one does not exist; undefined for none. */
+  /** The databases to connect to. The second one is used if the first one does not exist; undefined for none. */
   databases: readonly (string | undefined)[]
   create(server: Server, name: string): Promise<unknown>
-  /** Drops a database, and ends the connections to it. */
+  /** Drops a database, and closes the connections to it. */
   drop(server: Server, name: string): Promise<unknown>
 }
 
-/** SQL functions that acquire a lock, at once or not at all, and release it. */
+/** SQL functions that acquire a lock without waiting, and release it. */
 export interface Lock {
   take: string
   release: string
@@ -109,69 +109,69 @@ export interface Reference {
   parent: string
 }
 
-/** References that lead nowhere. */
+/** Foreign keys whose target does not exist. */
 export interface BrokenReferences {
-  /** One for each row that refers to a row which does not exist. */
+  /** One for each row that refers to a missing row. */
   rows: Reference[]
-  /** One for each foreign key to a table that does not exist: no row can be inserted there. */
+  /** One for each foreign key to a missing table: no row can be inserted there. */
   keys: Reference[]
 }
 
-/** Everything that differs between the engines. Everybody else asks here, never for an engine's name. */
+/** All differences between the engines. Other code uses these members, and never compares an engine's name. */
 export interface Engine {
   /** The npm package of its driver. */
   readonly driverPackage: string
-  /** How many connections a database has unless `pool` is configured. */
+  /** The number of connections unless `pool` is configured. */
   readonly defaultPool: number
   readonly errors: EngineErrors
-  /** Whether a failed statement makes its transaction useless, so that a statement that may fail needs a savepoint. */
+  /** Whether a failed statement makes its transaction unusable, so that a statement that may fail needs a savepoint. */
   readonly failureAborts: boolean
-  /** Whether a conflict has rolled its transaction back, so that further statements would be committed one by one. */
+  /** Whether a conflict rolls the transaction back, so that each later statement would be committed on its own. */
   readonly conflictRollsBack: boolean
   /** Whether a change of the schema commits the transaction. */
   readonly schemaChangesCommit: boolean
-  /** Whether records of plain models can be written by cached statements. */
+  /** Whether cached statements can write the records of plain models. */
   readonly hasFastWrites: boolean
 
-  /** Whether a transaction reads rows as they were at its first read, also those that it has locked since. */
+  /** Whether a transaction still sees rows as they were at its first read after it has locked them. */
   readonly readsSnapshots: boolean
 
   /** TypeORM's options for a URL. */
   options(url: string, limits: ConnectionLimits): DataSourceOptions
   /**
-   * Adapts TypeORM's driver: limits connections, stores datetimes in UTC, and makes types equal on all engines.
+   * Configures TypeORM's driver: limits connections, stores datetimes in UTC, and makes types the same on all engines.
    *
-   * @returns a ping that waits for no request's connection
+   * @returns a ping that does not wait for the connections of requests
    */
   adapt(dataSource: DataSource, limits: ConnectionLimits): Ping
-  /** @throws ServiceUnavailable when the open database can no longer be used, although it responds */
+  /** @throws ServiceUnavailable when the open database can no longer be used although it responds */
   check?(dataSource: DataSource): Promise<void>
-  /** Begins a transaction that only reads. */
+  /** Begins a read-only transaction. */
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
-  /** Closes a connection in an unknown state, which would otherwise return to the pool. */
+  /** Closes a connection in an unknown state, so that it doesn't return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
 
-  /** The file of a database; an engine with a server has none. */
+  /** The file of a database; undefined for engines with a server. */
   file?(dataSource: DataSource): string | undefined
   /** How databases are created and dropped on its server. */
   readonly server?: ServerCommands
 
-  /** What a column of a migration needs beyond its type. */
+  /** Changes to a migration's column besides its type. */
   columnDetails?(driver: DataSource['driver'], kind: AttributeKind): ColumnDetails
-  /** What the column `updated_at` needs beyond that. */
+  /** Further changes to the column `updated_at`. */
   updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
-  /** Prepares a record that TypeORM is going to insert. */
+  /** Prepares a record before TypeORM inserts it. */
   prepareInsert?(metadata: EntityMetadata, record: object): void
-  /** How TypeORM locks rows of a table; an engine without it locks the database with each transaction that writes. */
+  /** TypeORM's mode for locking rows. Without it, each transaction that writes locks the database. */
   rowLock?(metadata: EntityMetadata): FindOneOptions['lock']
-  /** Reads a column faster than TypeORM's `hydrate`; undefined where that is needed. */
+  /** Reads a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */
   readerOf?(
     column: ColumnMetadata,
     hydrate: (value: unknown) => unknown,
   ): ((value: unknown) => unknown) | undefined
 
-  /** Keeps processes from migrating at the same time; an engine without it locks the database with each transaction. */
+  /** Prevents processes from migrating at the same time. Without it, each transaction locks the database. */
   readonly migrationLock?: Lock
-  /** Finds the references that a migration can leave; an engine without it refuses the statement. */
+  /** Finds the broken references that a migration can leave. Without it, the engine rejects the statement. */
   findBrokenReferences?(runner: QueryRunner): Promise<BrokenReferences>
 }

@@ -12,9 +12,9 @@ const BY_SCHEME: Record<string, Engine> = { sqlite, postgres, postgresql: postgr
 const BY_TYPE: Record<string, Engine> = { 'better-sqlite3': sqlite, postgres, mysql: mariadb, mariadb }
 
 /**
- * The engine of a URL.
+ * Returns the engine of a URL.
  *
- * @throws DeclarationError when no engine has its scheme
+ * @throws DeclarationError when no engine supports its scheme
  */
 export function engineForUrl(url: string): Engine {
   const engine = BY_SCHEME[url.slice(0, url.indexOf(':'))]
@@ -22,7 +22,7 @@ export function engineForUrl(url: string): Engine {
   return engine
 }
 
-/** The engine of a database. */
+/** Returns the engine of a database. */
 export function engineOf({ options: { type } }: { options: { type: string } }): Engine {
   const engine = BY_TYPE[type]
   if (!engine) throw new Error(`TypeORM's type "${type}" has no engine.`)

@@ -11,7 +11,7 @@ import { pingBy, type Ping } from './ping.js'
 
 type Driver = DataSource['driver']
 
-/** A connection of `mysql2`, as far as it is needed here. */
+/** The members of a `mysql2` connection that this file uses. */
 interface Connection {
   query(sql: unknown, ...others: unknown[]): unknown
   promise(): { query(sql: string): Promise<unknown> }
@@ -19,12 +19,12 @@ interface Connection {
   destroy(): void
 }
 
-/** How TypeORM's driver gets connections, which its type does not tell. */
+/** The members of TypeORM's driver that get connections. Its type doesn't declare them. */
 interface Connecting {
   obtainMasterConnection(): Promise<Connection>
 }
 
-/** The names of mysql2, and numbers that it has no name for, or that of another error. */
+/** The error names of mysql2, and numbers for errors that have no name there, or a wrong one. */
 const errors: EngineErrors = {
   codes: {
     unique: ['ER_DUP_ENTRY', 'ER_DUP_KEY'],
@@ -72,21 +72,21 @@ const errors: EngineErrors = {
     /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
   ],
   indexes: [/for key '(?:[^.']+\.)?(?<index>[^']+)'/],
-  // JSON is checked by a constraint that is called `posts.notes`.
+  // MariaDB checks a JSON column by a constraint named `posts.notes`.
   columnCheck: /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
   opening: {
     HANDSHAKE_SSL_ERROR: 'untrusted',
     HANDSHAKE_NO_SSL_SUPPORT: 'unencrypted',
     ER_CON_COUNT_ERROR: 'too_many_connections',
     ER_ACCESS_DENIED_ERROR: 'access_denied',
-    // MariaDB's code for some unknown users.
+    // MariaDB sends this code for some unknown users.
     ER_ACCESS_DENIED_NO_PASSWORD_ERROR: 'access_denied',
     ER_DBACCESS_DENIED_ERROR: 'denied',
     ER_BAD_DB_ERROR: 'absent',
   },
 }
 
-/** The names of the collation that compares text letter by letter. */
+/** The names of the collation that compares text exactly. */
 const COLLATIONS = { mariadb: 'utf8mb4_nopad_bin', mysql: 'utf8mb4_0900_bin' }
 
 /** The lock belongs to the whole server, so its name contains that of the database. */
@@ -104,7 +104,7 @@ export const mariadb: Engine = {
   readsSnapshots: true,
 
   options(url, { size, acquireTimeout }) {
-    // TypeORM reads less out of a URL than this.
+    // TypeORM reads fewer options from a URL.
     const { parameters, ...address } = addressOf(url)
     const socketPath = parameters.get('socketPath')
     const ssl = encryptionOf({ parameters, ...address })
@@ -115,17 +115,17 @@ export const mariadb: Engine = {
       ...address,
       ...(socketPath && { socketPath }),
       ...(ssl && { ssl }),
-      // Datetimes are stored in UTC, a date without a time belongs to no time zone, and a bigint is text of any size.
+      // Datetimes are stored in UTC, a date without a time has no time zone, and a bigint is text, so that it keeps all digits.
       timezone: 'Z',
       dateStrings: ['DATE'],
       bigNumberStrings: true,
-      // JSON is parsed by TypeORM alone: parsed by mysql2 as well, the text `"12"` would become a number.
+      // Only TypeORM parses JSON. If mysql2 parsed it too, the text `"12"` would become a number.
       extra: { jsonStrings: true },
     }
   },
 
   adapt({ driver }, limits) {
-    // A border: the members are those of TypeORM's MysqlDriver.
+    // Type assertion: the members are those of TypeORM's MysqlDriver.
     const ping = limitConnections(driver as unknown as Connecting, limits)
     configureMysqlDriver(driver as MysqlDriver)
     return ping
@@ -135,7 +135,7 @@ export const mariadb: Engine = {
     try {
       await runner.query('SET TRANSACTION READ ONLY')
     } catch (error) {
-      // In the isolation of a test, the transaction of a request is a savepoint of one that has begun.
+      // In a test that rolls back, the request's transaction is a savepoint of one that has already begun.
       if (Reflect.get(Object(error), 'code') !== 'ER_CANT_CHANGE_TX_CHARACTERISTICS') throw error
     }
     await runner.startTransaction(isolation)
@@ -161,7 +161,7 @@ export const mariadb: Engine = {
 
   columnDetails(driver, kind) {
     if (kind === 'string' || kind === 'text') return textComparison(driver)
-    // Without a precision, fractions of a second are dropped.
+    // Without a precision, fractions of a second are lost.
     if (kind === 'time') return { precision: 6 }
     // MySQL, and MariaDB before 10.7, have no type for UUIDs.
     if (kind === 'uuid' && driver.normalizeType({ type: 'uuid' }) === 'varchar') return { length: '36' }
@@ -170,7 +170,7 @@ export const mariadb: Engine = {
 
   updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
 
-  /** Sets a missing word to NULL, which the database rejects: a required enum would otherwise get its first word. */
+  /** Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value. */
   rowLock: () => ({ mode: 'pessimistic_write' }),
 
   prepareInsert({ columns }, record) {
@@ -183,14 +183,14 @@ export const mariadb: Engine = {
   migrationLock: { take: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
 }
 
-/** Text of any language, compared by letter, case and trailing spaces as on the other engines, whatever the database's collation. */
+/** Text in any language, compared by case, accents and trailing spaces as on the other engines, whatever the database uses. */
 function textComparison({ options: { type } }: Driver): ColumnDetails {
   return { charset: 'utf8mb4', collation: COLLATIONS[type === 'mariadb' ? 'mariadb' : 'mysql'] }
 }
 
-/** The statement that configures a new connection. MariaDB and MySQL each read their own comment. */
+/** The statement that configures a new connection. MariaDB and MySQL each execute their own version comments. */
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
-  // In whole seconds, and at least one.
+  // Whole seconds, at least one.
   const wait = Math.max(1, Math.ceil(acquireTimeout / 1000))
   const locks = `SET SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
   if (!limit) return locks
@@ -237,19 +237,19 @@ function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
   })
 }
 
-/** Ends a statement without a response: mysql2 takes this timeout with each statement only. */
+/** Limits how long a statement waits for a response. mysql2 supports this timeout only for each statement. */
 function limitSilence(connection: Connection, timeout: number): void {
   const query = connection.query.bind(connection)
   connection.query = (sql, ...others) => query(typeof sql === 'string' ? { sql, timeout } : sql, ...others)
 }
 
-/** Without this, dropping a database would wait for the transactions of others, for a day. */
+/** Without this, dropping a database would wait up to a day for the transactions of others. */
 async function endConnections(server: Server, name: string): Promise<void> {
   const text = name.replaceAll(/['\\]/g, '\\$&')
   const rows = await server.query(
     `SELECT id FROM information_schema.processlist WHERE db = '${text}' AND id <> CONNECTION_ID()`,
   )
-  // Connections of other users need a privilege.
+  // Seeing connections of other users needs a privilege.
   for (const { id } of rows as { id: string }[]) await server.query(`KILL ${id}`).catch(() => undefined)
   await server.query('SET SESSION lock_wait_timeout = 10')
 }
@@ -259,11 +259,11 @@ function ticked(name: string): string {
 }
 
 /**
- * How a connection to MariaDB or MySQL is encrypted, by the words that `pg` knows: `sslmode=require` (and
- * `verify-full`, `ssl=true`) checks the server's certificate, against `sslrootcert` where that is given;
- * `no-verify` does not.
+ * Reads how a connection to MariaDB or MySQL is encrypted, from the same options as `pg`. `sslmode=require` (also
+ * `verify-full`, `ssl=true`) verifies the server's certificate, with the certificate authority in `sslrootcert` if it is
+ * given. `no-verify` does not verify it.
  *
- * @throws DeclarationError for another word, and for a file that cannot be read
+ * @throws DeclarationError for an unknown option, and for a file that cannot be read
  */
 function encryptionOf({
   parameters,

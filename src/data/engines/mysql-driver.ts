@@ -1,24 +1,24 @@
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 
-/** A connection of `mysql2`, as far as it is needed here. */
+/** The members of a `mysql2` connection that this file uses. */
 interface Connection {
   query(sql: string, done: () => void): void
 }
 
-/** A pool of `mysql2`, as far as it is needed here. */
+/** The members of a `mysql2` pool that this file uses. */
 interface Pool {
   on(event: 'connection', listener: (connection: Connection) => void): void
 }
 
 /**
- * What every connection is told before it is used. A value that does not fit is an error and never cut, whatever the
- * server is configured to do, and what the server itself writes into a column (`CURRENT_TIMESTAMP`) is in UTC.
+ * Configures every connection before it is used. A value that does not fit is an error and never truncated, whatever the
+ * server's own configuration is, and datetimes that the server sets (`CURRENT_TIMESTAMP`) are in UTC.
  */
 const SESSION =
   "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" +
   ", SESSION time_zone = '+00:00'"
 
-/** Makes TypeORM's driver strict, gives text enough room, and detects a MariaDB also if the URL says `mysql://`. */
+/** Makes TypeORM's driver strict, enlarges text columns, and detects MariaDB also if the URL begins with `mysql://`. */
 export function configureMysqlDriver(driver: MysqlDriver): void {
   configureConnections(driver)
   detectMariadb(driver)
@@ -27,9 +27,9 @@ export function configureMysqlDriver(driver: MysqlDriver): void {
   useMilliseconds(driver)
 }
 
-/** Whether a server of MariaDB or MySQL is a MariaDB. */
+/** Whether the server is MariaDB, and not MySQL. */
 export async function isMariadb(server: { query(sql: string): Promise<unknown> }): Promise<boolean> {
-  // The type of a query's rows is unknown to the driver.
+  // The type of the rows is unknown here.
   const [row] = (await server.query('SELECT VERSION() AS version')) as { version: string }[]
   return /mariadb/i.test(row?.version ?? '')
 }
@@ -40,17 +40,17 @@ function configureConnections(driver: MysqlDriver): void {
     ...driver.mysql,
     createPool(options: unknown) {
       const pool: Pool = createPool(options)
-      // Queries of a connection are run in the order in which they are asked, so this one comes first.
+      // A connection runs its queries in the order in which they are sent, so this one comes first.
       pool.on('connection', (connection) => connection.query(SESSION, ignore))
       return pool
     },
   }
 }
 
-/** A connection that cannot be told is one that cannot be asked either: the first query says why. */
+/** If a connection cannot be configured, its first query fails with the reason. */
 function ignore(): void {}
 
-/** MariaDB has a type for UUIDs, which MySQL has not. TypeORM believes the url, many of which say `mysql` for both. */
+/** MariaDB has a type for UUIDs, MySQL has not. TypeORM relies on the URL, which is often `mysql` for both. */
 function detectMariadb(driver: MysqlDriver): void {
   const connect = driver.connect.bind(driver)
   driver.connect = async () => {
@@ -71,7 +71,7 @@ async function leadsToMariadb(driver: MysqlDriver): Promise<boolean> {
   }
 }
 
-/** A time with parts of a second has six digits of them, as it is read; on the other engines it has those that it needs. */
+/** Reads a time with fractions of a second without trailing zeros, as on the other engines. */
 function trimTimes(driver: MysqlDriver): void {
   const prepare = driver.prepareHydratedValue.bind(driver)
   driver.prepareHydratedValue = (value, column) => {
@@ -81,13 +81,13 @@ function trimTimes(driver: MysqlDriver): void {
   }
 }
 
-/** A `text` of MariaDB and MySQL ends at 64 KB, that of the other engines does not. */
+/** Stores text as `longtext`: `text` is limited to 64 KB here, and unlimited on the other engines. */
 function useLongText(driver: MysqlDriver): void {
   const normalizeType = driver.normalizeType.bind(driver)
   driver.normalizeType = (column) => (column.type === 'text' ? 'longtext' : normalizeType(column))
 }
 
-/** Without a precision, MySQL drops the fractions of a second. */
+/** Without a precision, MySQL drops fractions of a second. */
 function useMilliseconds({ mappedDataTypes }: MysqlDriver): void {
   const now = 'CURRENT_TIMESTAMP(3)'
   Object.assign(mappedDataTypes, { createDateDefault: now, updateDateDefault: now })

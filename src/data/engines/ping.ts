@@ -3,17 +3,17 @@ export interface PingConnection {
   query(sql: string): unknown
   /** Returns the connection to its pool. */
   release(): void
-  /** Closes the connection, also while a query runs. */
+  /** Closes the connection, even while a query runs. */
   destroy(): void
 }
 
-/** Sends a query to a database, and rejects when there is no response before the signal. */
+/** Sends a query to a database, and rejects if there is no response before the signal. */
 export type Ping = (signal: AbortSignal) => Promise<void>
 
 /**
- * Makes a ping that waits for no other request.
+ * Returns a ping that waits for no other request.
  *
- * @param connect takes a connection that is not one of the requests'
+ * @param connect opens or acquires a connection that requests do not use
  */
 export function pingBy(connect: () => Promise<PingConnection>): Ping {
   async function ask(signal: AbortSignal): Promise<void> {
@@ -22,7 +22,7 @@ export function pingBy(connect: () => Promise<PingConnection>): Ping {
       await orAborted(signal, async () => connection.query('SELECT 1'))
       connection.release()
     } catch (error) {
-      // Nobody knows what state it is in.
+      // The state of the connection is unknown.
       connection.destroy()
       throw error
     }

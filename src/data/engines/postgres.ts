@@ -4,23 +4,23 @@ import type { ConnectionLimits, Engine, EngineErrors } from './engine.js'
 import { pingBy, type Ping } from './ping.js'
 import type { Semaphore } from './semaphore.js'
 
-/** A connection of `pg`, as far as it is needed here. */
+/** The members of a `pg` connection that this file uses. */
 interface Connection {
   query(...args: unknown[]): unknown
-  /** `I` outside of a transaction; older releases of `pg` do not say. */
+  /** `I` outside of a transaction; undefined in older releases of `pg`. */
   getTransactionStatus?(): string | null
 }
 
-/** How TypeORM's driver gets and returns connections, which its type does not tell. */
+/** The members of TypeORM's driver that get and return connections. Its type doesn't declare them. */
 interface Connecting {
   obtainMasterConnection(): Promise<[Connection, (error?: unknown) => void]>
 }
 
-/** The codes are those of SQLSTATE. */
+/** SQLSTATE codes. */
 const errors: EngineErrors = {
   codes: {
     unique: ['23505'],
-    // One code for both sides of a foreign key: the detail says which.
+    // Both sides of a foreign key have the same code; the detail distinguishes them.
     reference: ['23503'],
     referenced: ['23001'],
     null: ['23502'],
@@ -77,7 +77,7 @@ export const postgres: Engine = {
   }),
 
   adapt({ driver }, limits) {
-    // A border: the members are those of TypeORM's PostgresDriver.
+    // Type assertion: the members are those of TypeORM's PostgresDriver.
     const ping = limitConnections(driver as unknown as Connecting, connectionSemaphore(limits))
     keepDatetimesInUtc(driver)
     return ping
@@ -95,14 +95,14 @@ export const postgres: Engine = {
     drop: (server, name) => server.query(`DROP DATABASE ${quoted(name)} WITH (FORCE)`),
   },
 
-  // It cannot lock the optional side of a join.
+  // PostgreSQL cannot lock the optional side of a join.
   rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
 
   migrationLock: { take: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
 }
 
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): object {
-  // A host that disappears silently is detected by the probes of the system.
+  // TCP keepalive detects a host that disappears without closing the connection.
   const common = { lock_timeout: acquireTimeout, keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
   return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + silenceGrace }) }
 }
@@ -130,12 +130,12 @@ function limitConnections(driver: Connecting, semaphore: Semaphore): Ping {
   })
 }
 
-/** Runs statements that are requested at once (`Promise.all`) one after the other: pg 9 no longer does. */
+/** Runs concurrent statements (`Promise.all`) one after the other, because pg 9 no longer queues them. */
 function queueStatements(connection: Connection): void {
   const query = connection.query.bind(connection)
   let last: Promise<unknown> = Promise.resolve()
   connection.query = (...args) => {
-    // With a callback, and for a stream, pg does it in its own way.
+    // Calls with a callback, and streams, are left to pg.
     if (typeof args[0] !== 'string' || args.some((arg) => typeof arg === 'function')) return query(...args)
     const result = last.then(() => query(...args))
     last = result.catch(() => undefined)
@@ -143,13 +143,13 @@ function queueStatements(connection: Connection): void {
   }
 }
 
-/** A transaction that was not ended would be continued by the next request: the pool closes such a connection. */
+/** The pool closes a connection whose transaction has not ended: the next request would continue the transaction. */
 function unfinished(connection: Connection): Error | undefined {
   const status = connection.getTransactionStatus?.() ?? 'I'
   return status === 'I' ? undefined : new Error('The transaction of the connection was not ended.')
 }
 
-/** By default the time zone of a date is dropped, so that another server would read a different datetime. */
+/** By default the time zone of a Date is dropped, so that a server in another zone would read a different datetime. */
 function keepDatetimesInUtc(driver: DataSource['driver']): void {
   const normalizeType = driver.normalizeType.bind(driver)
   driver.normalizeType = (column) =>

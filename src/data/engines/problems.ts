@@ -2,7 +2,7 @@ import { QueryFailedError } from 'typeorm'
 import type { Problem } from './engine.js'
 import { ENGINES } from './engines.js'
 
-/** The codes of the system, which every driver passes on. */
+/** The error codes of the system, which every driver passes on. */
 const SYSTEM: Partial<Record<Problem, readonly string[]>> = {
   lost: ['ECONNRESET', 'EPIPE'],
   down: ['ECONNREFUSED', 'ETIMEDOUT', 'ENOTFOUND'],
@@ -10,7 +10,7 @@ const SYSTEM: Partial<Record<Problem, readonly string[]>> = {
 
 const PROBLEMS = new Map(
   [SYSTEM, ...ENGINES.map(({ errors }) => errors.codes)].flatMap((codes) =>
-    // The keys of these tables are problems.
+    // The keys of these tables are of the type Problem.
     (Object.entries(codes) as [Problem, readonly string[]][]).flatMap(([problem, list]) =>
       list.map((code) => [code, problem] as const),
     ),
@@ -33,7 +33,7 @@ export interface ProblemTexts {
   column: string
 }
 
-/** The problem that a driver has reported; undefined for one that no client can do anything about. */
+/** The problem that a driver has reported; undefined if clients cannot do anything about the error. */
 export function problemOf({ driverError, query }: QueryFailedError): Problem | undefined {
   const { code, number, message, detail } = textsOf(driverError)
   const problem = PROBLEMS.get(number) ?? problemOfCode(code)
@@ -42,12 +42,12 @@ export function problemOf({ driverError, query }: QueryFailedError): Problem | u
   return problem ?? MESSAGES.find(([text]) => text.test(message))?.[1]
 }
 
-/** The problem with a code. Codes of SQLite are extended: `SQLITE_READONLY_DIRECTORY`. */
+/** The problem of a code. SQLite's codes are extended: `SQLITE_READONLY_DIRECTORY`. */
 export function problemOfCode(code: string): Problem | undefined {
   return PROBLEMS.get(code) ?? PROBLEMS.get(shortCode(code))
 }
 
-/** The code without the extension of SQLite's codes: `SQLITE_READONLY`. */
+/** The code without SQLite's extension: `SQLITE_READONLY`. */
 export function shortCode(code: string): string {
   return code.split('_').slice(0, 2).join('_')
 }
@@ -68,17 +68,17 @@ export function textsOf(driverError: Error): ProblemTexts {
   }
 }
 
-/** The columns that an error names, as the engine writes them. */
+/** The columns that an error message contains, as the engine writes them. */
 export function namedColumns({ detail, message }: ProblemTexts): string[] | undefined {
   return (firstGroup(COLUMNS, detail) ?? firstGroup(COLUMNS, message))?.split(/,\s*/)
 }
 
-/** The index that an error names. */
+/** The index that an error message contains. */
 export function namedIndex({ message }: ProblemTexts): string | undefined {
   return firstGroup(INDEXES, message)
 }
 
-/** The column whose own check has failed. */
+/** The column whose own check failed. */
 export function checkedColumn({ message }: ProblemTexts): string | undefined {
   return firstGroup(COLUMN_CHECKS, message)
 }

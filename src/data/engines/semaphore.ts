@@ -1,9 +1,9 @@
 import { ServiceUnavailable } from '../../errors.js'
 
-/** Releases what was acquired. Further calls do nothing. */
+/** Releases the permit. Further calls do nothing. */
 export type Release = () => void
 
-/** Admits a limited number at a time. Others wait in line, first come, first served, until their timeout. */
+/** Limits how many permits are held at a time. Other callers wait in the order of their arrival, until the timeout. */
 export class Semaphore {
   private readonly line: Waiting[] = []
   private free: number
@@ -12,8 +12,8 @@ export class Semaphore {
 
   /**
    * @param count the number of permits
-   * @param timeout milliseconds that `acquire` waits at most
-   * @param timeoutMessage the text of the error after the timeout
+   * @param timeout the maximum time in milliseconds that `acquire` waits
+   * @param timeoutMessage the message of the error after the timeout
    */
   constructor(
     count: number,
@@ -42,7 +42,7 @@ export class Semaphore {
     return this.releaseOnce()
   }
 
-  /** Rejects everybody who waits, and every later `acquire`. */
+  /** Rejects all waiting and all later calls of `acquire`. */
   close(reason: Error): void {
     this.closed = reason
     for (const waiting of this.line.splice(0)) waiting.reject(reason)
@@ -58,7 +58,7 @@ export class Semaphore {
     })
   }
 
-  /** All wait equally long, so the first in line times out first, and one timer is enough. */
+  /** All callers have the same timeout, so the first in line times out first, and one timer is enough. */
   private watchFirst(): void {
     const [first] = this.line
     if (!first) return
@@ -81,7 +81,7 @@ export class Semaphore {
       const next = this.line.shift()
       if (next) next.resolve(this.releaseOnce())
       else this.free += 1
-      // While nobody waits, the timer must not keep the process alive.
+      // While no caller waits, the timer must not keep the process alive.
       if (this.line.length === 0) this.timer?.unref()
     }
   }
@@ -90,6 +90,6 @@ export class Semaphore {
 interface Waiting {
   resolve(release: Release): void
   reject(reason: Error): void
-  /** On the clock of `performance.now()`. */
+  /** The time of `performance.now()` at which it times out. */
   deadline: number
 }

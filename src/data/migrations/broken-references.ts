@@ -2,12 +2,12 @@ import type { QueryRunner } from 'typeorm'
 import type { BrokenReferences, Reference } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 
-/** Finds references that lead nowhere, on an engine that lets a migration leave such. */
+/** Finds broken references, on an engine where a migration can leave them. */
 export async function brokenReferences(runner: QueryRunner): Promise<BrokenReferences> {
   return (await engineOf(runner.dataSource).findBrokenReferences?.(runner)) ?? { rows: [], keys: [] }
 }
 
-/** @throws Error when there are more references that lead nowhere than before */
+/** @throws Error when there are more broken references than before */
 export function refuseBrokenReferences(before: BrokenReferences, after: BrokenReferences): void {
   const keys = after.keys.filter((key) => !before.keys.some((other) => isSame(key, other)))
   if (keys.length > 0) {

@@ -4,14 +4,14 @@ import { retry } from '../../retry.js'
 import type { Lock } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 
-/** How long a process waits for another one that migrates. */
+/** The maximum time in minutes that a process waits for another one that migrates. */
 const MINUTES = 10
 
 /**
- * Does something that one process alone may do with a database at a time: on PostgreSQL and MariaDB with a lock of this
- * connection, which the server releases when the process dies. On SQLite the transaction that follows is the lock.
+ * Runs work that only one process at a time may do with a database. PostgreSQL and MariaDB have a lock of the connection,
+ * which the server releases if the process dies. On SQLite the transaction that follows is the lock.
  *
- * @throws MigrationsLocked when another process does it for too long
+ * @throws MigrationsLocked when another process holds the lock for too long
  */
 export async function withMigrationLock<T>(runner: QueryRunner, work: () => Promise<T>): Promise<T> {
   const lock = engineOf(runner.dataSource).migrationLock
@@ -21,16 +21,16 @@ export async function withMigrationLock<T>(runner: QueryRunner, work: () => Prom
   try {
     return await work()
   } finally {
-    // A connection that is lost has lost its lock, too.
+    // A lost connection has already released its lock.
     await runner.query(`SELECT ${lock.release}`).catch(() => undefined)
   }
 }
 
-/** Polls: a server that is asked to wait would do so no longer than its timeouts allow. */
+/** Polls, because a statement that waits on the server would be canceled by its timeouts. */
 async function take(runner: QueryRunner, lock: Lock): Promise<void> {
   const attempt = async (): Promise<void> => {
     const [row]: { taken: unknown }[] = await runner.query(`SELECT ${lock.take} AS taken`)
-    // PostgreSQL returns a boolean, MariaDB a number, which is text when it is large.
+    // PostgreSQL returns a boolean. MariaDB returns a number, or text if it is large.
     if (row?.taken !== true && Number(row?.taken) !== 1) throw new MigrationsLocked(MINUTES)
   }
   const isTemporary = (error: unknown): boolean => error instanceof MigrationsLocked

@@ -10,8 +10,8 @@ export async function pendingMigrations(database: Database): Promise<string[]> {
 }
 
 /**
- * Says that migrations are pending, where an error of the database comes from that. Any other error is returned as it
- * is. The database is asked only when a table or a column was missing.
+ * Explains an error of the database that is caused by pending migrations. Any other error is returned unchanged. The
+ * database is queried only if a table or a column is missing.
  */
 export async function explainMissingTable(database: Database, error: unknown): Promise<unknown> {
   if (!(error instanceof QueryFailedError) || problemOf(error) !== 'missing') return error

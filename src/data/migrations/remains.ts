@@ -1,17 +1,17 @@
 import type { QueryRunner } from 'typeorm'
 import { engineOf } from '../engines/engines.js'
 
-/** What changes something. */
+/** Statements that change something. */
 const CHANGES = /^\s*(create|alter|drop|rename|truncate|insert|update|delete|replace)\b/i
-/** What changes the schema: MariaDB and MySQL commit before it, and begin no other transaction after it. */
+/** Statements that change the schema. MariaDB and MySQL commit before them, and begin no other transaction afterwards. */
 const COMMITS = /^\s*(create|alter|drop|rename|truncate)\b/i
 
 /**
- * Watches what a migration does, to say what is left of it when it fails: nothing, where its transaction is rolled back.
- * MariaDB and MySQL end a transaction at every change of the schema, so that what was done stays.
+ * Watches a migration, to report what remains of it if it fails: nothing, if its transaction is rolled back. MariaDB and
+ * MySQL commit at every change of the schema, so earlier statements remain.
  *
- * @param isTransactional whether the migration is run in a transaction at all
- * @returns says what is left, in whole sentences
+ * @param isTransactional whether the migration runs in a transaction at all
+ * @returns a function that returns the report, in full sentences
  */
 export function watchRemains(runner: QueryRunner, isTransactional: boolean): () => string {
   const isUndone = isTransactional && !engineOf(runner.dataSource).schemaChangesCommit
@@ -26,7 +26,7 @@ export function watchRemains(runner: QueryRunner, isTransactional: boolean): () 
     if (CHANGES.test(sql)) done.push(sql)
     return result
   }
-  // It returns what the method that it wraps returns, whichever of its signatures is called.
+  // It returns the result of the wrapped method, whichever of its signatures is called.
   runner.query = watched as QueryRunner['query']
   return () => {
     const reason = isTransactional

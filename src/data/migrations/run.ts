@@ -7,26 +7,26 @@ import type { Database } from '../database.js'
 import { withMigrationLock } from './lock.js'
 import { watchRemains } from './remains.js'
 
-/** Is told the name of each migration as soon as it has been run or undone. */
+/** Receives the name of each migration as soon as it has been run or undone. */
 export type MigrationReport = (name: string) => void
 
 /** A migration, and whether it has been run. */
 export interface MigrationState {
   name: string
-  /** The number in its name: when it was written. */
+  /** The number in its name: the time at which it was written. */
   timestamp: number
   executed: boolean
-  /** It has been run, but its file is gone. */
+  /** Whether it has been run although its file is missing. */
   missing: boolean
 }
 
 /**
- * Runs the migrations that have not been run yet, oldest first, each in a transaction of its own. Processes that
- * migrate at the same time take turns.
+ * Runs the pending migrations, oldest first, each in its own transaction. Processes that migrate at the same time wait
+ * for each other.
  *
- * @param report is told of each one at once, also when a later one fails
+ * @param report is called after each migration, also when a later one fails
  * @returns the names of the migrations that were run
- * @throws MigrationFailed which says what a failing one has left behind; MigrationsLocked
+ * @throws MigrationFailed, which says what remains of the failed migration; MigrationsLocked
  */
 export function migrate(database: Database, report: MigrationReport = ignore): Promise<string[]> {
   return repeat(database, report, {
@@ -38,11 +38,11 @@ export function migrate(database: Database, report: MigrationReport = ignore): P
 }
 
 /**
- * Undoes the migrations that were run last, each in a transaction of its own.
+ * Undoes the migrations that were run last, each in its own transaction.
  *
- * @param report is told of each one at once, also when a later one fails
+ * @param report is called after each migration, also when a later one fails
  * @returns the names of the migrations that were undone
- * @throws DeclarationError when the file of one is gone; MigrationFailed; MigrationsLocked
+ * @throws DeclarationError when the file of a migration is missing; MigrationFailed; MigrationsLocked
  */
 export function rollback(database: Database, steps = 1, report: MigrationReport = ignore): Promise<string[]> {
   return repeat(
@@ -58,7 +58,7 @@ export function rollback(database: Database, steps = 1, report: MigrationReport 
   )
 }
 
-/** Which migrations there are, oldest first, and which of them have been run. */
+/** Returns all migrations, oldest first, and whether each of them has been run. */
 export async function migrationStatus(database: Database): Promise<MigrationState[]> {
   const history = new History(database)
   const executed = await history.getExecutedMigrations()
@@ -75,7 +75,7 @@ export async function migrationStatus(database: Database): Promise<MigrationStat
     }))
 }
 
-/** Which migration comes next, and what is done with it. */
+/** Selects the next migration, and whether to run or undo it. */
 interface Step {
   done: 'run' | 'undone'
   next(history: History, executed: Set<string>): Migration | undefined
@@ -101,12 +101,12 @@ async function repeat(
   return names
 }
 
-/** Takes one step, and returns the name of its migration, if there was one. */
+/** Runs or undoes the next migration. Returns its name, or undefined if there is none. */
 async function take(database: Database, step: Step): Promise<string | undefined> {
   const runner = database.createQueryRunner()
   try {
-    // Foreign keys must be off on SQLite before the transaction begins, where the setting is ignored: rebuilding a
-    // table with them on would delete the rows that refer to it.
+    // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored inside of it.
+    // Rebuilding a table with foreign keys on would delete the rows that refer to it.
     await runner.beforeMigration()
     return await withMigrationLock(runner, () => run(database, runner, step))
   } finally {
@@ -129,7 +129,7 @@ async function run(database: Database, runner: QueryRunner, step: Step): Promise
   }
 }
 
-/** Runs or undoes one migration in the transaction that has begun, unless it wants none (`transaction = false`). */
+/** Runs or undoes a migration in the current transaction, unless it opts out (`transaction = false`). */
 async function runOne(
   migration: Migration,
   history: History,
@@ -162,7 +162,7 @@ function lastOf(history: History, executed: Set<string>): Migration | undefined 
   )
 }
 
-/** What may be the reason when a table is there already: the file of its migration has been deleted, or is on another branch. */
+/** A possible reason why a table already exists: the file of its migration has been deleted, or is on another branch. */
 function adviceFor(gone: string[]): string[] {
   if (gone.length === 0) return []
   return [`The files of migrations that have been run are missing: ${gone.join(', ')}. ${START_ANEW}`]
@@ -176,14 +176,14 @@ function instanceOf(migration: Migration): MigrationInterface {
   return migration.instance
 }
 
-/** TypeORM's table of the migrations that have been run. */
+/** The table in which TypeORM records the migrations that have been run. */
 class History extends MigrationExecutor {
-  /** The migrations that the application has, oldest first. */
+  /** The application's migrations, oldest first. */
   all(): Migration[] {
     return this.getMigrations()
   }
 
-  /** The names of those that have been run, in the order in which they were. */
+  /** The names of the migrations that have been run, in the order in which they were run. */
   async executed(runner: QueryRunner): Promise<Set<string>> {
     await this.createMigrationsTableIfNotExist(runner)
     await new RdbmsSchemaBuilder(this.dataSource).createMetadataTableIfNecessary(runner)
@@ -191,7 +191,7 @@ class History extends MigrationExecutor {
     return new Set(executed.toReversed().map(({ name }) => name))
   }
 
-  /** Those of them whose file is gone. */
+  /** The names of those whose file is missing. */
   withoutFile(executed: Set<string>): string[] {
     const names = new Set(this.all().map(({ name }) => name))
     return [...executed].filter((name) => !names.has(name))

@@ -6,17 +6,17 @@ import { coerce, unreadable } from '../../coerce.js'
 import { kindOf, type Attribute, type AttributeKind } from '../attributes.js'
 import { Model } from '../model.js'
 
-/** Columns and the values that they must have. A column that must be undefined or null finds nothing: use `IsNull()`. */
+/** The values of columns that a record must have. Undefined or null finds nothing: use `IsNull()`. */
 export type Where<T> = {
   [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | null | undefined
 }
 
 /**
- * Reads the values of conditions as their columns' kinds, so that every engine compares alike: MariaDB finds text that is
- * compared with 0, and PostgreSQL raises an error for a UUID that is none. TypeORM's operators are left as they are.
+ * Converts the values of conditions to their columns' kinds, so that all engines compare alike: MariaDB would find text
+ * by comparing it with 0, and PostgreSQL rejects a malformed UUID. TypeORM's operators are left unchanged.
  *
  * @example readConditions(metadata, { age: '5' }) // { age: 5 }
- * @returns undefined if no record can meet the conditions: a value cannot be read, or is null or undefined
+ * @returns undefined if no record can meet the conditions, because a value is null, undefined or cannot be converted
  */
 export function readConditions(metadata: EntityMetadata, conditions: object, path = ''): object | undefined {
   const names = Object.keys(conditions)
@@ -30,7 +30,7 @@ export function readConditions(metadata: EntityMetadata, conditions: object, pat
 }
 
 /**
- * The same for alternatives, one of which has to be met: those that no record can meet are left out.
+ * The same for alternatives. Those that no record can meet are left out.
  *
  * @returns undefined if none is left
  */
@@ -44,7 +44,7 @@ export function readAlternatives(
   return readable.length === 0 && where.length > 0 ? undefined : readable
 }
 
-/** Reads a value that is compared with a property; `unreadable` is what it cannot have. */
+/** Converts a value that is compared with a property; `unreadable` if the property cannot have this value. */
 type Reader = (value: unknown) => unknown
 
 const readersOf = memoizeByObject((_metadata: EntityMetadata) => new Map<string, Reader>())
@@ -54,7 +54,7 @@ function readerOf(metadata: EntityMetadata, path: string): Reader {
   let reader = known.get(path)
   if (!reader) {
     const made = makeReader(metadata, path)
-    // TypeORM says which property does not exist. Such names are not kept.
+    // TypeORM's error names the unknown property. Such names are not cached.
     if (!made) return (value) => value
     reader = orOperator(made)
     known.set(path, reader)
@@ -77,7 +77,7 @@ function orOperator(reader: Reader): Reader {
   }
 }
 
-/** Reads conditions on another record, or on an embedded class. Without any they would find everything. */
+/** Converts conditions on another record, or on an embedded class. Empty conditions would find every record. */
 function nestedReader(metadata: EntityMetadata, path = ''): Reader {
   return (value) => {
     if (value instanceof Model) return readConditions(metadata, { id: value.id }) ?? unreadable
@@ -90,7 +90,7 @@ function columnReader(column: ColumnMetadata): Reader {
   const { transformer } = column
   const read = valueReader(column)
   if (!transformer) return read
-  // TypeORM transforms the value, so it is passed on as it is, if what becomes of it can be read.
+  // TypeORM transforms the value, so it is passed on unchanged if the transformed one can be converted.
   return (value) => {
     try {
       const stored = [transformer].flat().reduce<unknown>((one, { to }) => to(one), value)
@@ -105,10 +105,10 @@ function valueReader(column: ColumnMetadata): Reader {
   const kind = column.isArray ? undefined : kindOf(column.type)
   switch (kind) {
     case undefined:
-      // A blob, a list, a geometry: what they are compared with is up to the engine.
+      // A blob, an array, a geometry: the engine determines how they are compared.
       return (value) => value
     case 'json':
-      // PostgreSQL cannot compare it.
+      // PostgreSQL cannot compare the type json.
       return () => unreadable
     case 'uuid':
       return (value) => (typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : unreadable)
@@ -125,17 +125,17 @@ function valueReader(column: ColumnMetadata): Reader {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The types of small integers, with which PostgreSQL compares nothing larger. */
+/** The small integer types. PostgreSQL rejects a comparison with a larger number. */
 const SMALL = new Set<unknown>(['smallint', 'int2'])
 
-/** What is compared with a column, as an attribute that is read: blank text is a value here, and not null. */
+/** A column as an attribute whose value is compared: blank text is a value here, not null. */
 function attributeOf(
   { propertyName, unsigned, enum: values, precision, scale }: ColumnMetadata,
   kind: AttributeKind,
 ): Attribute {
   return {
     name: propertyName,
-    // An unsigned integer has room for more than a signed one.
+    // An unsigned integer can be larger than a signed one.
     kind: kind === 'int' && unsigned ? 'bigint' : kind,
     nullable: false,
     ...(values && { values: values.map(String) }),
@@ -144,7 +144,7 @@ function attributeOf(
   }
 }
 
-/** Numbers of an enum are compared as text: MariaDB takes them for places in its list. */
+/** The numbers of an enum are compared as text, because MariaDB treats a number as a position in the enum. */
 function written(value: unknown, kind: AttributeKind): unknown {
   const isText = typeof value === 'bigint' || (typeof value === 'number' && kind === 'enum')
   return isText ? String(value) : value

@@ -6,7 +6,7 @@ import { fastPath } from './fast-path/fast-path.js'
 import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
 
 /**
- * Finds the record of a model that has this id.
+ * Finds the record of a model by its id.
  *
  * @throws RecordNotFound (404) if there is none, also if the id is not text
  */
@@ -39,13 +39,13 @@ export async function findRecordBy<T extends Model>(
   return record
 }
 
-/** Whether conditions name a column at all: a list, or no condition, would find the first record. */
+/** Whether conditions contain a column. A list, or an object without conditions, would find the first record. */
 function namesColumns(conditions: unknown): conditions is object {
   if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return false
   return Object.keys(conditions).length > 0
 }
 
-/** In production nobody is shown where the record was looked for, and the stack is what costs most of that answer. */
+/** In production, responses do not show where the record was looked for, and creating a stack is slow. */
 function notFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
   const { stackTraceLimit } = Error
   // A plain DataSource of TypeORM has no environment.

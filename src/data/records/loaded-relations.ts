@@ -1,10 +1,10 @@
 import type { EntityMetadata } from 'typeorm'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 
-/** What each relation of a record held when it was loaded. Of a list it is a copy, because lists can be changed. */
+/** The value of each relation when it was loaded. A list is copied, because lists can be changed. */
 const loadedValues = new WeakMap<object, Map<string, unknown>>()
 
-/** Notes that a relation of a record has been loaded: what it holds now is not written with the record. */
+/** Marks a relation as loaded: its present value is not written with the record. */
 export function markLoaded(record: object, relation: string): void {
   const values = loadedValues.get(record) ?? new Map<string, unknown>()
   loadedValues.set(record, values)
@@ -13,8 +13,8 @@ export function markLoaded(record: object, relation: string): void {
 }
 
 /**
- * Writes a record without the relations that are as they were loaded. TypeORM would write a loaded record over a key that
- * has been changed since, and a loaded list over links that others have made since.
+ * Writes a record without its unchanged loaded relations. TypeORM would overwrite a changed key with the id of the
+ * loaded record, and links that others have added since with the loaded list.
  *
  * A relation with `cascade` is left to TypeORM, unless its key has been changed.
  */
@@ -33,7 +33,7 @@ export async function withoutLoaded<T>(
   }
 }
 
-/** Removes loaded records that the keys of a record no longer lead to, so that nobody takes them for the present ones. */
+/** Removes loaded records that no longer match the keys of a record, so that they are not mistaken for the current ones. */
 export function dropStale(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations)
     if (isAsLoaded(record, relation) && hasOtherKey(record, relation))
@@ -77,7 +77,7 @@ function isAsLoaded(record: object, { propertyName }: RelationMetadata): boolean
   return value.length === loaded.length && value.every((one, index) => one === loaded[index])
 }
 
-/** Whether a record's key leads elsewhere than to what its relation holds. */
+/** Whether a record's key refers to another record than the one that its relation contains. */
 function hasOtherKey(record: object, relation: RelationMetadata): boolean {
   const value: unknown = Reflect.get(record, relation.propertyName)
   return ownKeysOf(relation).some(({ propertyName, referencedColumn }) => {

@@ -9,16 +9,16 @@ import { readAlternatives, type Where } from './conditions.js'
 import { fastPath, type FastPath } from './fast-path/fast-path.js'
 import type { Model } from '../model.js'
 
-/** Where a page stands among the others. */
+/** The position of a page in a list. */
 export class Pagination {
-  /** How many pages there are; a list without records has one, empty page. */
+  /** The number of pages. An empty list has one, empty page. */
   readonly pages: number
 
   /**
-   * @param page the page that was asked for; it may lie beyond the last one
-   * @param perPage the most records of a page
-   * @param total the records of all pages
-   * @param isTotalKnown whether they were counted; else `total` and `pages` are what is known up to this page
+   * @param page the requested page, which may be beyond the last one
+   * @param perPage the maximum number of records on a page
+   * @param total the number of records on all pages
+   * @param isTotalKnown whether the records were counted; otherwise `total` and `pages` only count up to this page
    */
   constructor(
     readonly page: number,
@@ -29,36 +29,36 @@ export class Pagination {
     this.pages = Math.max(1, Math.ceil(total / perPage))
   }
 
-  /** The page before this one, if any; before a page beyond the end it is the last one. */
+  /** The previous page, if there is one. For a page beyond the end, it is the last page. */
   get previous(): number | undefined {
     return this.page > 1 ? Math.min(this.page - 1, this.pages) : undefined
   }
 
-  /** The page after this one, if any. */
+  /** The next page, if there is one. */
   get next(): number | undefined {
     return this.page < this.pages ? this.page + 1 : undefined
   }
 
-  /** How many records come before this page. */
+  /** The number of records before this page. */
   get offset(): number {
     return (this.page - 1) * this.perPage
   }
 }
 
-/** Which records are listed, and how. */
+/** The options of a list: its records, their order and the page size. */
 export interface PageOptions<T> {
   where?: Where<T> | Where<T>[]
-  /** Newest first unless given. The id decides between records that are equal in this order. */
+  /** The order, by default newest first. The id decides between records that are equal in this order. */
   order?: FindOptionsOrder<T>
   relations?: FindOptionsRelations<T>
-  /** Records of a page when the client does not say (20). */
+  /** The number of records on a page if the client does not set `per_page` (20). */
   perPage?: number
-  /** The most records of a page that a client can ask for (100). */
+  /** The maximum of `per_page` (100). */
   maxPerPage?: number
   /**
-   * Whether all records are counted (yes). Without that, a page of a large table costs as much as one of a small
-   * table: there is no `X-Total-Count` and no link to the last page, and one record more than the page has tells whether
-   * there is a next one.
+   * Whether all records are counted (yes). Without the count, a page of a large table is as fast as one of a small table,
+   * but there is no `X-Total-Count` and no link to the last page. Reading one additional record shows whether there is a
+   * next page.
    */
   total?: boolean
 }
@@ -69,15 +69,15 @@ export interface Page<T> {
   pagination: Pagination
 }
 
-/** What a client asks for: the query parameters as they come. */
+/** The query parameters of a request, as they are. */
 export interface PageQuery {
   page?: string | string[] | undefined
   per_page?: string | string[] | undefined
 }
 
 /**
- * Reads one page of records, newest first. What is unreadable or below 1 in the query counts as not given; of a
- * repeated parameter the last one counts. A page beyond the last one is empty.
+ * Reads one page of records, newest first. Unreadable parameters, and numbers below 1, are ignored. If a parameter is
+ * repeated, the last one counts. A page beyond the last one is empty.
  *
  * @example const { records, pagination } = await paginate(tx, Post, { page: '2', per_page: '10' })
  */
@@ -97,12 +97,12 @@ export async function paginate<T extends Model>(
     : readUncounted(tx, model, page, size, readable)
 }
 
-/** Where a query reads from, with conditions as TypeORM takes them. */
+/** The source of a list's query, with TypeORM's conditions. */
 interface ReadOptions<T> extends Omit<PageOptions<T>, 'where'> {
   where?: FindOptionsWhere<T> | FindOptionsWhere<T>[]
 }
 
-/** The options with their conditions read as the columns' kinds; undefined if no record can meet them. */
+/** The options with conditions converted to their columns' kinds; undefined if no record can meet them. */
 function withReadConditions<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
@@ -125,7 +125,7 @@ async function readCounted<T extends Model>(
   return { records: await read(tx, model, pagination.offset, size, options), pagination }
 }
 
-/** Reads one record more than the page has. */
+/** Reads one more record than the page has. */
 async function readUncounted<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
@@ -155,7 +155,7 @@ async function read<T extends Model>(
   limit: number,
   { where, order, relations }: ReadOptions<T>,
 ): Promise<T[]> {
-  // Every model has an id, which the compiler cannot see through the conditional types of FindOptionsOrder.
+  // Every model has an id, but the compiler cannot see it through the conditional types of FindOptionsOrder.
   const fullOrder = { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>
   const path = fastPathFor(tx, model, relations)
   const found = await path?.select({ where, order: fullOrder, limit, offset })
@@ -195,7 +195,7 @@ export function linkHeader(pagination: Pagination, urlForPage: (page: number) =>
     .join(', ')
 }
 
-/** A whole number from 1, in decimal digits; undefined for everything else. Numbers beyond counting are cut there. */
+/** A whole number from 1 in decimal digits; undefined for everything else. Numbers that are too large are clamped. */
 function readNumber(parameter: string | string[] | undefined): number | undefined {
   const text = Array.isArray(parameter) ? parameter.at(-1) : parameter
   if (text === undefined || !/^[0-9]+$/.test(text)) return undefined

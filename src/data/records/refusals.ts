@@ -6,7 +6,7 @@ import type { Model } from '../model.js'
 import { isTooLong } from '../text-length.js'
 import { addedMessage, attributeName, messageOf, type Translate } from '../validation.js'
 
-/** The errors of a record that the database has refused. Any other error is thrown. */
+/** Converts an error of the database to errors of the record. Any other error is thrown again. */
 export async function refusal(tx: EntityManager, record: Model, error: unknown): Promise<ValidationErrors> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const explained = explainDatabaseError(error, metadata)
@@ -24,7 +24,7 @@ export async function refusal(tx: EntityManager, record: Model, error: unknown):
   )
 }
 
-/** The column that was refused, where the engine does not say so: a reference (SQLite), a text (PostgreSQL). */
+/** Finds the rejected column if the engine does not name it: a reference (SQLite), a text (PostgreSQL). */
 async function fieldOf(
   tx: EntityManager,
   metadata: EntityMetadata,
@@ -39,7 +39,7 @@ async function fieldOf(
   })?.databaseName
 }
 
-/** The column of a record that refers to nothing. */
+/** The column of a record whose reference does not exist. */
 async function missingReference(
   tx: EntityManager,
   metadata: EntityMetadata,
@@ -77,7 +77,7 @@ export function translate(
   return translated
 }
 
-/** What a hook of the model has added. */
+/** Translates the errors that a hook of the model has added. */
 export function translateAdded(
   errors: ValidationErrors,
   record: Model,
@@ -95,7 +95,7 @@ export function translateAdded(
   return translated
 }
 
-/** The name of a field, or of the record as a whole if it has one in the locale files. */
+/** The name of a field, or of the whole record if the locale files have a name for it. */
 function nameOf(record: Model, field: string, t: Translate | undefined): string | undefined {
   if (field !== RECORD) return attributeName(record.constructor, field, t)
   return t?.(recordName(record.constructor.name), {})

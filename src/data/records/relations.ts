@@ -13,10 +13,10 @@ export type RelationOf<R> = R extends readonly (infer One)[]
     }[keyof R & string]
 
 /**
- * Loads what records of one model refer to: one query for each relation, however many records there are. A relation to one
- * record is null where there is none; a relation to many is a list in the order of their ids.
+ * Loads the related records of records of one model, with one query for each relation. A relation to one record is null if
+ * there is none. A relation to many records is a list in the order of their ids.
  *
- * Saving a record does not write what was loaded, as long as it is not changed.
+ * Saving a record does not write a loaded relation, unless it has been changed.
  *
  * @example await loadRelations(tx, posts, ['author'])
  * @throws UnknownRelation if the model has no such relation, or one with a key of several columns
@@ -45,7 +45,7 @@ async function loadRelation(tx: EntityManager, records: readonly Model[], name: 
   }
 }
 
-/** Tells which of the loaded records belong to a record. */
+/** Returns the loaded records that belong to a record. */
 type Related = (record: Model) => object[]
 
 function relatedTo(
@@ -57,7 +57,7 @@ function relatedTo(
   return key ? loadByKey(tx, relation, key, records) : loadByLink(tx, relation, linkOf(relation), records)
 }
 
-/** Loads the records that a property of these records names. */
+/** Loads the records that a property of the given records refers to. */
 async function loadByKey(
   tx: EntityManager,
   { inverseEntityMetadata }: RelationMetadata,
@@ -72,12 +72,12 @@ async function loadByKey(
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
 
-/** The table that knows which record belongs to which: that of the key, or the one between two models. */
+/** The table that links the records: the one with the foreign key, or the join table. */
 interface Link {
   table: string
-  /** Names the record whose relation it is. */
+  /** The column that refers to the record whose relation it is. */
   toOwner: ColumnMetadata
-  /** Names the record that the relation leads to. */
+  /** The column that refers to the related record. */
   toRelated: ColumnMetadata
 }
 
@@ -98,7 +98,7 @@ function linkOf(relation: RelationMetadata): Link {
   return { table: table.tablePath, toOwner: toOwner[0], toRelated: toRelated[0] }
 }
 
-/** Loads the records that a table links to these records. */
+/** Loads the records that a table links to the given records. */
 async function loadByLink(
   tx: EntityManager,
   { inverseEntityMetadata: metadata }: RelationMetadata,
@@ -131,7 +131,7 @@ async function loadByLink(
   return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
 }
 
-/** The column that a key names; a primary key names its own record. */
+/** The column that a key refers to; for a primary key, the column itself. */
 function referencedBy(key: ColumnMetadata): ColumnMetadata {
   return key.referencedColumn ?? key
 }
@@ -140,7 +140,7 @@ function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)
 }
 
-/** The values that records have in a column, each once. */
+/** The distinct values of a column. */
 function valuesOf(records: readonly object[], column: ColumnMetadata): unknown[] {
   return [...new Set(records.map((record) => valueOf(record, column)).filter(isSet))]
 }

@@ -11,10 +11,10 @@ import { seeLocked } from './locking.js'
 import { refusal, translate, translateAdded } from './refusals.js'
 
 /**
- * Validates a record and, when nothing is wrong, asks the hook of its model, and inserts or updates it.
+ * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
  *
- * @param known what is wrong with fields that could not be read
- * @returns what is wrong, be it that the database says so, or undefined when the record has been saved
+ * @param known the errors of fields that could not be read
+ * @returns the errors, including those that the database reports, or undefined if the record was saved
  */
 export async function saveRecord(
   tx: EntityManager,
@@ -26,7 +26,7 @@ export async function saveRecord(
   const errors = await validate(record, t, known)
   if (errors) return errors
 
-  // A model may have left its hooks away, or assigned undefined to them.
+  // A model may lack the hooks, or set them to undefined.
   const hook = isNew ? record.validateCreate : record.validateUpdate
   const further = new ValidationErrors()
   await hook?.call(record, further, tx)
@@ -38,7 +38,7 @@ export async function saveRecord(
   return refused
 }
 
-/** Writes a record, unless the database refuses it. */
+/** Writes a record. If the database rejects it, returns the errors. */
 async function writeOrRefuse(
   tx: EntityManager,
   record: Model,
@@ -56,7 +56,7 @@ async function writeOrRefuse(
 }
 
 /**
- * Deletes a record. It keeps its id, so that it can be shown once more.
+ * Deletes a record. The object keeps its id, so that the response can show it.
  *
  * @throws ValidationErrors (409) when other records refer to it
  */
@@ -87,9 +87,9 @@ async function remove(tx: EntityManager, record: Model): Promise<void> {
 }
 
 /**
- * Does what the database may refuse, so that a refusal leaves nothing of it behind: in a savepoint, unless it is one
- * statement that the engine undoes itself. PostgreSQL would refuse every query after it, and the form is shown again
- * with some.
+ * Runs a write that the database may reject, so that a rejection leaves no part of it behind: in a savepoint, unless it is
+ * a single statement that the engine undoes itself. Without the savepoint, PostgreSQL would reject every later query, and
+ * rendering the form again needs some.
  */
 async function undoable<T>(
   tx: EntityManager,
@@ -103,7 +103,7 @@ function isOneStatement(tx: EntityManager, record: Model): boolean {
   const { subscribers } = tx.dataSource
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const { afterInsertListeners, afterUpdateListeners, afterRemoveListeners } = metadata
-  // What comes after the statement may fail as well. The first subscriber is the framework's own.
+  // Work after the statement may fail as well. The first subscriber is the framework's own.
   const after = [afterInsertListeners, afterUpdateListeners, afterRemoveListeners, subscribers.slice(1)]
   if (engineOf(tx.dataSource).failureAborts || metadata.treeType || after.flat().length > 0) return false
   return !metadata.relations.some(
@@ -116,12 +116,12 @@ function isOneStatement(tx: EntityManager, record: Model): boolean {
   )
 }
 
-/** Whether a record comes from the database. Its id alone does not tell: it may have been chosen before. */
+/** Whether a record exists in the database. Its id is not enough: the application may have chosen it. */
 function isSaved(record: Partial<Model>): boolean {
   return record.id !== undefined && record.created_at !== undefined
 }
 
-/** Whether the database knows more of a saved record than the framework has set: a default, a version, a relation. */
+/** Whether the database sets values of a saved record that the framework does not: a default, a version, a relation. */
 function mustReload(tx: EntityManager, record: Model): boolean {
   const metadata = tx.dataSource.getMetadata(record.constructor)
   return (

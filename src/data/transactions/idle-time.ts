@@ -1,4 +1,4 @@
-/** Measures for how long a transaction that has begun runs no statement. */
+/** Measures the time in which an open transaction runs no statement. */
 export class IdleTime {
   /** The longest time so far, in milliseconds. */
   longest = 0
@@ -7,7 +7,7 @@ export class IdleTime {
 
   constructor(private readonly now: () => number) {}
 
-  /** Runs a statement, which ends the idle time. The next one begins with the end of the last statement that runs. */
+  /** Runs a statement, which ends the idle time. The next idle time begins when no statement runs any more. */
   async during<T>(statement: () => Promise<T>): Promise<T> {
     this.stop()
     try {
@@ -18,7 +18,7 @@ export class IdleTime {
     }
   }
 
-  /** Ends the idle time, and begins no other one: the transaction ends, or a stream reads rows as its reader wants them. */
+  /** Stops measuring: the transaction ends, or a stream reads rows at the pace of its reader. */
   stop(): void {
     this.running += 1
     if (this.since !== undefined) this.longest = Math.max(this.longest, this.now() - this.since)

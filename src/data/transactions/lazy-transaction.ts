@@ -19,21 +19,21 @@ import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
 import { PendingWork } from './pending-work.js'
 
-/** How the transaction of a request begins. */
+/** How a request's transaction begins. */
 export interface BeginOptions {
   /** The isolation level. The default is that of the engine. SQLite ignores it, because its transactions are serializable. */
   isolation?: IsolationLevel | undefined
-  /** Whether it only reads (no). The database rejects a statement that writes, and SQLite does not wait for the write lock. */
+  /** Whether it is read-only (no). The database rejects a statement that writes, and SQLite does not wait for the write lock. */
   readOnly?: boolean | undefined
 }
 
-/** What a transaction is, where it is not to be as usual. */
+/** The options of a LazyTransaction. */
 export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
-  /** Whether nobody waits for the result any more. A transaction that has not begun then does not begin. */
+  /** Whether the client has disconnected. Then a transaction that has not begun yet does not begin. */
   isAbandoned?: () => boolean
-  /** Hears of what failed while nobody waited for it. */
+  /** Receives the errors of work that was not awaited. */
   onLost?: (error: unknown) => void
-  /** Is called at the end with the longest time, in milliseconds, for which the transaction was open and ran no statement. */
+  /** Receives, at the end, the longest time in milliseconds in which the open transaction ran no statement. */
   onIdle?: ((milliseconds: number) => void) | undefined
   /** The clock of `onIdle`. */
   now?: () => number
@@ -50,7 +50,7 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
  * ```
  */
 export class LazyTransaction {
-  /** Asks within the transaction. After its end it throws. */
+  /** Runs queries in the transaction. It throws after the end of the transaction. */
   readonly manager: EntityManager
   private readonly runner: QueryRunner
   private isolation: IsolationLevel | undefined
@@ -66,7 +66,7 @@ export class LazyTransaction {
   private hasEnded = false
 
   /**
-   * @param mode `slave` for a transaction that reads; on SQLite it then waits for no writer
+   * @param mode `slave` for a transaction that only reads, which on SQLite does not wait for writers
    */
   constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
     const { isolation, isAbandoned = () => false, onLost = () => {}, onIdle } = options
@@ -82,9 +82,9 @@ export class LazyTransaction {
   }
 
   /**
-   * Sets how the transaction begins. Options that are not given stay as they are.
+   * Sets how the transaction begins. Options that are not given do not change.
    *
-   * @throws TransactionBegun when it has begun
+   * @throws TransactionBegun when it has already begun
    */
   configure({ isolation = this.isolation, readOnly = this.isReadOnly }: BeginOptions): void {
     if (this.beginning) throw new TransactionBegun()
@@ -93,10 +93,10 @@ export class LazyTransaction {
   }
 
   /**
-   * Commits, if there is anything to commit, and gives the connection back.
+   * Commits, if there is anything to commit, and releases the connection.
    *
-   * @throws NotAwaited when some of its work is still under way; it is then rolled back
-   * @throws what has ended the transaction before, also where the handler has caught it
+   * @throws NotAwaited when some of its work is still running; it is then rolled back
+   * @throws the error that has ended the transaction before, even if the handler has caught it
    * @throws OutcomeUnknown when the connection is lost during the commit
    */
   async commit(): Promise<void> {
@@ -105,7 +105,7 @@ export class LazyTransaction {
       throw new NotAwaited()
     }
     this.end()
-    // A runner that was never asked holds nothing.
+    // Without a query, the runner has no connection.
     if (!this.beginning) return
     try {
       if (await this.hasBegun()) await this.commitAll()
@@ -117,14 +117,14 @@ export class LazyTransaction {
     }
   }
 
-  /** Rolls back, if there is anything to roll back, and gives the connection back. */
+  /** Rolls back, if there is anything to roll back, and releases the connection. */
   async rollback(): Promise<void> {
     this.end()
     if (!this.beginning) return
     try {
       await this.order.settled()
       if (this.health.isConnectionLost) return await this.discard()
-      // Savepoints that a forgotten promise has left open go with the transaction.
+      // Also ends savepoints that a promise without await has left open.
       while ((await this.hasBegun()) && this.runner.isTransactionActive)
         await this.runner.rollbackTransaction()
     } catch (error) {
@@ -147,12 +147,12 @@ export class LazyTransaction {
     await engineOf(this.runner.dataSource).discard?.(this.runner)
   }
 
-  /** Once only: mysql2 would hand a connection that is given back twice to two requests. */
+  /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
   private async release(): Promise<void> {
     if (!this.runner.isReleased) await this.runner.release()
   }
 
-  /** Savepoints that nobody has released are unfinished: they are undone, and the rest is committed. */
+  /** Commits. Savepoints that are still open are unfinished, and are rolled back first. */
   private async commitAll(): Promise<void> {
     for (; this.open > 0; this.open -= 1) await this.runner.rollbackTransaction()
     await this.health.check()
@@ -164,7 +164,7 @@ export class LazyTransaction {
     }
   }
 
-  /** Whether there is a transaction; one that could not begin is none. */
+  /** Whether the transaction has begun without an error. */
   private async hasBegun(): Promise<boolean> {
     if (!this.beginning) return false
     return this.beginning.then(
@@ -188,13 +188,13 @@ export class LazyTransaction {
     if (this.isAbandoned()) throw new ClientClosedRequest()
     if (this.isReadOnly) await engineOf(this.runner.dataSource).beginReadOnly(this.runner, this.isolation)
     else await this.runner.startTransaction(this.isolation)
-    // It may have waited for a connection, or for its turn to write.
+    // It may have waited for a connection or for the write lock.
     if (!this.isAbandoned()) return
     await this.runner.rollbackTransaction()
     throw new ClientClosedRequest()
   }
 
-  /** PostgreSQL and MariaDB report the same when the server itself only reads, which is a failure of the database. */
+  /** PostgreSQL and MariaDB report the same error if the server itself is read-only, which is a failure of the database. */
   private explainWrite<T>(result: Promise<T>): Promise<T> {
     if (!this.isReadOnly) return result
     return result.catch((error: unknown) => {
@@ -245,7 +245,7 @@ export class LazyTransaction {
     return new Proxy(runner, {
       get: (target, name) => {
         if (name === 'isTransactionActive') return true
-        // Whoever asks too late is told so by `begin`, in words of this framework.
+        // After the end, `begin` throws the framework's own error instead of TypeORM's.
         if (name === 'isReleased') return false
         return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
       },
@@ -261,12 +261,12 @@ export class LazyTransaction {
   }
 }
 
-/** Whether a commit was sent, and the connection lost before the answer came. */
+/** Whether the connection was lost after the commit was sent and before its response. */
 function isUnanswered(error: unknown): boolean {
   return error instanceof QueryFailedError && problemOf(error) === 'lost' && !wasNotSent(error)
 }
 
-/** Whether the database has answered at all; what else keeps a transaction from its beginning is the connection. */
+/** Whether the error comes from the database or the framework. Any other error at the beginning comes from the connection. */
 function isOfQuery(error: unknown): boolean {
   return error instanceof QueryFailedError || error instanceof HttpError
 }

@@ -1,17 +1,17 @@
-/** What of a request's work with the database is still under way, and what of it failed without anybody waiting for it. */
+/** Tracks a request's database work: whether any of it is still running, or has failed without being awaited. */
 export class PendingWork {
   private count = 0
   private hasLost = false
 
-  /** @param onLost hears of each error that nobody waits for, be it after the request's end */
+  /** @param onLost receives each error that is not awaited, even after the end of the request */
   constructor(private readonly onLost: (error: unknown) => void) {}
 
-  /** Whether something is under way, or has failed unheard: then nothing may be said to have been saved. */
+  /** Whether work is still running, or has failed without being awaited. Then the response must not report success. */
   get isUnfinished(): boolean {
     return this.count > 0 || this.hasLost
   }
 
-  /** Does a piece of work. An error of it that nobody waits for is heard of here, and does not end the process. */
+  /** Runs a piece of work. If its error is not awaited, `onLost` receives it, and the process goes on. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     this.count += 1
     try {
@@ -30,16 +30,16 @@ export class PendingWork {
   }
 }
 
-/** Whose work an error ended. It is a member of the error: a map would keep it for longer. */
+/** The work in which an error occurred. It is a property of the error, because a map would keep it for longer. */
 const owner = Symbol('resource-kit:owner')
 
 let guards = 0
 
 /**
- * Keeps the process alive when a request's work with the database fails and nobody waits for it. Any other rejection
- * that nobody handles ends the process, as ever.
+ * Keeps the process running when a request's database work fails without being awaited. Any other unhandled rejection
+ * still ends the process.
  *
- * @returns what takes the guard away
+ * @returns a function that removes this guard
  */
 export function guardUnawaited(): () => void {
   if (guards === 0) process.on('unhandledRejection', hear)
@@ -56,7 +56,7 @@ export function guardUnawaited(): () => void {
 function hear(reason: unknown): void {
   const work = ownerOf(reason)
   if (work) work.lose(reason)
-  // With nobody else listening, Node would have thrown it.
+  // Without other listeners, Node would have thrown it.
   else if (process.listenerCount('unhandledRejection') === 1) throw reason
 }
 

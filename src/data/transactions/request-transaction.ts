@@ -2,10 +2,10 @@ import type { EntityManager } from 'typeorm'
 import type { BeginOptions } from './lazy-transaction.js'
 import { PerRequest } from '../../per-request.js'
 
-/** The transaction of a request, as its context shows it. */
+/** The request's transaction, as its context exposes it. */
 export interface RequestTransaction {
   readonly manager: EntityManager
-  /** What is to be done once it has been committed. */
+  /** The callbacks that run after the commit. */
   readonly hooks: Array<() => unknown>
   /** Sets how it begins. */
   configure(options: BeginOptions): void
@@ -13,10 +13,10 @@ export interface RequestTransaction {
 
 const transactions = new PerRequest<RequestTransaction>('transaction')
 
-/** Gives a request its transaction: `ctx.tx` and `ctx.afterCommit`. */
+/** Adds a transaction to a request: `ctx.tx` and `ctx.afterCommit`. */
 export function beginTransaction(ctx: object, transaction: RequestTransaction): void {
   transactions.set(ctx, transaction)
-  // The contexts of an App have them already. This is one of plain Koa.
+  // The contexts of an App already have these members. This is a context of plain Koa.
   if (!('tx' in ctx)) Object.defineProperties(ctx, members)
 }
 
@@ -33,7 +33,7 @@ const members: PropertyDescriptorMap = {
   },
 }
 
-/** The transaction of a request; undefined when no `transaction()` was declared above its route. */
+/** The transaction of a request; undefined without a `transaction()` above its route. */
 export function transactionOf(ctx: object): RequestTransaction | undefined {
   return transactions.get(ctx)
 }

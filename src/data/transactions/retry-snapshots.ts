@@ -4,7 +4,7 @@ type Memory = () => () => void
 
 const memories = new PerRequest<Memory[]>('memories')
 
-/** Has something remembered before a request's handler begins, and restored before it begins again. */
+/** Registers a function that takes a snapshot before a request's handler runs. The snapshot is restored before each retry. */
 export function restoreOnRetry(ctx: object, remember: Memory): void {
   const known = memories.get(ctx)
   if (known) known.push(remember)
@@ -12,9 +12,9 @@ export function restoreOnRetry(ctx: object, remember: Memory): void {
 }
 
 /**
- * Remembers what `restoreOnRetry` was told to for a request.
+ * Takes the snapshots that are registered for a request.
  *
- * @returns what restores it
+ * @returns a function that restores them
  */
 export function snapshotForRetry(ctx: object): () => void {
   const restores = (memories.get(ctx) ?? []).map((remember) => remember())

@@ -3,9 +3,9 @@ import type { EntityManager, QueryRunner } from 'typeorm'
 import { TransactionManager } from './transaction-manager.js'
 
 /**
- * Does a piece of work in a savepoint of the transaction, so that the transaction survives when the work fails.
- * Savepoints that are asked for at once take turns: TypeORM numbers them by their depth, so that those side by side
- * would undo one another's work. Outside of a transaction it is one of its own.
+ * Runs work in a savepoint of the transaction, so that the transaction survives if the work fails. Concurrent savepoints
+ * run one after the other: TypeORM numbers them by their depth, so that parallel ones would undo each other's work.
+ * Outside of a transaction, the work has a transaction of its own.
  */
 export function inSavepoint<T>(
   tx: EntityManager,
@@ -20,14 +20,14 @@ export function inSavepoint<T>(
 }
 
 /**
- * The order of what a transaction does at once. Its savepoints take turns, and statements from outside of an open
- * savepoint wait for its end: the connection would run them inside of it, and undo them with it.
+ * Orders the concurrent work of a transaction. Its savepoints run one after the other, and statements from outside of an
+ * open savepoint wait for its end: otherwise the connection would run them inside of it, and undo them with it.
  */
 export class Savepoints {
   private readonly root = new Level(this, undefined)
   private readonly running = new Map<Promise<unknown>, Level>()
 
-  /** Runs a statement, once no savepoint is open that it is not part of. */
+  /** Runs a statement once all savepoints that it is not part of have ended. */
   async query<T>(ask: () => Promise<T>): Promise<T> {
     const level = this.level()
     while (level.nested) await level.nested
@@ -40,7 +40,7 @@ export class Savepoints {
     }
   }
 
-  /** Does what begins and ends a savepoint, once it is its turn and the statements before it are done. */
+  /** Runs a savepoint after the previous savepoint and the earlier statements. */
   nest<T>(work: () => Promise<T>): Promise<T> {
     const level = this.level()
     const previous = level.nested
@@ -57,22 +57,22 @@ export class Savepoints {
     return current
   }
 
-  /** Waits for the statements that are under way. */
+  /** Waits for the running statements. */
   async settled(isMeant: (level: Level) => boolean = () => true): Promise<void> {
     const meant = [...this.running].flatMap(([asked, level]) => (isMeant(level) ? [asked] : []))
     if (meant.length > 0) await Promise.allSettled(meant)
   }
 
-  /** The savepoint that the running code is inside of. */
+  /** The savepoint in which the current code runs. */
   private level(): Level {
     for (let level = levels.getStore(); level; level = level.outer) if (level.owner === this) return level
     return this.root
   }
 }
 
-/** A transaction, or a savepoint of it. */
+/** A transaction, or a savepoint in it. */
 class Level {
-  /** The end of the savepoint within it that was asked for last. */
+  /** The end of the last savepoint that was requested in it. */
   nested: Promise<void> | undefined
 
   constructor(
@@ -81,7 +81,7 @@ class Level {
   ) {}
 }
 
-/** The order of transactions that are none of a request. */
+/** The order of transactions that do not belong to a request. */
 const orders = new WeakMap<QueryRunner, Savepoints>()
 
 const levels = new AsyncLocalStorage<Level>()

@@ -7,12 +7,12 @@ import { problemOf } from '../engines/problems.js'
 import { engineOf } from '../engines/engines.js'
 
 /**
- * Whether a transaction can still be committed. A handler may catch an error of the database and go on, when the
- * engine has ended the transaction with it: MariaDB rolls back and would commit each statement after that on its own,
- * PostgreSQL takes the commit for a rollback and says nothing.
+ * Whether a transaction can still be committed. A handler may catch an error of the database after which the engine cannot
+ * commit: MariaDB has rolled back and would commit each later statement on its own, and PostgreSQL silently rolls back
+ * instead of committing.
  */
 export class TransactionHealth {
-  /** What has ended the transaction. */
+  /** The error that has ended the transaction. */
   private end: unknown
   /** The error of the last statement that failed. */
   private failure: unknown
@@ -20,12 +20,12 @@ export class TransactionHealth {
 
   constructor(private readonly runner: QueryRunner) {}
 
-  /** Whether the connection has gone in the middle of the transaction. */
+  /** Whether the connection was lost during the transaction. */
   get isConnectionLost(): boolean {
     return this.isLost
   }
 
-  /** Does what asks the database, unless the transaction has ended with an error before; that one is thrown again. */
+  /** Runs a query. If an error has already ended the transaction, that error is thrown again. */
   async watch<T>(ask: () => Promise<T>): Promise<T> {
     if (this.end) throw this.end
     try {
@@ -35,11 +35,11 @@ export class TransactionHealth {
     }
   }
 
-  /** Notes what a statement has failed with, and returns what is to be thrown. */
+  /** Records the error of a statement, and returns the error to throw. */
   note(error: unknown): unknown {
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
     if (problem === 'aborted') return this.abortion()
-    // TypeORM gives a connection of PostgreSQL back when it breaks, and then refuses to use it.
+    // When a PostgreSQL connection breaks, TypeORM releases the query runner, and then refuses to use it.
     const isGone = problem === 'lost' || (this.runner.isReleased && !(error instanceof QueryFailedError))
     const thrown = isGone && !problem ? lost(error) : error
     this.failure = thrown
@@ -48,16 +48,16 @@ export class TransactionHealth {
     return thrown
   }
 
-  /** Forgets the failure of what has been rolled back with its savepoint. */
+  /** Forgets a failure that was rolled back with its savepoint. */
   recover(): void {
     this.failure = undefined
   }
 
   /**
-   * Makes sure that a commit would commit.
+   * Checks that a commit would succeed.
    *
-   * @throws what has ended the transaction
-   * @throws TransactionAborted when PostgreSQL has, with an error that the handler has caught
+   * @throws the error that has ended the transaction
+   * @throws TransactionAborted when an error that the handler has caught has ended it in PostgreSQL
    */
   async check(): Promise<void> {
     if (this.end) throw this.end
@@ -69,7 +69,7 @@ export class TransactionHealth {
     return engineOf(this.runner.dataSource)
   }
 
-  /** What PostgreSQL's refusal to go on means, which came after the failure of another statement. */
+  /** The error for a transaction in which PostgreSQL rejects all statements after an earlier failure. */
   private abortion(): unknown {
     const explained = explainDatabaseError(this.failure)
     return explained instanceof TransactionConflict

@@ -3,7 +3,7 @@ import type { DataSource, QueryRunner } from 'typeorm'
 import type { Savepoints } from './savepoints.js'
 import type { PendingWork } from './pending-work.js'
 
-/** The EntityManager of a request, which knows what of its work is still under way. */
+/** The EntityManager of a request, which tracks the request's running work. */
 export class TransactionManager extends EntityManager {
   constructor(
     dataSource: DataSource,
@@ -15,12 +15,12 @@ export class TransactionManager extends EntityManager {
   }
 }
 
-/** Work of a request that its transaction must not end before. With any other manager it is just done. */
+/** Runs work that must end before the request's transaction. With any other manager, it runs untracked. */
 export function track<T>(tx: unknown, work: () => Promise<T>): Promise<T> {
   return tx instanceof TransactionManager ? tx.work.run(work) : work()
 }
 
-/** The methods of an EntityManager that ask the database. */
+/** The methods of an EntityManager that query the database. */
 const ASKING = [
   'query',
   'sql',
@@ -61,7 +61,7 @@ const ASKING = [
 type Method = (this: TransactionManager, ...args: unknown[]) => Promise<unknown>
 
 function replace(name: keyof EntityManager, by: (method: Method) => Method): void {
-  // Each method has a type of its own; what they are replaced by passes its arguments on, whatever they are.
+  // Each method has its own type. The replacement passes all arguments on.
   const method = Reflect.get(EntityManager.prototype, name) as Method
   Object.defineProperty(TransactionManager.prototype, name, { value: by(method) })
 }

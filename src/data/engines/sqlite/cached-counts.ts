@@ -2,29 +2,29 @@ import type { Database, Statement } from 'better-sqlite3'
 import { BoundedMap } from '../../../memoize.js'
 import type { Outcome, SqliteStatement } from './statement.js'
 
-/** A count, and the state of the database that it is of. */
+/** A count, and the version of the database in which it was counted. */
 interface KeptCount {
   version: unknown
   outcome: Outcome
 }
 
-/** What `paginate` calls its counts: a query of the application's own may come to something else each time. */
+/** The alias of the counts of `paginate`. Other queries are not cached: their result may differ each time. */
 export const COUNTED = 'counted_records'
 
-/** Whether a statement is how `paginate` counts. */
+/** Whether a statement is a count of `paginate`. */
 export function isCount(sql: string): boolean {
   return sql.startsWith(`SELECT COUNT(*) AS "${COUNTED}" FROM`)
 }
 
-/** Counts that have taken longer than this, in milliseconds, are kept from then on. */
+/** Once a statement has taken longer than this, in milliseconds, its later counts are cached. */
 const long = 0.5
 
-/** So many counts are kept. */
+/** The maximum number of cached counts. */
 const mostKept = 100
 
 /**
- * What counting has come to, until the database changes: of a million rows it takes as long as reading many pages. Only
- * a connection that has never written keeps it; it learns from SQLite whether another one has.
+ * Caches counts until the database changes, because counting a million rows takes as long as reading many pages. Only
+ * connections that have never written cache them: SQLite reports a connection's changes to all others, not to itself.
  */
 export class SqliteCounts {
   private readonly kept = new BoundedMap<KeptCount>(mostKept)
@@ -37,12 +37,12 @@ export class SqliteCounts {
     this.changes = database.prepare('SELECT total_changes()').pluck()
   }
 
-  /** Counts, unless it is known what comes out. */
+  /** Returns the cached count, or counts. */
   count(statement: SqliteStatement, parameters: unknown[]): Outcome {
     return this.slow.has(statement) ? this.recall(statement, parameters) : this.time(statement, parameters)
   }
 
-  /** Counts, and notes whether it takes long. */
+  /** Counts, and marks the statement if that was slow. */
   private time(statement: SqliteStatement, parameters: unknown[]): Outcome {
     const began = performance.now()
     const outcome = statement.execute(parameters)
@@ -60,7 +60,7 @@ export class SqliteCounts {
     return outcome
   }
 
-  /** The state of the database; undefined where this connection has written, for SQLite does not tell it of its own work. */
+  /** The version of the database; undefined if this connection has written, because SQLite does not report its own changes. */
   private version(): unknown {
     return this.changes.get() === 0 ? this.dataVersion.get() : undefined
   }

@@ -11,7 +11,7 @@ export type Sqlite = new (path: string, options: Options) => Database
 
 const STATEMENTS_KEPT = 500
 
-/** One connection to a SQLite file, with the statements that it has prepared. */
+/** A connection to a SQLite file, with its prepared statements. */
 export class SqliteConnection {
   private readonly statements = new BoundedMap<SqliteStatement>(STATEMENTS_KEPT)
   private mayHaveSettings = false
@@ -19,14 +19,14 @@ export class SqliteConnection {
 
   constructor(readonly database: Database) {}
 
-  /** Opens a connection, and makes the file a WAL database if it is none yet. */
+  /** Opens a connection, and switches the file to WAL mode if necessary. */
   static async open(
     sqlite: Sqlite,
     path: string,
     isPrivate: boolean,
     lockTimeout: number,
   ): Promise<SqliteConnection> {
-    // SQLite's own busy timeout blocks the event loop: waiting for other processes is up to `run`.
+    // SQLite's own busy timeout blocks the event loop. `run` waits for other processes instead.
     const database = new sqlite(path, { timeout: 0 })
     const settings = isPrivate ? ['synchronous = OFF'] : ['synchronous = NORMAL']
     try {
@@ -45,13 +45,13 @@ export class SqliteConnection {
     return this.database.inTransaction
   }
 
-  /** Runs one statement, and waits for a lock of another process until the deadline (of `performance.now()`). */
+  /** Runs a statement. Retries while another process holds a lock, until the deadline (of `performance.now()`). */
   run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<Outcome> {
     if (statement.setsSomething) this.mayHaveSettings = true
     return waitForLock(() => this.execute(statement, parameters), deadline)
   }
 
-  /** Runs one statement once; undefined when another process holds a lock, or has written meanwhile. */
+  /** Runs a statement without waiting; undefined if another process holds a lock or has just written. */
   runNow(statement: SqliteStatement, parameters: unknown[]): Outcome | undefined {
     if (statement.setsSomething) this.mayHaveSettings = true
     try {
@@ -68,8 +68,8 @@ export class SqliteConnection {
   }
 
   /**
-   * The statement of a text, prepared once. It is `readonly` when it cannot change the database, whether it returns
-   * rows or not. The oldest ones are forgotten.
+   * Prepares a statement, or returns it from a cache, which drops the oldest statements. It is `readonly` if it cannot
+   * change the database, whether it returns rows or not.
    */
   prepare(sql: string): SqliteStatement {
     const known = this.statements.get(sql)
@@ -79,7 +79,7 @@ export class SqliteConnection {
     return statement
   }
 
-  /** Leaves the connection as a new one is: no transaction, foreign keys enforced. */
+  /** Resets the connection to its initial state: no transaction, foreign keys enforced. */
   reset(): void {
     if (this.isInTransaction) this.database.exec('ROLLBACK')
     if (this.mayHaveSettings) this.database.pragma('foreign_keys = ON')
@@ -95,7 +95,7 @@ export class SqliteConnection {
 /**
  * Retries while another process holds a lock.
  *
- * @throws ServiceUnavailable when it still does at the deadline
+ * @throws ServiceUnavailable when the lock is still held at the deadline
  */
 async function waitForLock<T>(work: () => T, deadline: number): Promise<T> {
   try {
@@ -106,14 +106,14 @@ async function waitForLock<T>(work: () => T, deadline: number): Promise<T> {
   }
 }
 
-/** Whether a lock of another process refused a statement that may well succeed when it is tried again. */
+/** Whether a statement failed because another process holds a lock, so that a retry may succeed. */
 function isBusy(error: unknown): boolean {
   return ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_PROTOCOL'].includes(
     codeOf(error) ?? '',
   )
 }
 
-/** Whether a transaction wants to write on the strength of what it has read, but that has changed since. */
+/** Whether a transaction tried to write after another one changed the database that it had read. */
 export function isStale(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_BUSY_SNAPSHOT'
 }

@@ -12,7 +12,7 @@ export function parseDatetime(value: unknown): Date | undefined {
   const minute = digits(value, 14, 16)
   const second = digits(value, 17, 19)
   const millisecond = digits(value, 20, 23)
-  // A number that is none compares as false, too.
+  // A comparison with NaN is false, too.
   const isDatetime =
     year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour <= 23 && minute <= 59
   if (!isDatetime || !(second <= 59) || !(millisecond >= 0)) return undefined
@@ -30,7 +30,7 @@ function isPunctuated(text: string): boolean {
   )
 }
 
-/** The number that these decimal digits are; NaN where one is none. */
+/** Converts decimal digits to a number; NaN if there is any other character. */
 function digits(text: string, from: number, to: number): number {
   let number = 0
   for (let at = from; at < to; at++) {

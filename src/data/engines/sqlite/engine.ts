@@ -7,7 +7,7 @@ import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 const errors: EngineErrors = {
   codes: {
     unique: ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'],
-    // One code for both sides of a foreign key: the statement says which.
+    // Both sides of a foreign key have the same code; the statement distinguishes them.
     reference: ['SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'],
     null: ['SQLITE_CONSTRAINT_NOTNULL'],
     length: ['SQLITE_TOOBIG'],
@@ -38,11 +38,11 @@ const errors: EngineErrors = {
     SQLITE_FULL: 'disk_full',
     SQLITE_IOERR: 'disk_error',
   },
-  // better-sqlite3 looks for the folder itself.
+  // better-sqlite3 checks the folder itself.
   openingTexts: [['directory does not exist', 'unreadable']],
 }
 
-/** SQLite, by the driver `better-sqlite3` and a pool of connections of our own. */
+/** SQLite, by the driver `better-sqlite3` and the framework's own connection pool. */
 export const sqlite: Engine = {
   driverPackage: 'better-sqlite3',
   defaultPool: 8,

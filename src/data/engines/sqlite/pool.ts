@@ -1,7 +1,7 @@
 import { Semaphore, type Release } from '../semaphore.js'
 import { SqliteConnection } from './connection.js'
 
-/** A connection that one query runner has for itself until it gives it back. */
+/** A connection that one query runner uses exclusively until it returns it. */
 export interface Held {
   readonly connection: SqliteConnection
   giveBack(): void
@@ -9,30 +9,30 @@ export interface Held {
 
 /** The limits of a connection pool. */
 export interface PoolOptions {
-  /** Connections for transactions that read. */
+  /** The maximum number of connections for read transactions. */
   size: number
   /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
   acquireTimeout: number
 }
 
 /**
- * The connections to one SQLite file, each opened when it is first needed:
+ * The connections to a SQLite file. Each one is opened when it is first needed:
  *
- * - one that everybody shares for single statements. Those are synchronous, so they never meet on it;
- * - one for the transaction that writes. It belongs to whoever has the turn to write;
- * - a few for transactions that read, and for whoever sets something on his connection.
+ * - a shared connection for single statements. They are synchronous, so they cannot overlap on it;
+ * - a connection for the transaction that holds the write lock;
+ * - some connections for read transactions, and for query runners that change settings of their connection.
  */
 export class SqlitePool {
-  /** The line of those who want to write: SQLite has one writer at a time. */
+  /** The queue of transactions that write: SQLite has one writer at a time. */
   private readonly writeLock: Semaphore
   private readonly readers: Semaphore
   private readonly idle: SqliteConnection[] = []
   private readonly opened = new Set<SqliteConnection>()
   private shared: Promise<SqliteConnection> | undefined
   private writer: Promise<SqliteConnection> | undefined
-  /** Why nobody gets a connection any more. */
+  /** The error for later requests for a connection, once the pool is closed. */
   private closed: Error | undefined
-  /** The same, once it is open. */
+  /** The connection of `writer`, once it is open. */
   private openWriter: SqliteConnection | undefined
 
   constructor(
@@ -54,17 +54,17 @@ export class SqlitePool {
     )
   }
 
-  /** Waits for the turn to write. */
+  /** Waits for the write lock. */
   acquireWriteLock(): Promise<Release> {
     return this.writeLock.acquire()
   }
 
-  /** The turn to write where nobody has it; else undefined. */
+  /** Acquires the write lock if it is free; otherwise undefined. */
   tryAcquireWriteLock(): Release | undefined {
     return this.writeLock.tryAcquire()
   }
 
-  /** The connection for single statements. */
+  /** Returns the shared connection for single statements. */
   share(): Promise<SqliteConnection> {
     this.shared ??= this.openAnother().catch((error: unknown) => {
       this.shared = undefined
@@ -73,7 +73,7 @@ export class SqlitePool {
     return this.shared
   }
 
-  /** A connection for a transaction that reads. */
+  /** Waits for a connection for a read transaction. */
   async take(): Promise<Held> {
     const release = await this.readers.acquire()
     try {
@@ -84,7 +84,7 @@ export class SqlitePool {
     }
   }
 
-  /** A connection for a transaction that reads, where one is idle; else undefined. */
+  /** Takes a connection for a read transaction if one is idle; otherwise undefined. */
   takeNow(): Held | undefined {
     if (this.idle.length === 0) return undefined
     const release = this.readers.tryAcquire()
@@ -92,7 +92,7 @@ export class SqlitePool {
     return connection && this.held(connection, release)
   }
 
-  /** The connection for the transaction that writes. Only who has the turn may take it. */
+  /** Takes the connection for the transaction that writes. The caller must hold the write lock. */
   async takeWriter(): Promise<Held> {
     this.writer ??= this.openAnother()
     try {
@@ -104,12 +104,12 @@ export class SqlitePool {
     }
   }
 
-  /** The connection for the transaction that writes, where it is open already. Only who has the turn may take it. */
+  /** The same if the connection is already open; otherwise undefined. The caller must hold the write lock. */
   takeWriterNow(): Held | undefined {
     return this.openWriter && this.heldWriter(this.openWriter)
   }
 
-  /** Closes every connection; SQLite then writes the log back into the file. What is unfinished is rolled back. */
+  /** Closes all connections, which rolls back their transactions. SQLite then writes the WAL into the database file. */
   close(): void {
     this.closed = new Error('The database has been closed.')
     this.writeLock.close(this.closed)
@@ -146,7 +146,7 @@ export class SqlitePool {
     return connection
   }
 
-  /** Makes a connection ready for the next one. One that cannot be is closed. */
+  /** Prepares a connection for its next use. If that fails, it closes the connection. */
   private makeReady(connection: SqliteConnection): boolean {
     if (!this.opened.has(connection)) return false
     try {

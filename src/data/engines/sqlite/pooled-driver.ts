@@ -16,19 +16,19 @@ import type { PoolOptions } from './pool.js'
 import { isTooLong } from '../../text-length.js'
 
 /**
- * TypeORM's SQLite driver with connections of their own for transactions. TypeORM's has one connection and one query
- * runner for everybody, so that concurrent transactions become one (its issue 1884).
+ * TypeORM's SQLite driver with a connection for each transaction. TypeORM's own driver has one connection and one query
+ * runner for the whole process, so that concurrent transactions become one (TypeORM's issue 1884).
  *
- * Transactions that write wait in line for each other; those that only read (of a query runner whose mode is `slave`)
- * and single reads wait for nobody. `:memory:` is a private file that is deleted in the end, for several
- * connections see the same data.
+ * Transactions that write wait for each other. Read transactions (of query runners in the mode `slave`) and single reads
+ * never wait for a writer. `:memory:` is a private file that is deleted on disconnect, because several connections must
+ * see the same data.
  */
 export class PooledSqliteDriver extends BetterSqlite3Driver {
   /** Loaded by TypeORM. */
   declare readonly sqlite: Sqlite
   private current: SqlitePool | undefined
   private folder: string | undefined
-  /** The file that is open, and what tells it from any other. */
+  /** The open file, and its identity, which differs from that of any other file. */
   private file: { path: string; identity: string | undefined } | undefined
 
   constructor(
@@ -36,12 +36,12 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     private readonly pooling: PoolOptions,
   ) {
     super(dataSource)
-    // TypeORM's `datetime('now')` knows no milliseconds.
+    // TypeORM's `datetime('now')` has no milliseconds.
     const now = "strftime('%Y-%m-%d %H:%M:%f', 'now')"
     Object.assign(this.mappedDataTypes, { createDateDefault: now, updateDateDefault: now })
   }
 
-  /** The connections; there are none before `connect` and after `disconnect`. */
+  /** The connections. There are none before `connect` and after `disconnect`. */
   get pool(): SqlitePool {
     if (!this.current) throw new Error('The database is not open. Call `await database.open()` first.')
     return this.current
@@ -65,9 +65,9 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   }
 
   /**
-   * Looks whether the file is still the one that was opened. SQLite would not notice, and write where nobody reads.
+   * Checks that the file is still the one that was opened. SQLite does not notice, and would write to a deleted file.
    *
-   * @throws ServiceUnavailable when it has been deleted, or when there is another one in its place
+   * @throws ServiceUnavailable when the file has been deleted or replaced
    */
   async check(): Promise<void> {
     if (!this.file) return
@@ -85,16 +85,16 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     await this.removePrivateFile()
   }
 
-  /** A query runner of its own for every caller. Those of mode `slave` begin transactions that read. */
+  /** Returns a new query runner for each caller. In the mode `slave` it begins read transactions. */
   override createQueryRunner(mode: ReplicationMode): QueryRunner {
     return new PooledSqliteQueryRunner(this, mode)
   }
 
   /**
-   * SQLite stores decimals as floating point numbers, which keep 15 digits, and takes texts of any length.
+   * SQLite stores decimals as floating-point numbers with 15 digits, and accepts text of any length.
    *
-   * @throws ValidationErrors (422) for a decimal that has more, which would be changed silently, and for a text that is
-   * longer than its column says, as the other engines do
+   * @throws ValidationErrors (422) for a decimal with more digits, which would be changed silently, and for text that is
+   * longer than its column allows, as on the other engines
    */
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
     const prepared: unknown = super.preparePersistentValue(value, column)
@@ -121,7 +121,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   }
 }
 
-/** What tells a file from any other, also from one of its name; undefined when there is none. */
+/** The identity of a file, which differs even from a later file with the same name; undefined if there is none. */
 async function identityOf(path: string): Promise<string | undefined> {
   return stat(path).then(
     ({ dev, ino }) => `${dev}:${ino}`,
@@ -129,7 +129,7 @@ async function identityOf(path: string): Promise<string | undefined> {
   )
 }
 
-/** How many digits of a decimal number count: without leading zeros, and those that end its fraction. */
+/** The number of significant digits: without leading zeros, and without zeros at the end of the fraction. */
 function digitsOf(decimal: string): number {
   const plain = decimal.includes('.') ? decimal.replace(/0+$/, '') : decimal
   return plain.replaceAll(/\D/g, '').replace(/^0+/, '').length

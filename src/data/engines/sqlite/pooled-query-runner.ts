@@ -12,25 +12,25 @@ import type { SqliteConnection } from './connection.js'
 import type { Held, SqlitePool } from './pool.js'
 import type { Outcome } from './statement.js'
 
-/** Statements that change the connection itself, which the runner then keeps to the end. */
+/** Statements that change the connection itself. The runner then keeps it until the end. */
 const STAYS = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
 
 /**
- * Runs statements: single ones on the connection that everybody shares, those of a transaction on a connection of
- * their own. It takes the turn to write with the first statement that needs it, and keeps it to the transaction's end.
+ * Runs single statements on the shared connection, and the statements of a transaction on an exclusive connection. It
+ * acquires the write lock with the first statement that needs it, and holds it until the end of the transaction.
  */
 export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: PooledSqliteDriver
-  /** Whether its transactions only read, and reject statements that write. */
+  /** Whether its transactions are read-only, and reject statements that write. */
   isReadOnly = false
   private held: Promise<Held> | undefined
-  /** What is held, once it is. */
+  /** The value of `held`, once it has resolved. */
   private current: Held | undefined
   private isHeldForTransaction = false
   private writeLock: Promise<Release> | undefined
-  /** Ends the turn to write, once it has come. */
+  /** Releases the write lock, once it has been acquired. */
   private releaseWrite: Release | undefined
-  /** When the patience of the statement that begins a transaction ends, waiting for its turn included. */
+  /** The time limit of the statement that begins a transaction, including its wait for the write lock. */
   private deadline: number | undefined
 
   constructor(
@@ -48,13 +48,13 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     return this.replicationMode
   }
 
-  /** Takes a connection that this runner has to itself until it is released. */
+  /** Takes a connection that only this runner uses until it is released. */
   override async connect(): Promise<SqliteConnection['database']> {
     const { connection } = await this.hold(() => this.pool.take())
     return connection.database
   }
 
-  /** Begins a transaction, or a savepoint within it. A transaction waits for its turn to write before it begins. */
+  /** Begins a transaction, or a savepoint within it. A transaction that writes waits for the write lock first. */
   override async startTransaction(isolationLevel?: IsolationLevel): Promise<void> {
     if (this.isTransactionActive) return super.startTransaction(isolationLevel)
 
@@ -80,7 +80,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.transactionDepth = 0
   }
 
-  /** Rolls back. SQLite has done so already after some errors (a full disk): then there is nothing left to do. */
+  /** Rolls back. After some errors (a full disk) SQLite has already done so, and nothing remains to be done. */
   override async rollbackTransaction(): Promise<void> {
     if (!(await this.isLost())) return this.rollbackHeld()
 
@@ -97,7 +97,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.transactionDepth = 0
   }
 
-  /** Gives everything back. A transaction that is still open is rolled back. */
+  /** Releases the connection and the write lock. A transaction that is still open is rolled back. */
   override async release(): Promise<void> {
     if (this.isReleased) return
     this.isReleased = true
@@ -142,13 +142,13 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  /** Whether there is a subscriber of the application, who may hear of queries and transactions. */
+  /** Whether the application has a subscriber, which may listen to queries and transactions. */
   private get isHeard(): boolean {
-    // The first subscriber is the framework's own, which hears of neither.
+    // The first subscriber is the framework's own, which listens to neither.
     return this.dataSource.subscribers.length > 1
   }
 
-  /** Runs one statement, and tells the subscribers before and after it. */
+  /** Runs one statement, and notifies the subscribers before and after it. */
   private async tell(query: string, values: unknown[]): Promise<Outcome> {
     const after = new BroadcasterResult()
     await this.broadcaster.broadcast('BeforeQuery', query, values)
@@ -188,7 +188,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  /** Takes the turn to write where nobody else has it. Whether there is one now. */
+  /** Acquires the write lock if it is free. Returns whether the runner has it now. */
   private tryAcquireWriteLock(): boolean {
     if (this.writeLock) return this.releaseWrite !== undefined
     this.releaseWrite = this.pool.tryAcquireWriteLock()
@@ -197,7 +197,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     return true
   }
 
-  /** Takes a connection that is open and idle. Whether one is held now. */
+  /** Takes a connection that is open and idle. Returns whether the runner has one now. */
   private holdNow(isReading: boolean): boolean {
     if (this.held) return this.current !== undefined
     this.current = isReading ? this.pool.takeNow() : this.pool.takeWriterNow()
@@ -207,10 +207,10 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * Runs a statement at once where nothing has to be waited for: on a connection that is held, with the turn to write
-   * where it writes.
+   * Runs a statement synchronously if it need not wait: the runner has a connection, and the write lock if the statement
+   * writes.
    *
-   * @returns undefined when `run` has to do it, also where another process is in the way
+   * @returns undefined when `run` has to do it, also if another process holds a lock
    */
   private runNow(sql: string, values: unknown[]): Outcome | undefined {
     const connection = this.current?.connection
@@ -230,7 +230,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   private endTransactionNow(): void {
     if (this.isHeldForTransaction) this.current?.giveBack()
     if (this.isHeldForTransaction) this.forget()
-    // A turn that has not come yet is that of a statement which waits for it.
+    // If the lock has not been acquired yet, a statement is still waiting for it.
     if (!this.releaseWrite) return
     this.releaseWrite()
     this.writeLock = undefined
@@ -283,7 +283,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  /** Whether SQLite has rolled back on its own. Without this check, what follows would be committed at once. */
+  /** Whether SQLite has rolled back by itself. Without this check, later statements would be committed one by one. */
   private async isLost(): Promise<boolean> {
     if (this.transactionDepth === 0) return false
     const held = await this.held
@@ -305,7 +305,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       throw error
     }
     if (!this.isReleased) return held
-    // Nobody will release the runner once more.
+    // The runner is already released, so no later call would return this connection.
     if (this.held === held) await this.giveBack()
     throw new QueryRunnerAlreadyReleasedError()
   }
@@ -325,13 +325,13 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       this.writeLock = undefined
       throw error
     }
-    // Whoever was released while he waited has no turn: the connection for writing is already that of the next one.
+    // If the runner was released while it waited, it must not use the lock: the next transaction already uses the connection.
     if (!this.isReleased) return
     await this.releaseWriteLock()
     throw new QueryRunnerAlreadyReleasedError()
   }
 
-  /** Takes the turn for a statement, unless its transaction has ended meanwhile: the connection may be another one's now. */
+  /** Acquires the write lock for a statement. Fails if its transaction has ended meanwhile: the connection may be in use again. */
   private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
     await this.acquireWriteLock()
     if (this.current?.connection === connection) return
@@ -347,10 +347,10 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 }
 
-/** Who waited for what could not be had has been told. */
+/** The caller that waited has already received the error. */
 function ignore(): void {}
 
-/** better-sqlite3 binds no booleans. */
+/** better-sqlite3 cannot bind booleans. */
 function toSqlite(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value
 }

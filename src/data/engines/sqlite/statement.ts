@@ -1,29 +1,29 @@
 import type { ColumnDefinition, Statement } from 'better-sqlite3'
 import { isCount } from './cached-counts.js'
 
-/** What a statement has done: the rows that it returns, or how many rows it has changed. */
+/** The result of a statement: the rows that it returns, or the number of rows that it has changed. */
 export interface Outcome {
   rows?: unknown[]
   affected?: number
   lastId?: number | bigint
 }
 
-/** Reads a value of a row. */
+/** Converts a value of a row. */
 type Reader = (value: unknown) => unknown
 
 /**
- * A prepared statement. It returns the columns that are declared as `bigint` or `decimal(10,2)` as text, exactly and with
- * all digits of their scale, as PostgreSQL does: a number of JavaScript has not room for them.
+ * A prepared statement. It returns columns of the types `bigint` and `decimal(10,2)` as text, exactly and with all digits
+ * of their scale, as PostgreSQL does, because a JavaScript number is not precise enough.
  */
 export class SqliteStatement {
   /** Whether it cannot change the database, whether it returns rows or not. */
   readonly readonly: boolean
-  /** Whether it may set something on its connection. */
+  /** Whether it may change a setting of its connection. */
   readonly setsSomething: boolean
-  /** Whether it is how `paginate` counts. */
+  /** Whether it is a count of `paginate`. */
   readonly isCount: boolean
   private readonly readers: [column: string, reader: Reader][]
-  /** The columns of its rows, where they are always the same. */
+  /** The columns of its rows, if they are always the same. */
   private readonly names: string[] | undefined
 
   constructor(private readonly statement: Statement) {
@@ -32,9 +32,9 @@ export class SqliteStatement {
     this.setsSomething = /\bPRAGMA\b/i.test(statement.source)
     const columns = statement.reader ? statement.columns() : []
     const isBig = columns.some(({ type }) => BIGINT.test(type ?? ''))
-    // It costs, so only statements that need it get it: every integer of theirs is then a BigInt.
+    // Reading every integer as a BigInt is slow, so only statements that need it do that.
     if (isBig) statement.safeIntegers(true)
-    // What `*` stands for may change with the table.
+    // The columns of `*` can change with the table.
     if (statement.reader && !statement.source.includes('*')) {
       statement.raw(true)
       this.names = columns.map(({ name }) => name)
@@ -45,7 +45,7 @@ export class SqliteStatement {
     })
   }
 
-  /** Its text. */
+  /** The SQL text. */
   get sql(): string {
     return this.statement.source
   }
@@ -56,13 +56,13 @@ export class SqliteStatement {
     return { affected: changes, lastId: lastInsertRowid }
   }
 
-  /** Rows as objects: made here, it takes a third of the time. */
+  /** Converts rows to objects. This takes a third of the time that better-sqlite3 needs. */
   private rows(parameters: unknown[]): unknown[] {
     const rows = this.statement.all(...parameters)
     const { names } = this
     if (!names) return rows
     for (let index = 0; index < rows.length; index++) {
-      // better-sqlite3's type does not know of raw rows.
+      // The type of better-sqlite3 has no raw rows.
       const values = rows[index] as unknown[]
       const row: Record<string, unknown> = {}
       for (let at = 0; at < names.length; at++) row[names[at] ?? ''] = values[at]
@@ -97,7 +97,7 @@ function toText(value: unknown): unknown {
   return text.includes('e') ? value.toLocaleString('en-US', PLAIN) : text
 }
 
-/** Without an exponent. */
+/** Formats a number without an exponent. */
 const PLAIN = { useGrouping: false, maximumFractionDigits: 20 } as const
 
 function toNumber(value: unknown): unknown {

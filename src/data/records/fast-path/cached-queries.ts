@@ -6,17 +6,17 @@ import { COUNTED } from '../../engines/sqlite/cached-counts.js'
 
 /** The records that a query selects. */
 export interface Selection {
-  /** Columns and what they have to be. */
+  /** The columns and the values that they must have. */
   where?: object | undefined
   order?: object | undefined
-  /** How many records, and how many are left out before them. */
+  /** The number of records, and the number of records to skip. */
   limit?: number
   offset?: number
   /** Whether the rows are locked until the transaction ends. */
   lock?: boolean
 }
 
-/** A query that TypeORM has built once, for all that have these columns in their condition. */
+/** A query that TypeORM has built once, for all conditions on the same columns. */
 interface CachedQuery {
   sql: string
   /** The columns of the condition, in the order of the query's parameters. */
@@ -28,7 +28,7 @@ const maxQueries = 200
 
 const queriesOf = memoizeByObject((_model: PlainModel) => new BoundedMap<CachedQuery>(maxQueries))
 
-/** Whether a condition is one that queries are cached for: each column has to be one text or number. */
+/** Whether queries with a condition are cached: each column must be compared with a single text or number. */
 function isSimple(where: unknown): where is Record<string, string | number> {
   if (typeof where !== 'object' || where === null || Array.isArray(where)) return false
   for (const value of Object.values(where))
@@ -36,7 +36,7 @@ function isSimple(where: unknown): where is Record<string, string | number> {
   return true
 }
 
-/** The records that fulfil a condition; undefined when TypeORM has to be asked, for the condition is more than columns. */
+/** Selects the records that meet a condition; undefined if the condition isn't only columns, so that TypeORM must do it. */
 export async function selectRecords(
   tx: EntityManager,
   model: PlainModel,
@@ -47,7 +47,7 @@ export async function selectRecords(
   if (!query) return undefined
   const values: unknown[] = query.names.map((name) => where[name])
   let { sql } = query
-  // SQLite plans a statement anew for each limit that is a parameter.
+  // SQLite would plan a statement again for each limit that is a parameter.
   if (limit !== undefined) sql += ` LIMIT ${Number(limit)}`
   if (offset) sql += ` OFFSET ${place(tx, values.push(offset))}`
   if (lock) sql += lockClause(tx)
@@ -55,7 +55,7 @@ export async function selectRecords(
   return rows.map((row) => model.toRecord(row))
 }
 
-/** How many records fulfil a condition; undefined when TypeORM has to be asked. */
+/** Counts the records that meet a condition; undefined if TypeORM must do it. */
 export async function countRecords(
   tx: EntityManager,
   model: PlainModel,
@@ -72,7 +72,7 @@ export async function countRecords(
   return Number(row?.[COUNTED])
 }
 
-/** Runs a statement. The query runner of a request tracks it, so the manager need not do so, too. */
+/** Runs a statement. The request's query runner tracks it, so the manager need not. */
 export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
@@ -96,9 +96,9 @@ function queryFor(
 }
 
 /**
- * Has TypeORM build a query. Signs in the place of values tell which parameter is which.
+ * Lets TypeORM build a query. Markers instead of values show which parameter belongs to which column.
  *
- * @returns undefined when it has other parameters, or when a record could be in several of its rows
+ * @returns undefined if the query has other parameters, or if a record could be in several of its rows
  */
 function build(
   tx: EntityManager,

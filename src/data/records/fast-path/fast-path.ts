@@ -10,8 +10,8 @@ const saving: Events = ['beforeInsert', 'afterInsert', 'beforeUpdate', 'afterUpd
 const removing: Events = ['beforeRemove', 'afterRemove']
 
 /**
- * Reads and writes the records of a plain model by statements that are built once: building a query and making records of
- * its rows costs more than the database does. Each method returns undefined or false if TypeORM has to do the work.
+ * Reads and writes the records of plain models with cached statements, because building a query and hydrating its rows
+ * costs more than running it. Each method returns undefined or false if TypeORM has to do the work.
  */
 export class FastPath {
   constructor(
@@ -29,7 +29,7 @@ export class FastPath {
 
   async save(record: Model, isNew: boolean): Promise<boolean> {
     const writes = isHeard(this.tx, saving) ? undefined : plainWrites(this.model, record)
-    // A chosen id may be that of an existing record.
+    // The application may have chosen the id, and a record with it may exist.
     if (!writes || (isNew && record.id !== undefined)) return false
     if (!isNew) return writes.update(this.tx, record)
     await writes.insert(this.tx, record)
@@ -44,13 +44,13 @@ export class FastPath {
   }
 }
 
-/** The fast path of a model; undefined if it isn't plain, or if a subscriber hears of its records. */
+/** The fast path of a model; undefined if the model isn't plain, or if a subscriber listens to its records. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
   const model = plainModel(metadata)
   return model && !isHeard(tx, ['afterLoad']) ? new FastPath(tx, model) : undefined
 }
 
-/** Whether a subscriber of the application hears of one of these events, of any model. */
+/** Whether a subscriber of the application listens to one of these events, for any model. */
 function isHeard({ dataSource: { subscribers } }: EntityManager, events: Events): boolean {
   // The first subscriber is the framework's own.
   if (subscribers.length <= 1) return false

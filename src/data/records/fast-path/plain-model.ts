@@ -4,12 +4,12 @@ import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { memoizeByObject } from '../../../memoize.js'
 import { engineOf } from '../../engines/engines.js'
 
-/** A row as a query of TypeORM returns it: the columns by their aliases. */
+/** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>
 
 /**
- * A model whose records are their columns and nothing else: no eager or lazy relations, embedded columns, inheritance or
- * listeners. Its rows become records without the machinery that the others need.
+ * A model whose records consist of columns only: no eager or lazy relations, embedded columns, inheritance or listeners.
+ * Its rows become records without TypeORM's general hydration.
  */
 export class PlainModel {
   private readonly members: Member[]
@@ -25,7 +25,7 @@ export class PlainModel {
       }))
   }
 
-  /** Makes a record of a row, as TypeORM would. A column that was not selected is not set. */
+  /** Creates a record from a row, as TypeORM would. Columns that were not selected are not set. */
   toRecord(row: Row): object {
     const record: Row = this.metadata.create(undefined, { fromDeserializer: true })
     for (const { alias, property, read } of this.members) {
@@ -39,11 +39,11 @@ export class PlainModel {
 interface Member {
   alias: string
   property: string
-  /** Makes a value of JavaScript of the database's. */
+  /** Converts a value of the database to JavaScript. */
   read: (value: unknown) => unknown
 }
 
-/** A model as a plain one; undefined if it is more than its columns. */
+/** Returns the plain model of a class; undefined if the class has more than columns. */
 export const plainModel = memoizeByObject((metadata: EntityMetadata) =>
   isPlain(metadata) ? new PlainModel(metadata) : undefined,
 )

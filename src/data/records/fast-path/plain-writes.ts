@@ -8,8 +8,8 @@ import { Model } from '../../model.js'
 import type { PlainModel } from './plain-model.js'
 
 /**
- * How plain models are written to SQLite: by statements that are built once. The rules are TypeORM's own. What is asked
- * of it here, and that is not done, it has to do itself.
+ * Writes the records of plain models to SQLite with cached statements. Its rules are TypeORM's. If a write needs more than
+ * this class supports, TypeORM does it.
  */
 export class PlainWrites {
   private readonly table: string
@@ -31,16 +31,16 @@ export class PlainWrites {
   /** Inserts a record. */
   async insert(tx: EntityManager, record: Model): Promise<void> {
     stampsOf(record).stampInsert()
-    // In the place of what has no value is NULL.
+    // NULL for columns without a value.
     const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
     await run(tx, this.insertion, values)
     this.fillWithNull(record)
   }
 
   /**
-   * Updates the columns of a record that are not as they are in the database, if there are some.
+   * Updates the columns of a record that differ from the database, if any.
    *
-   * @returns false when the database does not have the record
+   * @returns false if the database does not have the record
    */
   async update(tx: EntityManager, record: Model): Promise<boolean> {
     const [found] = (await selectRecords(tx, this.model, { where: { id: record.id } })) ?? []
@@ -65,7 +65,7 @@ export class PlainWrites {
     return this.model.metadata.primaryColumns[0]?.databaseName ?? 'id'
   }
 
-  /** The columns that have another value than in the database, with what is to be stored. What is undefined stays as it is. */
+  /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
   private changesOf(record: object, found: object): Array<[ColumnMetadata, unknown]> {
     const changes: Array<[ColumnMetadata, unknown]> = []
     for (const column of this.columns) {
@@ -73,7 +73,7 @@ export class PlainWrites {
       const stored = valueOf(found, column)
       if (value === undefined || value === stored) continue
       const prepared = this.stored(column, value)
-      // What is read as text stands there as that text, also where it would be refused now.
+      // Values that are read as text are stored as the same text, even if they would be rejected now.
       const kept = typeof stored === 'string' ? stored : this.stored(column, stored)
       if (prepared !== kept) changes.push([column, prepared])
     }
@@ -95,7 +95,7 @@ export class PlainWrites {
   }
 }
 
-/** How the records of a model are written; undefined if TypeORM has to write this one. */
+/** Returns the writer for a record; undefined if TypeORM has to write it. */
 export function plainWrites(model: PlainModel, record: Model): PlainWrites | undefined {
   const writes = writesOf(model)
   return writes && holdsColumnsAlone(model.metadata, record) ? writes : undefined
@@ -105,7 +105,7 @@ const writesOf = memoizeByObject((model: PlainModel) =>
   isPlainlySaved(model.metadata) ? new PlainWrites(model) : undefined,
 )
 
-/** Whether a record holds nothing but values of its columns: no other record, and no expression of SQL. */
+/** Whether a record contains only values of its columns: no other record, and no SQL expression. */
 function holdsColumnsAlone({ relations, columns }: EntityMetadata, record: object): boolean {
   return (
     relations.every(({ propertyName }) => Reflect.get(record, propertyName) === undefined) &&
@@ -137,12 +137,12 @@ function isPlainColumn(column: ColumnMetadata): boolean {
     !column.isUpdate ||
     column.asExpression !== undefined ||
     column.transformer !== undefined
-  // The times of every model are set here, any others by the database.
+  // Only the timestamps of Model are set here. The database sets others.
   const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
   return !isSpecial && (isStamp || !isSetElsewhere) && PLAIN_TYPES.has(column.type)
 }
 
-/** The types whose values can be compared as they are stored. */
+/** The types whose stored values can be compared. */
 const PLAIN_TYPES = new Set<unknown>(
   [
     [String, 'varchar', 'text', 'uuid', Boolean, 'boolean', Date, 'datetime', 'date', 'time'],
@@ -161,12 +161,12 @@ function listenersOf(metadata: EntityMetadata): EntityListenerMetadata[] {
   ]
 }
 
-/** The listeners of every model are called here. */
+/** Whether a listener is one of Model's own, which this file calls itself. */
 function isFrameworks({ target, propertyName }: EntityListenerMetadata): boolean {
   return target === Model && (propertyName === 'stampInsert' || propertyName === 'stampUpdate')
 }
 
-/** What Model does before a record is saved: protected, for it is nobody else's to call. */
+/** The methods of Model that set ids and timestamps before a write. They are protected, because no other code may call them. */
 function stampsOf(record: Model): { stampInsert(): void; stampUpdate(): void } {
   return record as unknown as { stampInsert(): void; stampUpdate(): void }
 }
