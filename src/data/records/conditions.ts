@@ -30,7 +30,7 @@ export function readConditions(metadata: EntityMetadata, conditions: object, pat
 }
 
 /**
- * The same for alternatives. Those that no record can meet are left out.
+ * The same for alternatives. Alternatives that no record can meet are left out.
  *
  * @returns undefined if none is left
  */
