@@ -8,7 +8,7 @@ const pages = [...readdirSync(root).filter((name) => name.endsWith('.md')), ...m
 
 describe('The documentation', () => {
   for (const page of pages) {
-    it(`has only links in ${page} to existing files and headings`, () => {
+    it(`links from ${page} only to existing files and headings`, () => {
       const broken = linksOf(read(page)).filter((link) => !isLeadingSomewhere(page, link))
       expect(broken).to.deep.equal([])
     })

@@ -50,7 +50,7 @@ describe('A restart of the database server under load', function () {
 
   const signals: NodeJS.Signals[] = engine === 'postgres' ? ['SIGINT', 'SIGQUIT'] : ['SIGTERM', 'SIGKILL']
   for (const signal of signals) {
-    it(`(${signal}) returns errors during the downtime, loses nothing, and needs no restart of the process`, async () => {
+    it(`after ${signal} returns errors during the downtime, loses nothing, and needs no restart of the process`, async () => {
       const seen: Seen = { statuses: new Map(), created: [], reads: new Set(), longest: 0 }
       let isOver = false
       const clients = Array.from({ length: 8 }, async () => {

@@ -53,7 +53,7 @@ describe('kit generate and kit destroy', () => {
   const words = ['post', 'blog_post', 'BlogPost', 'person', 'category', 'news', 'status', 'admin/widget']
   for (const [kind, make] of Object.entries(kinds)) {
     for (const word of words) {
-      it(`destroys the generated files of ${word} in a ${kind} application`, async () => {
+      it(`destroys the generated files of ${word} (${kind})`, async () => {
         app.remove()
         app = make()
         const before = app.tree()
@@ -64,7 +64,7 @@ describe('kit generate and kit destroy', () => {
         expect(app.tree()).to.deep.equal(before)
       })
 
-      it(`destroys the generated files of ${word} with a parent in a ${kind} application`, async () => {
+      it(`destroys the generated files of ${word} with a parent (${kind})`, async () => {
         app.remove()
         app = make()
         await kitGenerate('resource', 'author', 'name')

@@ -231,7 +231,7 @@ describe('parseAttributes(words)', () => {
       `"my title" isn't a valid attribute: its name must be a word like published_at.`,
     ],
     'camel case': [['publishedAt'], 'its name must be a word like published_at'],
-    'no name': [[':text'], 'its name must be a word'],
+    'a missing name': [[':text'], 'its name must be a word'],
     'an enum without values': [
       ['state:enum'],
       'an enum lists its values after the type, as in state:enum:draft,public.',
@@ -258,7 +258,7 @@ describe('parseAttributes(words)', () => {
       ['price:decimal:40,31'],
       'a decimal has a precision',
     ],
-    'the digits of what is no decimal': [
+    'digits of an attribute that is not a decimal': [
       ['age:int:12,4'],
       'it ends with "12,4", but only unique and index are supported',
     ],

@@ -98,7 +98,7 @@ describe('registration(names)', () => {
       `import { App } from 'resource-kit'\nexport const app: App = new App(options)\n`,
       `\n\napp.resource(PostsResource)\n`,
     ],
-    'where a comment speaks of it': [
+    'when a comment mentions it': [
       `import { App } from 'resource-kit'\nconst app = new App()\n// app.resource(PostsResource)\n/* app.resource(PostsResource) */\n`,
       `const app = new App()\napp.resource(PostsResource)\n// `,
     ],

@@ -16,7 +16,11 @@ describe('parseXml(text)', () => {
     ['a root that is nil', '<post nil="true"/>', {}],
     ['empty elements as empty text', '<post><a/><b></b></post>', { a: '', b: '' }],
     ['nil', '<post><a nil="true"/><b nil="true">text</b></post>', { a: null, b: null }],
-    ['what is not nil', '<post><a nil="false">1</a><b nil="1">2</b></post>', { a: '1', b: '2' }],
+    [
+      'other attributes named nil as text',
+      '<post><a nil="false">1</a><b nil="1">2</b></post>',
+      { a: '1', b: '2' },
+    ],
     ['repeated elements as a list', '<post><a>1</a><a nil="true"/><a/></post>', { a: ['1', null, ''] }],
     ['nested elements', '<post><a><b>1</b><b>2</b></a></post>', { a: { b: ['1', '2'] } }],
     ['no attributes', '<post id="1"><a lang="en">1</a></post>', { a: '1' }],
@@ -62,7 +66,7 @@ describe('parseXml(text)', () => {
 
   const bomb = `<!DOCTYPE x [<!ENTITY a "ha">${'<!ENTITY b "&a;&a;&a;&a;">'.repeat(20)}]><post><a>&b;</a></post>`
   const broken: Array<[what: string, text: string]> = [
-    ['nothing', ''],
+    ['an empty text', ''],
     ['white space', ' \n '],
     ['text', 'title=A'],
     ['JSON', '{"title":"A"}'],
@@ -146,10 +150,10 @@ describe('parseXml(text)', () => {
 describe('toXml(value, root, namespace)', () => {
   const values: Array<[what: string, value: unknown, xml: string]> = [
     ['text', { a: 'x' }, '<r><a>x</a></r>'],
-    ['numbers and truth', { a: 1.5, b: 10n, c: false }, '<r><a>1.5</a><b>10</b><c>false</c></r>'],
+    ['numbers and booleans', { a: 1.5, b: 10n, c: false }, '<r><a>1.5</a><b>10</b><c>false</c></r>'],
     ['a date in UTC', { a: new Date('2026-01-02T03:04:05+01:00') }, '<r><a>2026-01-02T02:04:05.000Z</a></r>'],
     ['null as nil', { a: null }, '<r><a nil="true"/></r>'],
-    ['nothing as nil', null, '<r nil="true"/>'],
+    ['a missing value as nil', null, '<r nil="true"/>'],
     ['empty text as an empty element', { a: '' }, '<r><a/></r>'],
     ['neither undefined nor functions', { a: undefined, b: () => 1 }, '<r/>'],
     ['an object in an object', { a: { b: 1 } }, '<r><a><b>1</b></a></r>'],
@@ -167,13 +171,13 @@ describe('toXml(value, root, namespace)', () => {
     ],
     ['markup as text', { a: '<b a="1">&\r' }, '<r><a>&lt;b a=&quot;1&quot;&gt;&amp;&#13;</a></r>'],
     [
-      'what XML cannot hold as a question mark',
+      'characters that XML cannot contain as the replacement character',
       { a: '\0\u0001\u000b\uFFFE\ud800x' },
       '<r><a>\ufffd\ufffd\ufffd\ufffd\ufffdx</a></r>',
     ],
     ['tabs and lines', { a: '\t\n' }, '<r><a>\t\n</a></r>'],
     [
-      'a name that is none as an attribute',
+      'an invalid name as an attribute',
       { 'a b': 1, '2': 2, '<': 3 },
       '<r><item name="2">2</item><item name="a b">1</item><item name="&lt;">3</item></r>',
     ],

@@ -116,7 +116,7 @@ describe('parameterFilter(options)', () => {
       },
     }
     const rows: Array<[what: string, given: unknown, shown: unknown]> = [
-      ['nothing', undefined, undefined],
+      ['undefined', undefined, undefined],
       ['null', null, null],
       ['a number', 1.5, 1.5],
       ['a bigint', 12n, '12'],
@@ -125,7 +125,7 @@ describe('parameterFilter(options)', () => {
       ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
       ['an invalid date', new Date('x'), '[INVALID DATE]'],
       ['bytes', { photo: Buffer.from('hunter2') }, { photo: '[7 BYTES]' }],
-      ['a circle', circular, { name: 'loop', self: '[CIRCULAR]' }],
+      ['a cycle', circular, { name: 'loop', self: '[CIRCULAR]' }],
       ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
       ['a getter that throws', throwing, { title: 'kept', broken: '[UNREADABLE]' }],
       ['a proxy that throws', { proxy: revoked.proxy }, { proxy: '[UNREADABLE]' }],

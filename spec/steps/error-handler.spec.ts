@@ -39,7 +39,7 @@ describe('A body that is a stream', () => {
           yield ''
         })(),
       ),
-    'a stream that has failed already': () => new PassThrough().on('error', () => {}).destroy(new Error('x')),
+    'a stream that has already failed': () => new PassThrough().on('error', () => {}).destroy(new Error('x')),
   }
   for (const [what, make] of Object.entries(failing)) {
     it(`causes an ordinary error response if it is ${what}`, async () => {
@@ -64,17 +64,17 @@ describe('A body that is a stream', () => {
 
   const whole: Record<string, () => Readable> = {
     'a file': () => createReadStream(import.meta.filename),
-    'what is empty': () => Readable.from([]),
+    'an empty stream': () => Readable.from([]),
     'many pieces': () => Readable.from(Array.from({ length: 5000 }, (_, index) => `piece ${index} `)),
-    'what comes late': () =>
+    'a stream that begins late': () =>
       Readable.from(
         (async function* () {
           await delay(150)
           yield 'late'
         })(),
       ),
-    'what has been written already': () => new PassThrough().end('written'),
-    'what passes through another': () =>
+    'a stream that has already ended': () => new PassThrough().end('written'),
+    'a stream that is piped through another': () =>
       createReadStream(import.meta.filename).pipe(
         new Transform({ transform: (chunk, _, done) => done(null, chunk) }),
       ),

@@ -46,7 +46,7 @@ function asLatin1(headers: Record<string, string>): Record<string, string> {
 
 /** The mistake in a response to any request; undefined if there is none. */
 export function flawOf(method: string, { status, headers, text }: FuzzAnswer): string | undefined {
-  if (status >= 500) return `it is answered ${status}`
+  if (status >= 500) return `its status is ${status}`
   // A response of Node itself has no id.
   if (!headers['x-request-id'] && ![400, 408, 413, 417, 431].includes(status)) return 'it has no request id'
   if (method === 'HEAD' || status === 204 || status === 304 || (status >= 300 && status < 400) || text === '')

@@ -75,20 +75,8 @@ export function messagesOf(source: string): Passage[] {
   return tokensOf(source).filter(({ text }) => !text.startsWith('/') && text.trim().includes(' '))
 }
 
-const TITLE =
-  /\b(?:describe|it|before|after)(?:Once|Each)?\(\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)/g
-
-/** The titles in a spec file. */
-export function titlesOf(source: string): Passage[] {
-  return passagesOf(source, TITLE).map(({ line, text }) => ({ line, text: text.replace(/^\w+\(\s*/, '') }))
-}
-
 function tokensOf(source: string): Passage[] {
-  return passagesOf(source, TOKENS)
-}
-
-function passagesOf(source: string, pattern: RegExp): Passage[] {
-  return [...source.matchAll(pattern)].map(({ 0: text, index }) => ({
+  return [...source.matchAll(TOKENS)].map(({ 0: text, index }) => ({
     line: source.slice(0, index).split('\n').length,
     text,
   }))

@@ -160,7 +160,7 @@ describe('new Catalogue(folder)', () => {
       { 'posts.yaml': '' },
       'posts.yaml, line 1: The file name has no locale. Name it like posts.en-us.yaml.',
     ],
-    ['a locale that is none', { 'a.de-x.yaml': '' }, /^a\.de-x\.yaml, line 1: The file name has no locale/],
+    ['an invalid locale', { 'a.de-x.yaml': '' }, /^a\.de-x\.yaml, line 1: The file name has no locale/],
   ]
   for (const [what, files, expected] of broken) {
     it(`refuses ${what}, with file and line`, async () => {

@@ -219,7 +219,7 @@ describe('Migrations', () => {
   }
 
   for (const [what, breaking] of Object.entries({
-    'a table that never was there': ReferToNothing1700000000002,
+    'a table that never existed': ReferToNothing1700000000002,
     'a table that they drop': DropPosts1700000000002,
   })) {
     it(`refuse to leave a foreign key to ${what}`, () =>

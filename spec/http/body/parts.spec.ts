@@ -18,7 +18,7 @@ function refusal(body: string, size = body.length, most = 10): unknown {
 
 describe('partCheck(boundary, mostDelimiters)', () => {
   for (const size of [1, 7, 100, 100_000]) {
-    describe(`with a body in chunks of ${size} bytes`, () => {
+    describe(`with a body in chunks of size ${size}`, () => {
       it('accepts long values', () => {
         expect(refusal(`${head}${'v'.repeat(50_000)}\r\n${head}v\r\n--X--\r\n`, size)).to.equal(undefined)
       })
@@ -52,7 +52,7 @@ describe('boundaryOf(contentType)', () => {
     ['multipart/form-data; xboundary=Y; boundary=X', 'X'],
     [`multipart/form-data; boundary=${'x'.repeat(70)}`, 'x'.repeat(70)],
   ] as const) {
-    it(`is ${boundary} of ${contentType}`, () => expect(boundaryOf(contentType)).to.equal(boundary))
+    it(`returns ${boundary} for ${contentType}`, () => expect(boundaryOf(contentType)).to.equal(boundary))
   }
 
   for (const contentType of [

@@ -519,7 +519,7 @@ describe('PooledSqliteDriver', () => {
       const database = await openBlogDatabase(url)
       const runner = database.createQueryRunner()
       await runner.startTransaction()
-      await runner.manager.save(newPost('under way'))
+      await runner.manager.save(newPost('pending'))
       const waiting = failure(database.manager.save(newPost('waiting')))
       await delay(5)
       await database.close()

@@ -185,7 +185,7 @@ describe('A plain model and a model with extras', () => {
 
   for (const [model, values] of samples) {
     describe(model.name, () => {
-      it('are found and listed as TypeORM does', async () => {
+      it('has the results of TypeORM when it is found and listed', async () => {
         const tx = database.manager
         const { id } = await tx.save(Object.assign(new model(), values))
         const byId = { id } as FindOptionsWhere<Titled>
@@ -201,7 +201,7 @@ describe('A plain model and a model with extras', () => {
         expect(pagination.total).to.equal(1)
       })
 
-      it('are saved, changed and deleted as TypeORM does', async () => {
+      it('has the results of TypeORM when it is saved, changed and deleted', async () => {
         const tx = database.manager
         const record = Object.assign(new model(), values)
         expect(await saveRecord(tx, record)).to.equal(undefined)
