@@ -11,16 +11,16 @@ import { listenOn, stopListening } from './port.js'
 import { StalledConnections } from './stalled-connections.js'
 import { checkInterval, serverOptions, type Timeouts } from './timeouts.js'
 
-/** Milliseconds for which an idle connection stays open, because a request may be on its way, once the server closes. */
+/** Milliseconds for which idle connections stay open after the source is closed, because a request may be on its way. */
 const idleGrace = 500
 
-/** Milliseconds that new requests wait at most for the requests that were in flight when the server began to close. */
+/** The maximum time in milliseconds for which new requests wait until those in flight are finished. */
 const maxHold = 1000
 
 /** Milliseconds between two checks of the remaining connections. */
 const pollInterval = 20
 
-/** Where the connections of a server come from. */
+/** Accepts the connections of a server: on a port of this process, or from the primary process. */
 export interface ConnectionSource {
   /** Begins to accept connections. Returns the address. */
   open(port: number, host: string | undefined): Promise<string>
@@ -28,10 +28,9 @@ export interface ConnectionSource {
   close(): Promise<void>
 }
 
-/** The state of a connection. */
 interface ConnectionState {
   inFlight: Set<ServerResponse>
-  /** The bytes read when the last response was finished; when there are more, another request has begun. */
+  /** The bytes read when the last response was finished. If the socket has read more, another request has begun. */
   bytesRead: number
 }
 
@@ -40,18 +39,18 @@ export class GracefulServer {
   private readonly server: Server
   private readonly source: ConnectionSource
   private readonly connections = new Map<Socket, ConnectionState>()
-  private readonly timer: NodeJS.Timeout | undefined
+  private readonly stalledTimer: NodeJS.Timeout | undefined
   private closing: Promise<void> | undefined
 
-  /** @param source accepts the connections; without it, a port of this process */
+  /** @param createSource returns the source of connections, by default a port of this process */
   constructor(
     private readonly listener: RequestListener,
     timeouts: Timeouts = {},
-    source: (server: Server) => ConnectionSource = ownPort,
+    createSource: (server: Server) => ConnectionSource = ownPort,
   ) {
-    this.server = createServer(serverOptions(timeouts), (req, res) => this.answer(req, res))
-    this.timer = this.closeStalledConnections(timeouts)
-    this.source = source(this.server)
+    this.server = createServer(serverOptions(timeouts), (req, res) => this.handle(req, res))
+    this.stalledTimer = this.watchStalledConnections(timeouts)
+    this.source = createSource(this.server)
     this.server.on('connection', (socket: Socket) => {
       this.connections.set(socket, { inFlight: new Set(), bytesRead: 0 })
       socket.once('close', () => this.connections.delete(socket))
@@ -69,8 +68,8 @@ export class GracefulServer {
   }
 
   /**
-   * Stops accepting connections, and waits for the requests in flight, each of which is the last one of its connection.
-   * An idle connection is closed a little later, because a request may just be on its way.
+   * Stops accepting connections, waits for the requests in flight, and closes their connections. Idle connections are
+   * closed half a second later, because a request may be on its way.
    *
    * @param timeout milliseconds after which the remaining connections are closed
    */
@@ -81,28 +80,30 @@ export class GracefulServer {
     const closed = performance.now()
     while (this.connections.size > 0) {
       await setTimeout(pollInterval)
-      // After the event loop has read what has arrived.
+      // The event loop first reads the requests that have arrived.
       await setImmediate()
       const now = performance.now()
       if (now >= began + timeout) this.closeConnections(() => true)
       else if (now >= closed + idleGrace) this.closeConnections(isIdle)
     }
-    clearInterval(this.timer)
+    clearInterval(this.stalledTimer)
     this.server.close()
   }
 
   /**
-   * Closes the source at a moment without new connections. Under load, a client reconnects as soon as it has a response.
-   * Requests that arrive meanwhile are therefore held until the earlier ones are finished and the source is closed.
+   * Closes the source when the requests in flight are finished, or at the deadline. Requests that arrive in the meantime
+   * wait until the source is closed: clients under load reconnect as soon as they have a response, so there would never be
+   * a moment without new connections.
    */
-  private async closeSource(latest: number): Promise<void> {
-    const before = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
-    before.forEach(endConnection)
-    while (before.some((res) => !res.closed) && performance.now() < latest) await setTimeout(pollInterval / 4)
+  private async closeSource(deadline: number): Promise<void> {
+    const responses = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
+    responses.forEach(closeAfterResponse)
+    while (responses.some((res) => !res.closed) && performance.now() < deadline)
+      await setTimeout(pollInterval / 4)
     await this.source.close()
   }
 
-  private answer(req: IncomingMessage, res: ServerResponse): void {
+  private handle(req: IncomingMessage, res: ServerResponse): void {
     const state = this.connections.get(req.socket)
     state?.inFlight.add(res)
     res.once('close', () => {
@@ -110,16 +111,16 @@ export class GracefulServer {
       if (state) state.bytesRead = req.socket.bytesRead
     })
     if (!this.closing) return this.listener(req, res)
-    endConnection(res)
+    closeAfterResponse(res)
     void this.closing.then(() => this.listener(req, res))
   }
 
-  private closeConnections(isOver: (socket: Socket, state: ConnectionState) => boolean): void {
-    for (const [socket, state] of this.connections) if (isOver(socket, state)) socket.destroy()
+  private closeConnections(shouldClose: (socket: Socket, state: ConnectionState) => boolean): void {
+    for (const [socket, state] of this.connections) if (shouldClose(socket, state)) socket.destroy()
   }
 
-  /** Closes the connections of clients that do not read their response, as long as the server is open. */
-  private closeStalledConnections({ sendTimeout = 60_000 }: Timeouts): NodeJS.Timeout | undefined {
+  /** Regularly closes the connections of clients that do not read their response. */
+  private watchStalledConnections({ sendTimeout = 60_000 }: Timeouts): NodeJS.Timeout | undefined {
     if (sendTimeout <= 0) return undefined
     const stalled = new StalledConnections<Socket>(sendTimeout)
     const check = () => stalled.close(this.connections.keys(), performance.now())
@@ -127,13 +128,16 @@ export class GracefulServer {
   }
 }
 
-/** Node counts a request as finished while a slow client still receives the response: `closeIdleConnections` would cut it off. */
+/**
+ * Whether a connection has no request in flight and receives none. Node's `closeIdleConnections` considers a connection
+ * idle while a slow client still receives the response, and would truncate it.
+ */
 function isIdle(socket: Socket, { inFlight, bytesRead }: ConnectionState): boolean {
   return inFlight.size === 0 && socket.bytesRead === bytesRead
 }
 
-/** Closes the connection after this response, so that closing need not wait for the client. */
-function endConnection(res: ServerResponse): void {
+/** Closes the connection after this response, so that the server does not wait for the client to close it. */
+function closeAfterResponse(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close')
 }
 

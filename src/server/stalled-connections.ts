@@ -1,23 +1,29 @@
 import type { Socket } from 'node:net'
 
-/** The members of a connection that are needed here. */
+/** The members of a socket that `StalledConnections` uses. */
 export type SendingSocket = Pick<Socket, 'bytesWritten' | 'writableLength' | 'destroy'>
 
-/** How much of its response a connection had sent, and since when that has not changed. */
+/** How much of a response a connection had sent at a point in time. */
 interface Progress {
+  /** Bytes that left the socket's buffer. */
   sent: number
+  /** Bytes of the current write that the operating system had not accepted. */
   queued: number
+  /** The time of the last change. */
   since: number
 }
 
-/** Finds the connections whose client does not read its response. */
+/** Closes the connections of clients that do not read their response. */
 export class StalledConnections<S extends SendingSocket> {
   private readonly progress = new WeakMap<S, Progress>()
 
-  /** @param sendTimeout milliseconds after which a connection is closed that sends nothing, although it has something to send */
+  /** @param sendTimeout milliseconds without progress after which a connection is closed */
   constructor(private readonly sendTimeout: number) {}
 
-  /** Closes the connections that have sent nothing for too long, except those whose response is still being produced. */
+  /**
+   * Closes the connections that have data to send, but have sent none for `sendTimeout`. A connection without data, whose
+   * response is still being produced, stays open.
+   */
   close(connections: Iterable<S>, now: number): void {
     for (const socket of connections) if (this.isStalled(socket, now)) socket.destroy()
   }
@@ -27,17 +33,18 @@ export class StalledConnections<S extends SendingSocket> {
       this.progress.delete(socket)
       return false
     }
-    const [sent, queued] = [socket.bytesWritten - socket.writableLength, queuedBytes(socket)]
-    const known = this.progress.get(socket)
-    if (known?.sent === sent && known.queued === queued) return now - known.since >= this.sendTimeout
+    const sent = socket.bytesWritten - socket.writableLength
+    const queued = queuedBytes(socket)
+    const last = this.progress.get(socket)
+    if (last?.sent === sent && last.queued === queued) return now - last.since >= this.sendTimeout
     this.progress.set(socket, { sent, queued, since: now })
     return false
   }
 }
 
 /**
- * The bytes of the present write that the system has not taken yet. A response of many megabytes can be one write, and no
- * public member of a socket shows that a slow client reads on.
+ * The bytes of the current write that the operating system has not accepted yet. A response of many megabytes can be a
+ * single write, and no public member of a socket shows whether a slow client is still reading it.
  */
 function queuedBytes(socket: object): number {
   return Number(Reflect.get(Object(Reflect.get(socket, '_handle')), 'writeQueueSize') ?? 0)
