@@ -2,12 +2,14 @@ import { DeclarationError } from '../errors.js'
 import { PathPattern } from './path.js'
 
 /**
- * Returns the full path of a `@Route`. A path that begins with a parameter begins with that of the resource's item, for
- * which `{id}` stands in every resource.
+ * Returns the full path of a `@Route`: `/drafts` becomes `/posts/drafts`, and `/{post_id}/publish` or `/{id}/publish`
+ * becomes `/posts/{post_id}/publish`.
  *
- * @param param the parameter of the item; undefined for a singular resource
- * @param handler `PostsResource.publish`, for the message
- * @throws DeclarationError when the path begins with another parameter
+ * @param collection the path of the resource: `/posts`
+ * @param relative the path in the decorator
+ * @param param the parameter of an item: `post_id`; undefined for a singular resource
+ * @param handler `PostsResource.publish`, for error messages
+ * @throws DeclarationError when the path begins with any other parameter
  */
 export function decoratedPath(
   collection: string,

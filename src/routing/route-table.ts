@@ -11,11 +11,12 @@ export interface Match {
   params: Record<string, string>
 }
 
-/** The routes of one path. They read the same parameters from it. */
+/** The routes of one path, which have the same parameters. */
 interface PathEntry {
-  /** The first of them. */
+  /** The first of the routes. Its position orders the entries of the index. */
   route: DeclaredRoute
   routes: DeclaredRoute[]
+  /** The path as a regular expression. */
   layer: Layer
 }
 
@@ -26,19 +27,21 @@ export class RouteTable {
   hasHosts = false
   /** A path helper for each route name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
+  /** The list routes, by the path of the item in which they are nested. */
   private readonly lists = new Map<string, DeclaredRoute[]>()
+  /** Compiles paths to regular expressions. It serves no requests. */
   private readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
   private readonly entries = new Map<string, PathEntry>()
   private readonly named = new Map<string, DeclaredRoute>()
 
   /**
-   * Appends a route.
+   * Adds a route after the existing ones.
    *
    * @throws DeclarationError when its name already belongs to another path
    */
   add(options: RouteDeclaration): DeclaredRoute {
-    const route = new DeclaredRoute(this.withFreeName(options), this.routes.length)
+    const route = new DeclaredRoute(this.withoutTakenName(options), this.routes.length)
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
     this.hasHosts ||= route.host !== undefined
@@ -47,7 +50,7 @@ export class RouteTable {
     return route
   }
 
-  /** Finds the routes of any method whose path and host match, in the order of declaration. */
+  /** Finds the routes whose path and host match, whatever their method is, in the order of declaration. */
   match(host: string, path: string): Match[] {
     const matches: Match[] = []
     const entries = this.index.candidates(path)
@@ -64,7 +67,7 @@ export class RouteTable {
     return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
   }
 
-  /** The list routes of the resources nested in an item's path; without a path, of the resources that are not nested. */
+  /** The list routes of the resources that are nested in an item, or without an item, of those that are not nested. */
   collections(itemPath = ''): readonly DeclaredRoute[] {
     return this.lists.get(itemPath) ?? []
   }
@@ -99,8 +102,8 @@ export class RouteTable {
     this.index.add(pattern, entry)
   }
 
-  /** A name that was only derived from the path gives way to an existing one. */
-  private withFreeName(options: RouteDeclaration): RouteDeclaration {
+  /** Removes a name that was derived from the path, if another path already has it. */
+  private withoutTakenName(options: RouteDeclaration): RouteDeclaration {
     if (!options.hasDefaultName || options.name === undefined) return options
     const taken = this.named.get(options.name)
     if (!taken || taken.path === new PathPattern(options.path).path) return options
@@ -120,11 +123,12 @@ export class RouteTable {
   }
 }
 
-/** The decoded parameters of a path. The first capture is the whole path, which was encoded by us. */
+/** The decoded parameters of a path. Decoding cannot fail, because `canonicalPath` has encoded the path. */
 function paramsOf({ paramNames }: Layer, captures: RegExpExecArray): Record<string, string> {
   const params: Record<string, string> = {}
   for (let index = 0; index < paramNames.length; index++) {
     const name = paramNames[index]?.name
+    // The first capture is the whole path.
     const value = captures[index + 1]
     if (name !== undefined && value) params[name] = value.includes('%') ? decodeURIComponent(value) : value
   }
