@@ -16,11 +16,14 @@ import { retrying, type RepeatOptions } from './retrying.js'
 
 /** The options of `transaction()`. */
 export interface TransactionOptions extends RepeatOptions {
-  /** The isolation level. By default it is that of the engine. */
+  /** The isolation level. The default is that of the engine. */
   isolation?: IsolationLevel
-  /** Whether requests are rejected while migrations are pending. By default in development. */
+  /** Whether requests are rejected while migrations are pending. The default is true in development, else false. */
   checksMigrations?: boolean
-  /** Milliseconds after which a transaction that is open and runs no statement is logged. By default 100 in development. */
+  /**
+   * Milliseconds for which an open transaction may run no statement before a warning is logged. The default is 100 in
+   * development; otherwise there is no limit.
+   */
   idleLimit?: number
 }
 
@@ -31,15 +34,15 @@ export interface TransactionOptions extends RepeatOptions {
  * If the transaction conflicts with another one (a deadlock, a serialization failure), the request is retried if that is
  * safe: the middleware below and the handler run again, and nothing remains of the first attempt.
  *
- * A request whose client has closed the connection before the transaction began ends with its first query.
+ * If the client has closed the connection before the transaction begins, the first query throws an error.
  *
  * Queries that the handler did not await are an error, and the transaction is rolled back. If such a query fails later, the
  * failure is logged.
  *
- * @throws PendingMigrations when migrations are pending; if that is not checked before, when a table is missing
- * @throws the error of the commit, explained: a request whose transaction cannot be committed has failed
+ * @throws PendingMigrations when migrations are pending, and `checksMigrations` is true or a table is missing
+ * @throws the explained database error when the commit fails
  * @throws NotAwaited when queries are still running
- * @throws TransactionConflict when the transaction conflicted with another one, and the request may not be retried (again)
+ * @throws TransactionConflict after a conflict with another transaction, if the request is not retried or no retry is left
  * @throws OutcomeUnknown when the connection is lost during the commit
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
@@ -50,19 +53,20 @@ export function transaction(database: Database, options: TransactionOptions = {}
       pending = await pendingMigrations(database)
       if (pending.length > 0) throw new PendingMigrations(pending)
     }
-    return retrying(ctx, options, (time) => once(ctx, next, time))
+    return retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
   }
 
-  /** Runs the middleware below and the handler in a transaction. */
-  async function once(ctx: Context, next: Next, time: number): Promise<void> {
-    // On SQLite a transaction that reads cannot always write. The second attempt waits for the write lock before it reads.
-    const mode = READING.includes(ctx.method) && time === 0 ? 'slave' : 'master'
+  /** Runs the middleware below and the handler in a transaction. The first attempt is 0. */
+  async function runOnce(ctx: Context, next: Next, attempt: number): Promise<void> {
+    // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
+    // retry uses `master`, which waits for the write lock before it reads.
+    const mode = READING.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'database work that the request did not await has failed')
     const isAbandoned = (): boolean => ctx.req.socket.destroyed
     const { isolation } = options
     const idleLimit = options.idleLimit ?? (environmentOf(ctx) === 'development' ? 100 : Infinity)
-    const onIdle = idleLimit < Infinity ? (time: number) => warnOfIdle(ctx, time, idleLimit) : undefined
+    const onIdle = idleLimit < Infinity ? (idle: number) => warnOfIdle(ctx, idle, idleLimit) : undefined
     const lazy = new LazyTransaction(database, mode, { isolation, isAbandoned, onLost, onIdle })
     const hooks: (() => unknown)[] = []
     beginTransaction(ctx, { manager: lazy.manager, hooks, configure: (begin) => lazy.configure(begin) })
@@ -81,9 +85,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
     await lazy.commit().catch((error: unknown) => {
       throw explainCommit(ctx, error)
     })
-    for (const hook of hooks) await run(ctx, hook)
+    for (const hook of hooks) await runHook(ctx, hook)
   }
 
+  /** Stops logging queries that failed and were not awaited. Without a guard, such a failure ends the process. */
   let unguard: (() => void) | undefined
   return Object.assign(transaction, {
     callsAgain: true,
@@ -102,11 +107,11 @@ export function transaction(database: Database, options: TransactionOptions = {}
   })
 }
 
-/** Logs a transaction that was open while its handler did something else: others wait for its locks meanwhile. */
-function warnOfIdle(ctx: Context, time: number, limit: number): void {
-  if (time <= limit) return
+/** Warns if a transaction was idle for longer than the limit, because other requests may wait for its locks. */
+function warnOfIdle(ctx: Context, idle: number, limit: number): void {
+  if (idle <= limit) return
   const handler = ctx.route?.handlerName ?? 'a handler'
-  const ms = Math.round(time)
+  const ms = Math.round(idle)
   ctx.log.warn(
     { handler, ms },
     `${handler} left its transaction idle for ${ms} ms. ` +
@@ -114,7 +119,10 @@ function warnOfIdle(ctx: Context, time: number, limit: number): void {
   )
 }
 
-/** Explains a failed commit. An idempotent request can be sent again, whether or not the first one was committed. */
+/**
+ * Explains a failed commit. If its outcome is unknown, an idempotent request returns 503, because it can be sent again
+ * whether or not it was committed.
+ */
 function explainCommit(ctx: Context, error: unknown): unknown {
   if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT.includes(ctx.method))
     return explainDatabaseError(error)
@@ -122,23 +130,23 @@ function explainCommit(ctx: Context, error: unknown): unknown {
 }
 
 /**
- * Warns about pending migrations. They do not stop the start, because migrations that remove something are run after the
- * last process of the previous release has ended.
+ * Warns about pending migrations. They do not prevent the start, because a migration that removes a column or a table runs
+ * after the last process of the previous release has ended.
  */
 async function warnOfPending(database: Database, logger: Logger): Promise<void> {
   const names = await pendingMigrations(database)
   if (names.length > 0) logger.warn(new PendingMigrations(names).message)
 }
 
-/** The response is already an error, so a failed rollback is only logged. */
+/** Rolls back. A failure is only logged, because the response is already an error. */
 async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
   await lazy
     .rollback()
     .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
 }
 
-/** The commit stays valid, even if a callback after it fails. */
-async function run(ctx: Context, hook: () => unknown): Promise<void> {
+/** Runs a callback of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */
+async function runHook(ctx: Context, hook: () => unknown): Promise<void> {
   try {
     await hook()
   } catch (error) {
