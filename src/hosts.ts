@@ -5,17 +5,17 @@ import { trustedValues } from './http/forwarded.js'
 
 const hostName = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
 
-/** Whether a text is a host name or address, or `*.example.com` for all subdomains. */
+/** Whether a text is a host name, an IP address, or a pattern for all subdomains: `*.example.com`. */
 export function isHostPattern(text: string): boolean {
   return hostName.test(text)
 }
 
-/** Whether a text is a host name or address. */
+/** Whether a text is a host name or an IP address. */
 export function isHost(text: string): boolean {
   return hostName.test(text) && !text.startsWith('*')
 }
 
-/** Returns a host without its port, and without a trailing dot, which has the same meaning. */
+/** Returns a host in lower case, without its port and without a trailing dot: `blog.example` for `Blog.example.:3000`. */
 export function nameOfHost(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }
@@ -31,58 +31,61 @@ export function matchesHost(name: string, patterns: readonly string[]): boolean 
 const local = ['localhost', '*.localhost']
 
 /**
- * The hosts that a development server accepts. The name of another site can be made to resolve to this machine (DNS
- * rebinding), and its pages could then read ours, with the source and routes on error pages. An IP address cannot, nor can
- * the names of this machine. A request through a proxy is only accepted for configured hosts, because a public server that
- * runs in development is a mistake.
+ * The hosts that a development server accepts: localhost, IP addresses and configured hosts.
+ *
+ * Another site can let its own name resolve to this machine (DNS rebinding). Without this check, its pages could read the
+ * source code and routes on our error pages. A request that a proxy forwarded is accepted for configured hosts only, because
+ * a public server that runs in development is most likely a mistake.
  */
 export class DevelopmentHosts {
-  private readonly named: readonly string[]
-  private readonly known: readonly string[]
+  private readonly configured: readonly string[]
+  private readonly accepted: readonly string[]
 
   /**
-   * @param named the hosts that the application configures; `DEVELOPMENT_HOSTS` adds others, separated by commas
-   * @param listening the host on which it listens, which may be a name
-   * @throws DeclarationError when one isn't a host name
+   * @param configured the hosts in the application's options; `DEVELOPMENT_HOSTS` adds others, separated by commas
+   * @param listening the name or address on which the application listens
+   * @throws DeclarationError when a configured host is malformed
    */
-  constructor(named: readonly string[], listening = '') {
-    const all = [...named, ...listed(process.env['DEVELOPMENT_HOSTS'])]
-    const wrong = all.find((one) => !isHostPattern(one) && !isIP(one))
-    if (wrong !== undefined)
+  constructor(configured: readonly string[], listening = '') {
+    const hosts = [...configured, ...splitList(process.env['DEVELOPMENT_HOSTS'])]
+    const malformed = hosts.find((host) => !isHostPattern(host) && !isIP(host))
+    if (malformed !== undefined)
       throw new DeclarationError(
-        `${JSON.stringify(wrong)} isn't a valid development host. Write it like "blog.example" or "*.blog.example".`,
+        `${JSON.stringify(malformed)} isn't a valid development host. Write it like "blog.example" or "*.blog.example".`,
       )
-    this.named = all.map((one) => one.toLowerCase())
-    this.known = [...local, ...this.named, listening.toLowerCase()]
+    this.configured = hosts.map((host) => host.toLowerCase())
+    this.accepted = [...local, ...this.configured, listening.toLowerCase()]
   }
 
   /** Returns the reason for rejecting a request with these headers, or undefined if it is accepted. */
   refusal(headers: IncomingHttpHeaders): HttpError | undefined {
     const { host = '' } = headers
-    // X-Forwarded-Host is not used here, because a page can set it.
-    if (!this.isKnown(host)) return new ForeignHost(host)
+    // X-Forwarded-Host cannot replace Host in this check, because a page can set it.
+    if (!this.isAccepted(host)) return new ForeignHost(host)
     if (!isForwarded(headers)) return undefined
     const [forwardedHost = ''] = trustedValues(String(headers['x-forwarded-host'] ?? ''), 1)
-    return [host, forwardedHost].some((one) => this.isNamed(one)) ? undefined : new ForwardedInDevelopment()
+    return [host, forwardedHost].some((one) => this.isConfigured(one))
+      ? undefined
+      : new ForwardedInDevelopment()
   }
 
-  private isKnown(host: string): boolean {
+  private isAccepted(host: string): boolean {
     const name = nameOfHost(host)
-    return isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 || (isHost(name) && matchesHost(name, this.known))
+    return isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 || (isHost(name) && matchesHost(name, this.accepted))
   }
 
-  private isNamed(host: string): boolean {
+  private isConfigured(host: string): boolean {
     const name = nameOfHost(host)
-    return isHost(name) && matchesHost(name, this.named)
+    return isHost(name) && matchesHost(name, this.configured)
   }
 }
 
-/** Whether a proxy has forwarded a request. */
 function isForwarded(headers: IncomingHttpHeaders): boolean {
   return Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
 }
 
-function listed(text = ''): string[] {
+/** The elements of a list that is separated by commas. */
+function splitList(text = ''): string[] {
   return text
     .split(',')
     .map((one) => one.trim())
