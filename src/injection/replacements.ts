@@ -6,8 +6,8 @@ import { dependencyTokens, hasLifecycle, inheritRegistrations, registrationsOf }
 export type Replacement = readonly [token: InjectionToken, value: unknown]
 
 /**
- * Creates a child container with values that replace dependencies. A singleton that depends on one of them, directly or
- * not, has an instance of its own there, because that of the parent has the dependency that is replaced.
+ * Creates a child container in which values replace dependencies. It creates its own instance of each singleton that
+ * depends on one of them, directly or indirectly, because the parent's instance holds the original dependency.
  */
 export function withReplacements(
   parent: DependencyContainer,
@@ -15,11 +15,14 @@ export function withReplacements(
 ): DependencyContainer {
   const container = parent.createChildContainer()
   const replaced = new Set<unknown>(replacements.map(([token]) => token))
-  inheritRegistrations(container, (token) => {
-    if (!hasLifecycle(parent, token, Lifecycle.Singleton)) return false
-    return [...dependencyTokens(parent, token)].some((one) => replaced.has(one))
-  })
+  const dependsOnReplaced = (token: unknown): boolean =>
+    [...dependencyTokens(parent, token)].some((one) => replaced.has(one))
+  inheritRegistrations(
+    container,
+    (token) => hasLifecycle(parent, token, Lifecycle.Singleton) && dependsOnReplaced(token),
+  )
   for (const [token, useValue] of replacements) {
+    // `container.register` would add the value to an inherited registration instead of replacing it.
     registrationsOf(container).set(token, [
       { provider: { useValue }, options: { lifecycle: Lifecycle.Transient } },
     ])

@@ -1,7 +1,7 @@
 import type { ValidationErrors } from '../errors.js'
 import { recordName } from '../names.js'
 import { blankOption, choiceValue, option, type Choice } from './choices.js'
-import { hidden, hiddenFields, type FormMethod } from './hidden-fields.js'
+import { hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
 import { attributes, html, type Attributes, type Html } from './html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
 import { label } from './labels.js'
@@ -110,7 +110,7 @@ export class Form {
     const checked = value === true || value === 'true'
     const input = this.#attributes(attribute, options, { type: 'checkbox', value: 'true', checked })
     return html`<div class="field checkbox">
-      ${hidden(attribute, 'false')}<input${input} />
+      ${hiddenField(attribute, 'false')}<input${input} />
       <label for="${this.#id(attribute)}">${this.#label(attribute, options)}</label>
       ${this.#hint(attribute, options)}${this.#error(attribute)}
     </div>`

@@ -15,35 +15,35 @@ export interface ViewHelpers {
   locale: string
   /** The path and query of the page. */
   currentUrl: string
-  /** Translates an id: `t('post.created.success')`. */
+  /** Returns the translation of an id: `t('post.created.success')`. */
   t(id: string, values?: Record<string, unknown>): string
   /** Returns the label of an attribute: `label('post.published_at')` is "Published at". */
   label(id: string): string
-  /** Renders the pending messages and removes them. */
+  /** Renders the pending flash messages. Each message is shown once. */
   flashMessages(): Html
   /** Creates the form of a record: `formFor(post, { action: postsPath(), errors })`. */
   formFor(record: object, options: FormOptions): Form
-  /** Renders the hidden fields of a form that is written by hand: the CSRF token, and `_method` for PUT and DELETE. */
+  /** Renders the hidden fields of a form that is written by hand: the CSRF token, and `_method` for PUT, PATCH and DELETE. */
   hiddenFields(method?: FormMethod): Html
   /** Renders links to the other pages of a list. */
   paginator(pagination: Pagination): Html
-  /** Renders links to the application's collections. */
+  /** Renders links to the lists of all resources that are not nested. */
   collectionLinks(): Html
-  /** Renders links to the collections that are nested in a record. */
+  /** Renders links to the lists of the resources that are nested in a record, such as the comments of a post. */
   nestedLinks(record: object): Html
   /** Renders a button that sends POST to a path: `actionButton(postPublishPath(post), 'Publish')`. */
   actionButton(path: string, label: string, options?: ActionButtonOptions): Html
   /** Renders a button that sends DELETE to a path, and asks for confirmation. */
   deleteButton(path: string, label?: string): Html
-  /** Formats a datetime or a day in the page's language, in UTC. */
+  /** Formats a datetime (in UTC) or a date in the page's language. */
   time(value: Date | string | null | undefined): Html
-  /** Formats a value of any kind. */
+  /** Formats a value by its type: a datetime like `time`, a boolean as yes or no, a record by its title, JSON as code. */
   display(value: unknown): Html
 }
 
 /** The locals of every template: the helpers, and the path helpers by name (`postPath(post)`). */
 export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['paths'] {
-  const fieldsOf = hiddenFieldsOnce(context)
+  const fieldsOf = memoizedHiddenFields(context)
   const helpers: ViewHelpers = {
     locale: context.locale,
     currentUrl: context.currentUrl,
@@ -64,8 +64,8 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
   return Object.assign(Object.create(context.paths), helpers)
 }
 
-/** Returns the hidden fields of each method, rendered once: a list has a button for each record, with the same fields. */
-function hiddenFieldsOnce(context: ViewContext): (method: FormMethod) => Html {
+/** Renders the hidden fields of each method once, because a list has a button with the same fields for each record. */
+function memoizedHiddenFields(context: ViewContext): (method: FormMethod) => Html {
   const rendered: Partial<Record<FormMethod, Html>> = {}
   return (method) => (rendered[method] ??= hiddenFields(context, method))
 }

@@ -1,16 +1,15 @@
 import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
-/** A method that a form can send. */
+/** The method of a form's request. HTML can only send POST; `_method` carries the others. */
 export type FormMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Renders the hidden fields of a form: `_method` if HTML cannot send the method, and the CSRF token. */
+/** Renders the hidden fields of a form: `_method` unless it is POST, and the CSRF token if the request has one. */
 export function hiddenFields(context: ViewContext, method: FormMethod): Html {
   const token = context.csrfToken
-  return html`${method !== 'POST' && hidden('_method', method)}${token && hidden('authenticity_token', token)}`
+  return html`${method !== 'POST' && hiddenField('_method', method)}${token && hiddenField('authenticity_token', token)}`
 }
 
-/** Renders a hidden field. */
-export function hidden(name: string, value: string): Html {
+export function hiddenField(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}" />`
 }

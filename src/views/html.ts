@@ -1,4 +1,4 @@
-/** Safe HTML, whose interpolated values have been escaped. */
+/** HTML that is inserted without escaping. The template `html` creates it from escaped values. */
 export class Html {
   constructor(private readonly source: string) {}
 
@@ -15,7 +15,7 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** Escapes text for HTML, between tags as well as in a quoted attribute. */
+/** Escapes text for use between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
   return /[&<>"']/.test(text)
     ? text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
@@ -23,7 +23,8 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * A tagged template that escapes its values, except other `Html`. A list is joined. null, undefined and false are empty.
+ * A tagged template that escapes its values, except those that are `Html`. It joins the elements of a list, and omits null,
+ * undefined and false.
  *
  * @example html`<p>${message}</p>`
  */
@@ -34,11 +35,11 @@ export function html(strings: TemplateStringsArray, ...values: unknown[]): Html 
   return new Html(source)
 }
 
-/** The attributes of a tag. `true` is an attribute without a value. null, undefined and false omit the attribute. */
+/** The attributes of a tag. `true` renders the name alone (`required`). null, undefined and false omit the attribute. */
 export type Attributes = Record<string, string | number | boolean | null | undefined>
 
 /**
- * Renders escaped attributes, each with a space before it.
+ * Renders attributes with escaped values, each with a space before it.
  *
  * @example html`<input${attributes({ name: 'title', required: true })} />`
  */
