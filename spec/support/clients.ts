@@ -57,7 +57,7 @@ export class Client {
           }),
         )
       })
-      sent.on('timeout', () => sent.destroy(new Error('no answer')))
+      sent.on('timeout', () => sent.destroy(new Error('no response')))
       sent.on('error', (error) => resolve({ error: String(Reflect.get(error, 'code') ?? error.message) }))
       sent.end(body)
     })

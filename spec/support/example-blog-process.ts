@@ -64,7 +64,7 @@ export async function startExampleBlog(environment: 'test' | 'development'): Pro
       body: JSON.stringify(attributes),
     })
     const path = answer.headers.get('Location')
-    if (!path) throw new Error(`${collection} answered ${answer.status}: ${await answer.text()}`)
+    if (!path) throw new Error(`${collection} returned ${answer.status}: ${await answer.text()}`)
     return path
   }
 

@@ -84,7 +84,7 @@ export class Served {
   async workers(count: number): Promise<number[]> {
     const pids = new Set<number>()
     for (let tries = 0; pids.size < count; tries++) {
-      if (tries === 3000) throw new Error(`only ${[...pids].join(', ')} answer`)
+      if (tries === 3000) throw new Error(`only ${[...pids].join(', ')} respond`)
       const answer = await fetch(`${this.url}/pid`, { headers: { connection: 'close' } }).catch(
         () => undefined,
       )
