@@ -12,9 +12,9 @@ import { namesOf, type Names } from './names.js'
 import { applicationName, isRegistered } from './registration.js'
 
 /**
- * The text of src/app.ts.
+ * Returns the text of src/app.ts.
  *
- * @throws CommandError when it is not there, or makes no application
+ * @throws CommandError when the file does not exist, or creates no application
  */
 export function readApplication(folder: string): string {
   const text = read(folder, 'src/app.ts')
@@ -27,13 +27,13 @@ export function readApplication(folder: string): string {
   throw new CommandError('src/app.ts does not create an application. Add to it: export const app = new App()')
 }
 
-/** The names of a resource that is there, with those that it is nested in. */
+/** Returns the names of an existing resource and of its parents. */
 export function existingNames(folder: string, word: string): Names {
   const parent = parentOf(folder, namesOf(word))
   return namesOf(word, parent === undefined ? undefined : existingNames(folder, parent))
 }
 
-/** The resource that another one is nested in, as the command line names it; undefined where there is none. */
+/** Returns the parent of a resource as a word of the command line; undefined without a parent. */
 export function parentOf(folder: string, names: Names): string | undefined {
   const { file } = names
   const text = handlersIn(folder, names)
@@ -62,10 +62,10 @@ function requireModel(folder: string, { model, singular }: Names): void {
 }
 
 /**
- * Looks for the model of a reference, unless it is that of the table itself.
+ * Checks that the model of a reference exists, unless it is the model of the table itself.
  *
  * @param table the table that gets the column
- * @throws MissingModel, or BadAttribute when the first row could refer to nothing
+ * @throws MissingModel, or BadAttribute when the first row would need another row to refer to
  */
 export function requireReference(
   folder: string,
@@ -80,8 +80,8 @@ export function requireReference(
 }
 
 /**
- * Looks for what the handlers and pages of a resource ask of a model that is there already. One that extends another
- * model than `Model` may have it from there.
+ * Checks that an existing model has the properties that the handlers and pages use. A model that extends another class than
+ * `Model` is not checked, because it may inherit them.
  *
  * @throws MissingModel, MissingProperty
  */

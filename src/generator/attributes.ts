@@ -9,7 +9,7 @@ import {
 import { isName, modelNamesOf, type Names } from './names.js'
 import { reservedAttributes } from './reserved.js'
 
-/** What the words of an attribute say: `state:nulls.Enum:draft,public:index`. */
+/** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
 export interface AttributeWords {
   /** The column: `title`, or `author_id` of `author:references`. */
   name: string
@@ -19,27 +19,27 @@ export interface AttributeWords {
   isIndexed: boolean
   /** The values of an enum. */
   values: readonly string[]
-  /** The digits of a decimal, where the words say them. */
+  /** The digits of a decimal, if the command line sets them. */
   digits?: Digits | undefined
-  /** The model that a reference leads to. */
+  /** The model that a reference refers to. */
   reference?: Names
 }
 
-/** How many digits a decimal has, and how many of them after the point. */
+/** The number of digits of a decimal, and the number of digits after its point. */
 interface Digits {
   precision: number
   scale: number
 }
 
-/** Those of `decimal` alone, which `column()` gives to migrations, too. */
+/** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */
 const usualDigits: Digits = { precision: 10, scale: 2 }
 
-/** What every engine has room for. */
+/** The maximum that all engines support. */
 const mostDigits: Digits = { precision: 65, scale: 30 }
 
-/** An attribute as the scaffolds write it, computed once. */
+/** An attribute with its source texts for the scaffolds. */
 export interface Attribute extends AttributeWords {
-  /** Must be there: not nullable, and not a box to tick, which is false unless it is ticked. */
+  /** Whether a value is required: the column is not nullable, and the input isn't a checkbox, which is false if unchecked. */
   isRequired: boolean
   /** `@Column('text', { nullable: true })` */
   decorator: string
@@ -49,22 +49,22 @@ export interface Attribute extends AttributeWords {
   migration: string
   /** `form.text('title', { required: true })` */
   field: string
-  /** How a page shows it: `= post.title`. The record's own name is that of its texts: `post.title`. */
+  /** Returns the source with which a page shows it: `= post.title`. `record` is the name of its translations: `post.title`. */
   show(variable: string, record: string): string
-  /** Source texts of values for specs: what is sent first, and what it is changed to. */
+  /** The sources of values for specs: the first value, and the changed one. */
   samples: { json: string; form: string; changed: string }
 }
 
-/** What the kinds of attributes differ in. */
+/** The differences between the kinds of attributes. */
 interface Kind {
   /** The type of the property. */
   type: string
-  /** The method of a form, and options of its input. */
+  /** The method of the form helper, and the options of its input. */
   input: 'text' | 'textarea' | 'number' | 'date' | 'time' | 'dateTime' | 'json' | 'checkbox' | 'select'
   options?: string
-  /** The helper of views that shows it; as it is without one. */
+  /** The view helper that shows it; without one it is shown unchanged. */
   helper?: 'time' | 'display'
-  /** Two values, as JSON has them. */
+  /** Two sample values as JSON. */
   samples: readonly [unknown, unknown]
 }
 
@@ -93,10 +93,10 @@ const KINDS: Record<AttributeKind, Kind> = {
   enum: { type: 'string', input: 'select', samples: ['', ''] },
 }
 
-/** The kinds whose values may be of any size. */
+/** The kinds whose values have no size limit. */
 const UNBOUNDED: readonly string[] = ['text', 'json']
 
-/** Other words for the kinds. */
+/** Other names of the kinds. */
 const ALIASES = new Map<string, AttributeKind | 'references'>([
   ['integer', 'int'],
   ['boolean', 'bool'],
@@ -104,14 +104,14 @@ const ALIASES = new Map<string, AttributeKind | 'references'>([
   ['reference', 'references'],
 ])
 
-/** The types as `--help` and messages list them. */
+/** The list of types for `--help` and messages. */
 export const knownTypes = [...Object.keys(KINDS), 'references']
 
 /**
- * Reads the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
+ * Parses the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
  * `price:decimal:12,4`, `author:references`, `email:string:unique`, `age:int:index`.
  *
- * @param taken columns that there are already: the key of a parent
+ * @param taken the names that other columns already have: the foreign key of the parent
  * @throws UnknownAttributeType, BadAttribute, ReservedAttribute, RepeatedAttribute
  */
 export function parseAttributes(words: readonly string[], taken: readonly string[] = []): Attribute[] {
@@ -127,7 +127,7 @@ export function parseAttributes(words: readonly string[], taken: readonly string
   })
 }
 
-/** An attribute with all that the scaffolds write of it. */
+/** Adds the source texts for the scaffolds to an attribute. */
 function attributeOf(words: AttributeWords): Attribute {
   const { name, kind, isNullable, values } = words
   const { type } = KINDS[kind]
@@ -196,7 +196,7 @@ function parseAttribute(word: string): Attribute {
 function kindOf(type: string, word: string): AttributeKind | 'references' {
   const name = type.toLowerCase()
   const kind = ALIASES.get(name) ?? knownTypes.find((known) => known === name)
-  // The types that are known are the keys of KINDS, and references.
+  // The known types are the keys of KINDS, and references.
   if (kind) return kind as AttributeKind | 'references'
   throw new UnknownAttributeType(type, word, knownTypes)
 }
@@ -233,13 +233,13 @@ function digitsOf(text: string | undefined, word: string): Digits {
   return { precision, scale }
 }
 
-/** Two values of an attribute, as JSON has them. */
+/** Returns two sample values of an attribute, as JSON. */
 function samplesOf({ kind, values, digits = usualDigits }: AttributeWords): readonly [unknown, unknown] {
   if (kind === 'enum') return [values[0], values.at(-1)]
   if (kind !== 'decimal') return KINDS[kind].samples
   const { precision, scale } = digits
   const fraction = scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''
-  // Where all digits are after the point, the values are below 1.
+  // If all digits are after the point, the values are below 1.
   return precision === scale ? [`0${fraction}`, `-0${fraction}`] : [`1${fraction}`, `2${fraction}`]
 }
 
@@ -304,7 +304,7 @@ function object(members: ReadonlyArray<string | false | undefined>): string {
   return present.length > 0 ? `{ ${present.join(', ')} }` : ''
 }
 
-/** A value as TypeScript source. */
+/** Returns a value as TypeScript source. */
 function source(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   return JSON.stringify(value)

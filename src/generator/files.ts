@@ -11,52 +11,52 @@ import {
 import { dirname, join } from 'node:path'
 import { FilesExist, NotWritten } from '../command-errors.js'
 
-/** A file that is written whole. */
+/** Creates a whole file. */
 export interface CreateFile {
-  /** From the application's folder, with slashes. */
+  /** The path relative to the application's folder, with slashes. */
   path: string
   content: string
 }
 
-/** A change within a file that is there already, and its undo. */
+/** A change in an existing file, which can be undone. */
 export interface EditFile {
   path: string
-  /** What is put in, as it is shown: `app.resource(PostsResource)`. */
+  /** The inserted code, as messages show it: `app.resource(PostsResource)`. */
   what: string
   insert(text: string): string
   remove(text: string): string
-  /** What is left to do by hand when it has been removed, or cannot be; undefined when nothing is. */
+  /** Returns a message about the remaining manual work, after or instead of the removal; undefined if there is none. */
   leftover(text: string): string | undefined
 }
 
-/** One step of a generator. Generate does the steps, destroy undoes the same ones. */
+/** One step of a generator: `generate` does it, `destroy` undoes it. */
 export type FileAction = CreateFile | EditFile
 
-/** Says a line to the user. */
+/** Prints a line to the user. */
 export type Say = (line: string) => void
 
-/** How `generate` goes about it. */
+/** The options of `generate`. */
 export interface GenerateOptions {
-  /** Writes files anew that are there already. */
+  /** Whether existing files are overwritten. */
   force?: boolean
-  /** Says what would be done, and does nothing. */
+  /** Whether the steps are only printed. */
   dryRun?: boolean
   say?: Say
 }
 
-/** How `destroy` goes about it. */
+/** The options of `destroy`. */
 export interface DestroyOptions {
-  /** Whether a file is to go. */
+  /** Whether a step may be undone. */
   confirm(question: string): Promise<boolean>
-  /** What there is to say about a file before it goes. */
+  /** Returns a warning about a file before it is deleted. */
   remark?(path: string): Promise<string | undefined>
   say?: Say
 }
 
 /**
- * Does every step, or none: what has been done is undone when one fails.
+ * Does all steps, or none: if one fails, the others are undone.
  *
- * @throws FilesExist when a file is there already, NotWritten when one cannot be written
+ * @throws FilesExist when a file already exists, NotWritten when one cannot be written
  */
 export function generate(
   folder: string,
@@ -85,7 +85,7 @@ export function generate(
 }
 
 /**
- * Undoes the steps that are agreed to, after all have been asked about. A folder that is empty then goes with its last file.
+ * Asks about all steps, and then undoes those that were confirmed. Folders that become empty are deleted, too.
  *
  * @returns whether there was anything to undo
  */
@@ -108,7 +108,7 @@ export async function destroy(
   return present.length > 0
 }
 
-/** What is left to do by hand, apart from what the user has kept. */
+/** The remaining manual work, except for the steps that the user has kept. */
 function leftoversOf(folder: string, actions: readonly FileAction[]): string[] {
   return actions.flatMap((action) => {
     if (isCreate(action) || isDone(folder, action)) return []
@@ -120,7 +120,7 @@ function questionOf(action: FileAction): string {
   return isCreate(action) ? `Delete ${action.path}?` : `Remove ${action.what} from ${action.path}?`
 }
 
-/** Takes one step back, and says the word for it. */
+/** Undoes a step. Returns the word for it. */
 function undo(folder: string, action: FileAction): string {
   const file = join(folder, action.path)
   if (!isCreate(action)) {
@@ -132,7 +132,7 @@ function undo(folder: string, action: FileAction): string {
   return '   delete'
 }
 
-/** Whether a step writes a file of its own. */
+/** Whether a step creates a file. */
 export function isCreate(action: FileAction): action is CreateFile {
   return 'content' in action
 }
@@ -145,7 +145,7 @@ function isDone(folder: string, action: FileAction): boolean {
   return action.remove(text) !== text
 }
 
-/** Writes a file and the folders above it, and notes how to undo that. */
+/** Writes a file and its folders, and adds a function that undoes this. */
 function write(file: string, before: string | undefined, after: string, undos: Array<() => void>): void {
   const made = mkdirSync(dirname(file), { recursive: true })
   if (made) undos.push(() => rmSync(made, { recursive: true, force: true }))
@@ -158,7 +158,7 @@ function verb(before: string | undefined, after: string): string {
   return before === after ? 'same' : 'update'
 }
 
-/** Also a link that leads nowhere. Beneath a file, where a folder should be, there is nothing. */
+/** Whether a path exists, even as a broken link. A path below a file does not exist. */
 function exists(file: string): boolean {
   try {
     return lstatSync(file, { throwIfNoEntry: false }) !== undefined

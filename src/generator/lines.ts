@@ -1,8 +1,8 @@
-/** The most characters of a line of TypeScript, as `.prettierrc.json` has it. */
+/** The maximum length of a line of TypeScript, from `.prettierrc.json`. */
 const WIDTH = 110
 
 /**
- * Breaks each line that is too long at its last braces or call, one member a line, as prettier does. Comments stay.
+ * Breaks each line that is too long at its last braces or call, one member on each line, as prettier does. Comments stay.
  *
  * @example import { Column, Entity, ... } from 'typeorm'
  */
@@ -10,7 +10,7 @@ export function breakLongLines(text: string): string {
   return text.split('\n').map(breakLine).join('\n')
 }
 
-/** A list, on one line where it fits. */
+/** Formats a list, on one line if it fits. */
 export function listOf(indent: number, name: string, items: readonly string[], isLong = false): string {
   const line = `${name}: [${items.join(', ')}],`
   if (!isLong && indent + line.length <= WIDTH) return line
@@ -36,7 +36,7 @@ function breakLine(line: string): string {
   return [line.slice(0, start + 1), ...members, indent + line.slice(end)].join('\n')
 }
 
-/** Where the last braces close, else a list that is the last argument, else the last call. */
+/** The position at which the last braces close, else a list that is the last argument, else the last call. */
 function closingOf(line: string): number {
   const brace = line.lastIndexOf(' }')
   if (brace !== -1) return brace + 1
@@ -44,7 +44,7 @@ function closingOf(line: string): number {
   return list === -1 ? line.lastIndexOf(')') : list
 }
 
-/** Where the bracket opens that is closed here; -1 when none does. */
+/** The position of the opening bracket for a closing one; -1 if there is none. */
 function openingOf(line: string, closing: number): number {
   let depth = 0
   for (let index = closing; index >= 0; index -= 1) {
@@ -55,7 +55,7 @@ function openingOf(line: string, closing: number): number {
   return -1
 }
 
-/** The members of an object: parted by commas that are not within brackets. */
+/** The members of an object, separated by the commas that are not inside brackets. */
 function split(text: string): string[] {
   const members: string[] = ['']
   let depth = 0

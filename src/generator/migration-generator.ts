@@ -9,8 +9,8 @@ import { columnsOf, indexName, indicesOf } from './tables.js'
 import { renderScaffolds } from './templates.js'
 
 /**
- * The step that writes a migration. Its name says what it does: `create_posts`, `add_state_to_posts`,
- * `remove_state_from_posts`; under any other name it fails until it is written.
+ * Returns the step that writes a migration. Its name describes the change: `create_posts`, `add_state_to_posts`,
+ * `remove_state_from_posts`. With any other name, the migration throws an error until somebody implements it.
  *
  * @throws CommandError
  */
@@ -71,7 +71,7 @@ function createLocals(attributes: readonly Attribute[], table: string) {
   }
 }
 
-/** What adds columns to a table, and what removes them, in the opposite order. */
+/** The statements that add columns to a table, and those that remove them, in the opposite order. */
 function columnSteps(attributes: readonly Attribute[], table: string) {
   const steps = attributes.flatMap((attribute) => stepsOf(attribute, table))
   const hasReferences = attributes.some(({ reference }) => reference)
@@ -92,7 +92,7 @@ function stepsOf({ name, migration, reference, isIndexed }: Attribute, table: st
       `await runner.dropColumn('${table}', '${name}')`,
     ],
   ]
-  // Before the key, and so dropped after it: MariaDB keeps an index that a key needs.
+  // The index comes before the key, and so is dropped after it: MariaDB keeps an index that a key needs.
   if (isIndexed) {
     const index = indexName(table, name)
     steps.push([

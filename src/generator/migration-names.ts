@@ -2,15 +2,15 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { camelize } from 'inflection'
 
-/** What a migration is called. */
+/** The names of a migration. */
 export interface MigrationNames {
   /** `1795132800000_create_posts` */
   file: string
-  /** `CreatePosts1795132800000`, as TypeORM reads the time from it. */
+  /** `CreatePosts1795132800000`: TypeORM reads the time from the class name. */
   className: string
 }
 
-/** The names of a migration: those that it has already, else new ones, later than every migration that there is. */
+/** Returns the names of an existing migration, or new ones that are later than those of all other migrations. */
 export function migrationNames(folder: string, name: string, now = new Date()): MigrationNames {
   const files = migrationFiles(folder)
   const existing = files.find((file) => file.replace(/^\d+_/, '') === name)
@@ -22,7 +22,7 @@ function latest(files: readonly string[]): number {
   return Math.max(0, ...files.map((file) => Number.parseInt(file, 10)))
 }
 
-/** The migrations of an application, without `.ts`. */
+/** The file names of an application's migrations, without `.ts`. */
 function migrationFiles(folder: string): string[] {
   const migrations = join(folder, 'migrations')
   if (!existsSync(migrations)) return []

@@ -18,7 +18,7 @@ export interface Nesting {
   collection: { handler: string; page: string }
 }
 
-/** A method that finds a record, as the scaffolds write it. */
+/** The source of a method that finds a record. */
 export interface Finder {
   /** `ctx: Context, comment: Comment` */
   parameters: string
@@ -49,7 +49,7 @@ function flat(names: Names): Nesting {
   }
 }
 
-/** One query finds an item: its parent's id is in the path, and in a column of the item. */
+/** A single query finds an item, by its id and by its parent's id, which is a column of the item. */
 function once(names: Names, parent: Names): Nesting {
   const key = `${parent.singular}_id`
   return {
@@ -62,7 +62,7 @@ function once(names: Names, parent: Names): Nesting {
   }
 }
 
-/** Each record is found among those of its parent, the outermost first: an item has no column for its grandparent. */
+/** Each record is found by its parent's id, beginning with the outermost one, because an item has no column for its grandparent. */
 function deep(names: Names, parent: Names, grandparent: Names): Nesting {
   const parents = chainOf(parent, grandparent)
   const parentRecords = parents.map(({ one }) => one).join(', ')
@@ -77,7 +77,7 @@ function deep(names: Names, parent: Names, grandparent: Names): Nesting {
   }
 }
 
-/** The parents that are found: all except the outermost, whose id is in the path and in a column of the next one. */
+/** The parents that are found: all except the outermost one, whose id is in the path and in a column of the next one. */
 function chainOf(names: Names, parent: Names): Found[] {
   if (!parent.parent) return [{ ...names, finder: byPath(names, parent) }]
   return [...chainOf(parent, parent.parent), { ...names, finder: among(names, parent) }]
@@ -87,7 +87,7 @@ function byId({ model, param }: Names): Finder {
   return finder(`return ctx.find(${model}, ctx.params.${param})`)
 }
 
-/** Finds a record by its own id and its parent's, both of which are in the path. */
+/** Finds a record by its own id and its parent's id, both from the path. */
 function byPath({ model, param }: Names, parent: Names): Finder {
   const key = member(`${parent.singular}_id`, parent.param)
   return finder(
@@ -96,7 +96,7 @@ function byPath({ model, param }: Names, parent: Names): Finder {
   )
 }
 
-/** Finds a record among those of a parent that has been found. */
+/** Finds a record by its id and the id of a parent that has already been found. */
 function among({ model, param }: Names, parent: Names): Finder {
   return {
     parameters: `ctx: Context, ${parent.one}: ${parent.model}`,

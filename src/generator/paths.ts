@@ -1,13 +1,13 @@
 import { posix } from 'node:path'
 import type { Names } from './names.js'
 
-/** How one file imports another: `src/actions/admin/widgets` and `src/models/widget` -> `../../models/widget.js` */
+/** The import path from one file to another: `src/actions/admin/widgets` and `src/models/widget` -> `../../models/widget.js` */
 export function relativePath(from: string, to: string): string {
   const path = posix.relative(posix.dirname(from), to)
   return `${path.startsWith('.') ? path : `./${path}`}.js`
 }
 
-/** The models that a file imports, in the order of their paths. */
+/** The imports of models in a file, in the order of their paths. */
 export function modelImportsOf(models: readonly Names[], from: string): { path: string; model: string }[] {
   const paths = new Map(
     models.map(({ model, singular }) => [relativePath(from, `src/models/${singular}`), model]),

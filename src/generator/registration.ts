@@ -1,7 +1,7 @@
 import type { EditFile } from './files.js'
 import type { Names } from './names.js'
 
-/** The line of src/app.ts that registers a resource, above the static catch-all, and its import. */
+/** The step that registers a resource in src/app.ts, above the static files, and imports it. */
 export function registration(names: Names): EditFile {
   const { resource } = names
   const from = `./actions/${names.file}.js`
@@ -20,17 +20,17 @@ export function registration(names: Names): EditFile {
   }
 }
 
-/** Whether src/app.ts registers a resource already, in whatever way. */
+/** Whether src/app.ts already registers a resource, in any form. */
 export function isRegistered(text: string, resource: string): boolean {
   return new RegExp(`\\.resource\\([^)]*\\b${resource}\\b`).test(codeOf(text).join('\n'))
 }
 
-/** The name of the application in src/app.ts; undefined where none is made. */
+/** The name of the application's variable in src/app.ts; undefined if no application is created there. */
 export function applicationName(text: string): string | undefined {
   return /\b(\w+)\s*(?::\s*App\s*)?=\s*new App\(/.exec(codeOf(text).join('\n'))?.[1]
 }
 
-/** Whether src/app.ts makes an API application. */
+/** Whether src/app.ts creates an API application. */
 export function isApi(text: string): boolean {
   return /\bapi:\s*true\b/.test(codeOf(text).join('\n'))
 }
@@ -43,14 +43,14 @@ function codeOf(text: string): string[] {
     .map((line) => line.replace(/(^|\s)\/\/.*$/, ''))
 }
 
-/** Changes a text by its lines, and keeps the line ends of Windows where it has them. */
+/** Changes the lines of a text. Windows line endings are kept. */
 function edit(text: string, change: (lines: readonly string[]) => string[]): string {
   const isWindows = text.includes('\r\n')
   const lines = (isWindows ? text.replaceAll('\r\n', '\n') : text).split('\n')
   return change(lines).join(isWindows ? '\r\n' : '\n')
 }
 
-/** Adds the import where it belongs in the order of the paths, in the quotes that the others have. */
+/** Inserts the import in the order of the paths, with the same quotes as the other imports. */
 function addImport(lines: readonly string[], resource: string, from: string): string[] {
   const imports = lines.flatMap((line, index) => {
     const [, path, end] = /^(?:import\b.*|\} )from (['"].+['"])(;?)$/.exec(line) ?? []
@@ -66,7 +66,7 @@ function addImport(lines: readonly string[], resource: string, from: string): st
   return lines.toSpliced(next?.index ?? (imports.at(-1)?.index ?? -1) + 1, 0, line)
 }
 
-/** Adds the registration after all routes, and above the static files, which take every path that is left. */
+/** Inserts the registration after all routes and above the static files, which match all remaining paths. */
 function addRoute(lines: readonly string[], resource: string): string[] {
   const app = applicationName(lines.join('\n')) ?? 'app'
   const last = new RegExp(
@@ -84,8 +84,8 @@ function addRoute(lines: readonly string[], resource: string): string[] {
 }
 
 /**
- * Removes the registration, the blank line that is then one too many, and the import. Where the resource is also spoken
- * of otherwise, the import stays: without it the application would not compile.
+ * Removes the registration, its superfluous blank line, and the import. If the resource is also used elsewhere in the file,
+ * the import stays, because without it the application would not compile.
  */
 function removeLines(lines: readonly string[], resource: string): string[] {
   const unregistered = without(lines, new RegExp(`^\\s*\\w+\\.resource\\(${resource}\\);?$`))

@@ -1,11 +1,11 @@
-/** The reserved words of JavaScript in modules, and what may not be a name there. */
+/** The reserved words of JavaScript modules, and other names that a module must not declare. */
 const keywords = words(`
   arguments await break case catch class const continue debugger default delete do else enum eval export extends
   false finally for function if implements import in instanceof interface let new null package private protected
   public return static super switch this throw true try typeof undefined var void while with yield
 `)
 
-/** What every record, every object and every form has already. */
+/** The names that every record, every object or every form already has. */
 export const reservedAttributes: ReadonlySet<string> = new Set([
   ...keywords,
   ...words('id created_at updated_at validateCreate validateUpdate stampInsert stampUpdate'),
@@ -14,9 +14,9 @@ export const reservedAttributes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What a resource cannot be called, as a variable: variables and helpers of the handlers and templates, classes that the
- * files import, and global ones. In the files that are written the name would stand for two things. `xml` is no name of
- * an element.
+ * The variable names that a resource must not have: variables and helpers of the handlers and templates, classes that the
+ * files import, and global ones. In the generated files, such a name would have two meanings. `xml` isn't a valid name of
+ * an XML element.
  */
 export const reservedResources: ReadonlySet<string> = new Set([
   ...keywords,

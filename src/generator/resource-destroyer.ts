@@ -7,17 +7,17 @@ import { planOf, stepsOf } from './resource-generator.js'
 import { routesIn } from './routes.js'
 import { indexName } from './tables.js'
 
-/** What `kit destroy resource` undoes, and what it can say about a file before it goes. */
+/** The steps that `kit destroy resource` undoes, and its warnings about files. */
 export interface Destruction {
   actions: FileAction[]
-  /** What to know about a file: that it has been edited, or that its migration has been run. */
+  /** Returns a warning about a file: it has been edited, its migration has been run, or another file imports it. */
   remark(path: string): Promise<string | undefined>
 }
 
-/** Whether a migration has been run, by its name: `CreatePosts1795132800000`. Rejects when that cannot be found out. */
+/** Whether a migration has been run, by its name: `CreatePosts1795132800000`. Rejects if this cannot be determined. */
 export type HasRun = (migration: string) => Promise<boolean>
 
-/** The steps of `kit generate resource`, as they were done: what it was told is read from what it wrote. */
+/** Returns the steps of `kit generate resource` with its original options, which are read from the generated files. */
 export function resourceDestruction(
   folder: string,
   word: string,
@@ -57,7 +57,7 @@ export function resourceDestruction(
   return { actions, remark }
 }
 
-/** What is said of a migration that has been run, or of which that cannot be found out. */
+/** A warning about a migration that has been run, or whose state cannot be determined. */
 async function runRemark(path: string, text: string, hasRun: HasRun): Promise<string | undefined> {
   const migration = /export class (\w+\d{13}) implements MigrationInterface/.exec(text)?.[1]
   if (migration === undefined) return undefined
@@ -72,7 +72,7 @@ async function runRemark(path: string, text: string, hasRun: HasRun): Promise<st
   }
 }
 
-/** The sources that import a file, apart from those that go with it, and from src/app.ts, which is asked about itself. */
+/** The source files that import a file, except those that are deleted with it, and src/app.ts, which has its own question. */
 function importersOf(folder: string, path: string, actions: readonly FileAction[]): string[] {
   const own = new Set(actions.map((action) => action.path))
   return ['src', 'spec']
@@ -88,13 +88,13 @@ function importersOf(folder: string, path: string, actions: readonly FileAction[
     .toSorted()
 }
 
-/** The files that a file imports, from its own folder: `../models/post.ts`. */
+/** The relative paths of the files that a file imports: `../models/post.ts`. */
 function importsOf(file: string): string[] {
   const imports = readFileSync(file, 'utf8').matchAll(/ from ['"](\.[^'"]+)\.js['"]/g)
   return [...imports].map(([, path]) => `${path}.ts`)
 }
 
-/** The attributes of a resource in the words of the command line, read from its migration; undefined without one. */
+/** The attributes of a resource as words of the command line, read from its migration; undefined without a migration. */
 function attributesOfMigration(folder: string, { plural }: Names): string[] | undefined {
   const migrations = join(folder, 'migrations')
   const file =
@@ -122,7 +122,7 @@ function attributesOfMigration(folder: string, { plural }: Names): string[] | un
   })
 }
 
-/** The model, where another resource uses it too (`widget` and `admin/widget`): it stays. */
+/** The name of the model if another resource uses it, too (`widget` and `admin/widget`), so that it must stay. */
 function sharedModel(folder: string, { file, singular, plural }: Names): string | undefined {
   const actions = join(folder, 'src/actions')
   if (!existsSync(actions)) return undefined

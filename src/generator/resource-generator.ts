@@ -14,41 +14,41 @@ import { localsOf } from './resource-locals.js'
 import { parseRoutes, refuseModelRoute, type AddedRoute } from './routes.js'
 import { renderScaffolds } from './templates.js'
 
-/** What `kit generate resource` is told beside the name. */
+/** The arguments and options of `kit generate resource`, except for the name. */
 export interface ResourceOptions {
   /** `title`, `body:text`, ... */
   attributes?: readonly string[]
   /** `publish:post`, `drafts:get:collection`, ... */
   routes?: readonly string[]
-  /** The resource that it is nested in. */
+  /** The resource in which it is nested. */
   parent?: string | undefined
-  /** Real specs in place of placeholders. */
+  /** Whether the specs are complete instead of placeholders. */
   fullSpec?: boolean
   skipMigration?: boolean
-  /** No model, nor its spec and migration. */
+  /** Whether to leave out the model, its spec and its migration. */
   skipModel?: boolean
   skipTemplates?: boolean
-  /** A model that is there already. */
+  /** An existing model. */
   useModel?: string | undefined
-  /** When the migration was written. */
+  /** The time of the migration. */
   now?: Date
 }
 
-/** A resource as its words describe it, computed once. */
+/** The description of a resource, computed once. */
 export interface ResourcePlan {
   kind: 'web' | 'api'
   names: Names
-  /** The names of its model, which may be that of another resource. */
+  /** The names of its model, which another resource may share. */
   model: Names
   attributes: readonly Attribute[]
   routes: readonly AddedRoute[]
 }
 
 /**
- * The steps that make a resource: the files that are written, and its registration in src/app.ts.
+ * Returns the steps that generate a resource: its files, and its registration in src/app.ts.
  *
  * @param folder the application's folder
- * @throws CommandError whose sentence says what is wrong
+ * @throws CommandError whose message explains the problem
  */
 export function resourceActions(folder: string, word: string, options: ResourceOptions = {}): FileAction[] {
   const plan = planOf(folder, word, options)
@@ -61,7 +61,7 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   return stepsOf(folder, plan, options)
 }
 
-/** Reads the words of a resource, and checks nothing of the application: destroy needs what generate has written. */
+/** Parses the arguments without checking the application, because `destroy` needs a plan after files have changed. */
 export function planOf(folder: string, word: string, options: ResourceOptions): ResourcePlan {
   const kind = isApi(readApplication(folder)) ? 'api' : 'web'
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
@@ -72,7 +72,7 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
   return { kind, names, model, attributes, routes }
 }
 
-/** The steps of a plan. */
+/** Returns the steps of a plan. */
 export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOptions): FileAction[] {
   const { kind, names, model } = plan
   const scaffolds = [
@@ -88,7 +88,7 @@ export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOpt
   return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
 }
 
-/** The columns and properties that lead to a parent. */
+/** The column and the property that refer to a parent. */
 function keysOf(parent: Names | undefined): string[] {
   return parent ? [`${parent.singular}_id`, parent.singular] : []
 }

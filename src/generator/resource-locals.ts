@@ -8,7 +8,7 @@ import { routeLocals, type AddedRoute } from './routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
 import { columnsOf, indicesOf } from './tables.js'
 
-/** What the scaffolds read. Whatever there is to decide has been decided here. */
+/** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf({ kind, names, model, attributes, routes }: ResourcePlan, migrationClass: string) {
   const { parent, one } = names
   const nesting = nestingOf(names)
@@ -30,15 +30,15 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     parentPath: parent && relativePath(file, `src/actions/${parent.file}`),
     attributes,
     references,
-    /** The attribute that a page is headed with. */
+    /** The attribute that is the heading of a page. */
     title,
-    /** The attribute that a row of the list is headed with. */
+    /** The attribute that is the heading of a row in the list. */
     header,
-    /** The attributes that follow it. A table of more columns could not be read; an item's page has them all. */
+    /** The other attributes in the list. More columns would be unreadable; an item's page shows all attributes. */
     others: attributes
       .filter((attribute) => attribute !== header && attribute.kind !== 'json')
       .slice(0, COLUMNS - 1),
-    /** The attributes that a page lists beneath its heading. */
+    /** The attributes that a page lists below its heading. */
     details: attributes.filter((attribute) => attribute !== title),
     heading: title
       ? { title: title.show(one, model.singular), h1: title.show(one, model.singular) }
@@ -51,7 +51,7 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     models: modelImportsOf([model, ...(kind === 'api' ? [] : references), ...nesting.parents], file),
     handlers: handlersOf(names.words, added.routes),
     message: `${scope}${names.singular}`,
-    /** What the record is called in texts and in XML. */
+    /** The name of the record in translation ids and in XML. */
     record: model.singular,
     calls: callsOf(names, nesting),
     named: namedOf(names, nesting),
@@ -70,7 +70,7 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
   }
 }
 
-/** How handlers write the arguments of `ctx.pathFor`. */
+/** The arguments of `ctx.pathFor` in handlers. */
 function namedOf({ paths }: Names, { parentRecords, records }: Nesting) {
   return {
     collection: [`'${paths.collection}'`, ...(parentRecords ? [parentRecords] : [])].join(', '),
@@ -78,7 +78,7 @@ function namedOf({ paths }: Names, { parentRecords, records }: Nesting) {
   }
 }
 
-/** How templates write the paths. */
+/** The calls of path helpers in templates. */
 function callsOf({ paths }: Names, { parentRecords, records, collection }: Nesting) {
   return {
     collection: `${paths.collection}(${parentRecords})`,
@@ -90,8 +90,8 @@ function callsOf({ paths }: Names, { parentRecords, records, collection }: Nesti
 }
 
 /**
- * What the pages are given, and how the functions begin that render them. What records refer to is asked for in these
- * functions: an answer in JSON does without.
+ * The local variables of the pages, and the beginning of the functions that render them. These functions load relations and
+ * choices, because a response in JSON does not need them.
  */
 function pagesOf(
   { one, many }: Names,
@@ -113,7 +113,7 @@ function pagesOf(
 
 type Choice = Names & { finder: string }
 
-/** The records that a form offers to choose from, of each model once, and the method that finds them. */
+/** The records that a form offers as choices, once for each model, and the method that finds them. */
 function choicesOf(references: readonly Reference[]): Choice[] {
   const models = new Map(references.map((reference) => [reference.many, reference]))
   return [...models.values()].map((names) => ({ ...names, finder: `find${camelize(names.many)}` }))
@@ -132,7 +132,7 @@ function modelImports(attributes: readonly Attribute[], parent: Names | undefine
   return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
 }
 
-/** What the handlers of pages import of the framework. */
+/** The imports of a resource from the framework. */
 function kitImports(
   parent: Names | undefined,
   choices: readonly Choice[],
@@ -151,7 +151,7 @@ function kitImports(
 
 type Reference = Names & { attribute: Attribute }
 
-/** The foreign keys of a table, that of the parent last. */
+/** The foreign keys of a table. That of the parent is the last one. */
 function relationsOf(references: readonly Reference[], parent: Names | undefined) {
   return [
     ...references.map(({ attribute, ...reference }) => ({
@@ -164,7 +164,7 @@ function relationsOf(references: readonly Reference[], parent: Names | undefined
   ]
 }
 
-/** What each handler does, for the placeholders of its specs. */
+/** A description of each handler, for the placeholders of its specs. */
 function handlersOf(
   { one, many, aOne }: Names['words'],
   routes: readonly { handler: string; sentence: string }[],
@@ -182,8 +182,8 @@ function handlersOf(
   return { web: all, api: all.filter(([handler]) => handler !== 'new' && handler !== 'edit') }
 }
 
-/** The most columns of a list. */
+/** The maximum number of columns in a list. */
 const COLUMNS = 6
 
-/** What a row of a list is headed with where no attribute will do. */
+/** The heading of a row if no attribute is suitable. */
 const ID: Pick<Attribute, 'name' | 'show'> = { name: 'id', show: (variable) => `= ${variable}.id` }

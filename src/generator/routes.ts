@@ -4,7 +4,7 @@ import { defaultPathName, humanize } from '../names.js'
 import { isName, snakeCase, type Names } from './names.js'
 import type { Nesting } from './nesting.js'
 
-/** A route in the words of the command line, `publish:post` or `drafts:get:collection`, and the names that derive from it. */
+/** A route as the command line describes it, `publish:post` or `drafts:get:collection`, and its derived names. */
 export interface AddedRoute {
   /** `mark_read`: the end of the path, and a part of the id of its message. */
   word: string
@@ -21,7 +21,7 @@ export interface AddedRoute {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
-/** The methods that a resource class or every object has. */
+/** The method names that a resource class or every object already has. */
 const reserved = new Set(
   ['list', 'create', 'new', 'show', 'update', 'destroy', 'edit'].concat(
     Object.getOwnPropertyNames(Object.prototype),
@@ -29,7 +29,7 @@ const reserved = new Set(
 )
 
 /**
- * Reads the routes of a command line.
+ * Parses the routes of a command line.
  *
  * @throws BadRoute
  */
@@ -43,7 +43,7 @@ export function parseRoutes(words: readonly string[], names: Names): AddedRoute[
 }
 
 /**
- * A model named Route has the name of the decorator, which its handlers would import, too.
+ * Rejects a model named Route, because the handlers would import it and the decorator under the same name.
  *
  * @throws BadRoute
  */
@@ -53,7 +53,7 @@ export function refuseModelRoute([word]: readonly string[], models: readonly Nam
   }
 }
 
-/** The routes in the words of the command line that generated a file. Routes of another form were written by hand. */
+/** Returns the routes in a generated file as words of the command line. Routes of another form were written by hand. */
 export function routesIn(text: string): string[] {
   const found = text.matchAll(/^ {2}@Route\('([A-Z]+)', '\/(\{\w+\}\/)?([a-z0-9_]+)'\)\n {2}async (\w+)\(/gm)
   return [...found].flatMap(([, method = '', item, word = '', handler]) => {
@@ -88,12 +88,12 @@ function parseRoute(text: string, names: Names): AddedRoute {
   }
 }
 
-/** Whether a method may have the name. Those that begin with `find` are the generator's own. */
+/** Whether a method may have the name. The generator itself uses names that begin with `find`. */
 function isRouteName(word: string): boolean {
   return !reserved.has(camelize(word, true)) && !word.startsWith('find_')
 }
 
-/** What the scaffolds read of routes. */
+/** The variables of the scaffolds for routes. */
 export function routeLocals(
   routes: readonly AddedRoute[],
   kind: 'web' | 'api',
@@ -126,7 +126,7 @@ export function routeLocals(
   }
 }
 
-/** A link, or a button if the route changes records, as a template writes it. */
+/** Returns the source of a link, or of a button if the route changes records, for a template. */
 function buttonOf({ method, word, on, fullPath }: AddedRoute, { records, parentRecords }: Nesting): string {
   const path = `${defaultPathName(fullPath)}(${on === 'item' ? records : parentRecords})`
   const label = humanize(word)

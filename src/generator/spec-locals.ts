@@ -3,7 +3,7 @@ import type { Names } from './names.js'
 import type { Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
 
-/** From where a spec imports what it works with. */
+/** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
   return {
     app: relativePath(file, 'spec/support/app'),
@@ -12,7 +12,7 @@ export function specPaths(file: string, model: Names) {
   }
 }
 
-/** What the full spec of a resource reads: values to send, and the records that must be there before. */
+/** The variables of a resource's full spec: the values to send, and the records that must exist before. */
 export function specLocals(
   names: Names,
   nesting: Nesting,
@@ -22,7 +22,7 @@ export function specLocals(
 ) {
   const { parent } = names
   const file = `spec/actions/${names.file}`
-  // A record that refers to one of its own kind is tested without that.
+  // A reference to the same model is left out of the spec.
   const others = references.filter((reference) => reference.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
   const keys = others.map(({ singular, one }) => `${singular}_id: ${one}Id`)
@@ -47,7 +47,7 @@ export function specLocals(
   }
 }
 
-/** Makes a record with its parents, and the path of its collection. The outermost parent is made with the next one. */
+/** Creates a record, its parents and the path of its collection. The outermost parent is created with the next one. */
 function nestedSetup({ fullPath }: Names, { parents }: Nesting, { model }: Names): string[] {
   const [first] = parents
   const root = first?.parent

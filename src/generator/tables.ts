@@ -2,9 +2,9 @@ import type { Attribute } from './attributes.js'
 import { listOf } from './lines.js'
 
 /**
- * The columns of a new table, as its migration writes them.
+ * Returns the columns of a new table for its migration.
  *
- * @param parentKey the column that leads to a parent
+ * @param parentKey the column that refers to a parent
  */
 export function columnsOf(attributes: readonly Attribute[], parentKey?: string): string {
   const columns = [
@@ -16,7 +16,7 @@ export function columnsOf(attributes: readonly Attribute[], parentKey?: string):
   return listOf(8, 'columns', columns)
 }
 
-/** The indices of a new table, each of the columns that it has; an empty text where there is none. */
+/** Returns the indexes of a new table, each with its columns; empty if there are none. */
 export function indicesOf(table: string, indices: readonly (readonly string[])[]): string {
   const members = indices.map((columns) => {
     const names = columns.map((column) => `'${column}'`).join(', ')
@@ -25,7 +25,7 @@ export function indicesOf(table: string, indices: readonly (readonly string[])[]
   return members.length > 0 ? listOf(8, 'indices', members, members.length > 1) : ''
 }
 
-/** `posts_author_id`: no longer than every database takes it. */
+/** `posts_author_id`, shortened to the length that every database supports. */
 export function indexName(table: string, column: string): string {
   return `${table}_${column}`.slice(0, 63)
 }

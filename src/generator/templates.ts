@@ -5,7 +5,7 @@ import { breakLongLines } from './lines.js'
 
 /** A file that a scaffold writes. */
 export interface Rendered {
-  /** From the application's folder, with slashes. */
+  /** The path relative to the application's folder, with slashes. */
   path: string
   content: string
 }
@@ -14,12 +14,12 @@ export interface Rendered {
 const frameworkScaffolds = join(import.meta.dirname, '../../../scaffolds')
 
 /**
- * Renders the files of some scaffolds, for example `resource/common` and `resource/web`. Of two files of one path the
- * later scaffold's counts. A file of the application's own `scaffolds` folder takes the place of the framework's.
+ * Renders the files of several scaffolds, for example `resource/common` and `resource/web`. If two scaffolds have a file
+ * with the same path, the later one is used. A file in the application's own `scaffolds` folder overrides the framework's.
  *
  * @param application the application's folder
- * @param paths what stands for the %words% in paths
- * @param locals what the templates read
+ * @param paths the values of the %words% in paths
+ * @param locals the variables of the templates
  */
 export function renderScaffolds(
   application: string,
