@@ -14,21 +14,8 @@ import {
   type Context,
   type Middleware,
 } from '../src/index.js'
+import { mark, text } from './support/marks.js'
 import { Site } from './support/site.js'
-
-/** Middleware that adds its name to a header, so that a response shows which middleware ran. */
-function mark(name: string): Middleware {
-  return async function mark(ctx, next) {
-    ctx.append('X-Marks', name)
-    await next()
-  }
-}
-
-function text(body: string) {
-  return function answer(ctx: Context) {
-    ctx.body = body
-  }
-}
 
 const echo = (ctx: Context) => {
   ctx.body = ctx.params
@@ -547,10 +534,10 @@ describe('App', () => {
       await app.listen(0)
       await app.close()
       expect(lines).to.deep.equal([
-        'GET /posts/archive (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and matches the same requests.',
-        'GET /posts/old (answer) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and matches the same requests.',
-        'GET /up (answer) is never reached: the framework uses this path for its health check.',
-        'GET /late (answer) is never reached: the static files at / are declared before it. Declare them last.',
+        'GET /posts/archive (text) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and matches the same requests.',
+        'GET /posts/old (text) is never reached: GET /posts/{post_id} (PostsResource.show) is declared before it and matches the same requests.',
+        'GET /up (text) is never reached: the framework uses this path for its health check.',
+        'GET /late (text) is never reached: the static files at / are declared before it. Declare them last.',
       ])
     })
 

@@ -10,11 +10,8 @@ import {
   type RouteMethod,
 } from '../../src/index.js'
 import { mark } from '../support/marks.js'
+import { rowsOf } from '../support/route-rows.js'
 import { Site } from '../support/site.js'
-
-function rowsOf(app: App): string[] {
-  return app.routes.map(({ method, path, name, handlerName }) => `${method} ${path} ${name} ${handlerName}`)
-}
 
 /** The routes of a resource class that `@Route` declares. */
 function decoratedRows(resource: ResourceClass, path?: string): string[] {

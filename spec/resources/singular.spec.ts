@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Column, Entity } from 'typeorm'
 import { App, BaseResource, Model, Parent, Resource, Route, type Context } from '../../src/index.js'
+import { rowsOf } from '../support/route-rows.js'
 import { Site } from '../support/site.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -59,10 +60,6 @@ class DevicesResource extends BaseResource {
   override show(ctx: Context) {
     answer(ctx)
   }
-}
-
-function rowsOf(app: App): string[] {
-  return app.routes.map(({ method, path, name, handlerName }) => `${method} ${path} ${name} ${handlerName}`)
 }
 
 describe('@Resource(path, { singular: true })', () => {

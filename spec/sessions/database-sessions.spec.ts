@@ -11,7 +11,9 @@ import {
   type SessionStore,
 } from '../../src/index.js'
 import { newDatabase } from '../support/engine.js'
-import { Site, type SpecResponse } from '../support/site.js'
+import { Gate } from '../support/gate.js'
+import { putSession, readSession, sessionId } from '../support/session-client.js'
+import { Site } from '../support/site.js'
 
 class CreateSessions1700000000000 implements MigrationInterface {
   async up(runner: QueryRunner) {
@@ -24,23 +26,6 @@ class CreateSessions1700000000000 implements MigrationInterface {
 
 const logger = pino({ level: 'silent' })
 const maxAge = 60_000
-
-/** A gate that blocks requests, so that a spec decides in which order they continue. */
-class Gate {
-  private arrive = () => {}
-  private open = () => {}
-  readonly reached = new Promise<void>((resolve) => (this.arrive = resolve))
-  private readonly opened = new Promise<void>((resolve) => (this.open = resolve))
-
-  pass(): void {
-    this.open()
-  }
-
-  async wait(): Promise<void> {
-    this.arrive()
-    await this.opened
-  }
-}
 
 function application(sessionStore: SessionStore, gate = new Gate()): App {
   const app = new App({ sessionName: '_blog_session', sessionStore, logger })
@@ -88,13 +73,6 @@ function application(sessionStore: SessionStore, gate = new Gate()): App {
   return app
 }
 
-function idOf(answer: SpecResponse): string | undefined {
-  return answer.headers
-    .getSetCookie()
-    .map((cookie) => /^_blog_session=([^;]*)/.exec(cookie)?.[1])
-    .at(-1)
-}
-
 interface Fixture {
   site: Site
   database: Database
@@ -122,11 +100,6 @@ async function withSite(work: (fixture: Fixture) => Promise<void>): Promise<void
   }
 }
 
-const put = (site: Site, json: unknown) => site.put('/', { json })
-
-const read = async (site: Site, id?: string) =>
-  (await site.get('/', id === undefined ? {} : { headers: { cookie: `_blog_session=${id}` } })).json
-
 /** The cookie of a session from another store. */
 async function signedId(): Promise<string> {
   const kept = new Map<string, Record<string, unknown>>()
@@ -136,7 +109,7 @@ async function signedId(): Promise<string> {
     destroy: async (id) => void kept.delete(id),
   }
   const site = await Site.open(application(store))
-  const id = idOf(await put(site, { a: 1 })) ?? ''
+  const id = sessionId(await putSession(site, { a: 1 })) ?? ''
   await site.close()
   return id
 }
@@ -144,75 +117,75 @@ async function signedId(): Promise<string> {
 describe('databaseSessions(database)', () => {
   it('keeps only an id in the cookie, and the hash of the id in the table', () =>
     withSite(async ({ site, rows }) => {
-      const id = idOf(await put(site, { name: 'Anna', text: 'x'.repeat(10_000) })) ?? ''
+      const id = sessionId(await putSession(site, { name: 'Anna', text: 'x'.repeat(10_000) })) ?? ''
       expect(id).to.match(/^[\w-]{43}\.[\w-]{43}$/)
       const [row, ...more] = await rows()
       expect(more).to.deep.equal([])
       expect(row?.id).to.match(/^[\w-]{43}$/)
       expect(id).not.to.contain(row?.id)
-      expect(await read(site)).to.include({ name: 'Anna' })
+      expect(await readSession(site)).to.include({ name: 'Anna' })
     }))
 
   it('keeps no row of an empty session', () =>
     withSite(async ({ site, rows }) => {
-      await read(site)
-      await put(site, {})
+      await readSession(site)
+      await putSession(site, {})
       await site.post('/nope')
       expect(await rows()).to.deep.equal([])
     }))
 
   it('creates an empty session for an id that is unknown, truncated or signed with another secret, and does not adopt the id', () =>
     withSite(async ({ site, rows }) => {
-      const id = idOf(await put(site, { a: 1 })) ?? ''
+      const id = sessionId(await putSession(site, { a: 1 })) ?? ''
       for (const bad of ['', '.', 'x', id.slice(0, -1), `${id}.${id}`, `x${id}`]) {
-        expect(await read(site, bad), bad).to.deep.equal({})
+        expect(await readSession(site, bad), bad).to.deep.equal({})
       }
       await site.delete('/')
       const answer = await site.put('/', { json: { b: 2 }, headers: { cookie: `_blog_session=${id}` } })
-      expect(idOf(answer)).to.be.a('string').that.does.not.equal(id)
+      expect(sessionId(answer)).to.be.a('string').that.does.not.equal(id)
       expect(await rows()).to.have.length(1)
     }))
 
   it('gives a renewed session another id, and ends the old session', () =>
     withSite(async ({ site, rows }) => {
-      const before = idOf(await put(site, { basket: [1] })) ?? ''
-      const after = idOf(await site.post('/sign-in')) ?? ''
+      const before = sessionId(await putSession(site, { basket: [1] })) ?? ''
+      const after = sessionId(await site.post('/sign-in')) ?? ''
       expect(after).not.to.equal(before)
-      expect(await read(site, after)).to.deep.equal({ basket: [1], user: 'Anna' })
-      expect(await read(site, before)).to.deep.equal({})
+      expect(await readSession(site, after)).to.deep.equal({ basket: [1], user: 'Anna' })
+      expect(await readSession(site, before)).to.deep.equal({})
       expect(await rows()).to.have.length(1)
     }))
 
   it('deletes the row of a session that has been ended', () =>
     withSite(async ({ site, rows }) => {
-      await put(site, { a: 1 })
+      await putSession(site, { a: 1 })
       await site.delete('/')
       expect(await rows()).to.deep.equal([])
-      expect(await read(site)).to.deep.equal({})
+      expect(await readSession(site)).to.deep.equal({})
     }))
 
   it('keeps no row for a flash message of a user who signs out', () =>
     withSite(async ({ site, rows }) => {
-      const before = idOf(await put(site, { user: 'Anna' })) ?? ''
+      const before = sessionId(await putSession(site, { user: 'Anna' })) ?? ''
       await site.post('/sign-out')
       expect((await site.get('/messages')).json).to.deep.equal([{ type: 'success', message: 'Good bye.' }])
-      expect(await read(site, before)).to.deep.equal({})
+      expect(await readSession(site, before)).to.deep.equal({})
       expect(await rows()).to.deep.equal([])
     }))
 
   it('never uses the id of an ended session again', () =>
     withSite(async ({ site, rows }) => {
-      const before = idOf(await put(site, { user: 'Anna' })) ?? ''
-      const after = idOf(await site.post('/restart')) ?? ''
+      const before = sessionId(await putSession(site, { user: 'Anna' })) ?? ''
+      const after = sessionId(await site.post('/restart')) ?? ''
       expect(after).not.to.equal(before)
-      expect(await read(site, before)).to.deep.equal({})
-      expect(await read(site, after)).to.deep.equal({ fresh: true })
+      expect(await readSession(site, before)).to.deep.equal({})
+      expect(await readSession(site, after)).to.deep.equal({ fresh: true })
       expect(await rows()).to.have.length(1)
     }))
 
   it('does not restore an ended session by a late write of another request', () =>
     withSite(async ({ site, gate, rows }) => {
-      const id = idOf(await put(site, { user: 'Anna' })) ?? ''
+      const id = sessionId(await putSession(site, { user: 'Anna' })) ?? ''
       const late = site.put('/late', { headers: { cookie: `_blog_session=${id}` } })
       await gate.reached
       await site.delete('/')
@@ -221,44 +194,44 @@ describe('databaseSessions(database)', () => {
       expect(answer.status).to.equal(200)
       expect(answer.headers.getSetCookie()).to.deep.equal([])
       expect(await rows()).to.deep.equal([])
-      expect(await read(site, id)).to.deep.equal({})
+      expect(await readSession(site, id)).to.deep.equal({})
     }))
 
   it('does not overwrite the cookie of a renewed session by a late response', () =>
     withSite(async ({ site, gate }) => {
-      const id = idOf(await put(site, { basket: [1] })) ?? ''
+      const id = sessionId(await putSession(site, { basket: [1] })) ?? ''
       const late = site.put('/late', { headers: { cookie: `_blog_session=${id}` } })
       await gate.reached
       await site.post('/sign-in')
       gate.pass()
       await late
-      expect(await read(site)).to.deep.equal({ basket: [1], user: 'Anna' })
+      expect(await readSession(site)).to.deep.equal({ basket: [1], user: 'Anna' })
     }))
 
   it('keeps the secret of forms in the cookie, and uses the table only for other content', () =>
     withSite(async ({ site, rows }) => {
-      expect(idOf(await site.get('/form'))).to.match(/^~/)
+      expect(sessionId(await site.get('/form'))).to.match(/^~/)
       expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
       expect((await site.get('/form')).headers.getSetCookie()).to.deep.equal([])
       expect(await rows()).to.deep.equal([])
-      expect(idOf(await put(site, { user: 'Anna' }))).to.match(/^[\w-]{43}\.[\w-]{43}$/)
+      expect(sessionId(await putSession(site, { user: 'Anna' }))).to.match(/^[\w-]{43}\.[\w-]{43}$/)
       expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
-      expect(await read(site)).to.have.keys('user', 'csrf')
+      expect(await readSession(site)).to.have.keys('user', 'csrf')
       expect(await rows()).to.have.length(1)
     }))
 
   it('does not sign a user out by a late page with a form', () =>
     withSite(async ({ site }) => {
-      const id = idOf(await put(site, { basket: [1] })) ?? ''
+      const id = sessionId(await putSession(site, { basket: [1] })) ?? ''
       await site.post('/sign-in')
       const late = await site.get('/form', { headers: { cookie: `_blog_session=${id}` } })
       expect(late.headers.getSetCookie()).to.deep.equal([])
-      expect(await read(site)).to.deep.equal({ basket: [1], user: 'Anna' })
+      expect(await readSession(site)).to.deep.equal({ basket: [1], user: 'Anna' })
     }))
 
   it('accepts forms with an id that the table does not contain', () =>
     withSite(async ({ site, database, rows }) => {
-      await put(site, { a: 1 })
+      await putSession(site, { a: 1 })
       await database.query('DELETE FROM sessions')
       expect((await site.get('/form')).headers.getSetCookie()).to.deep.equal([])
       expect((await site.post('/form', { form: { a: '1' } })).status).to.equal(200)
@@ -267,7 +240,7 @@ describe('databaseSessions(database)', () => {
 
   it('shows another token after the session has been renewed, also if the table did not contain its id', () =>
     withSite(async ({ site, database }) => {
-      await put(site, { a: 1 })
+      await putSession(site, { a: 1 })
       await database.query('DELETE FROM sessions')
       await site.get('/form')
       expect((await site.post('/sign-in-page', { form: { a: '1' } })).text).to.match(/^other/)
@@ -276,9 +249,11 @@ describe('databaseSessions(database)', () => {
 
   it('serves many concurrent requests of one session', () =>
     withSite(async ({ site, rows }) => {
-      await put(site, { number: 0 })
+      await putSession(site, { number: 0 })
       const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, number) => (number % 2 ? read(site) : put(site, { number }))),
+        Array.from({ length: 50 }, (_, number) =>
+          number % 2 ? readSession(site) : putSession(site, { number }),
+        ),
       )
       for (const answer of answers) expect(answer.status ?? 200).to.equal(200)
       expect(await rows()).to.have.length(1)
@@ -287,7 +262,7 @@ describe('databaseSessions(database)', () => {
   it('ignores a row that cannot be read', () =>
     withSite(async ({ site, database }) => {
       for (const content of ['{', 'null', '1', '[]', '{"content":1}', '{"content":{"__proto__":{"x":1}}}']) {
-        await put(site, { a: 1 })
+        await putSession(site, { a: 1 })
         await database.query(`UPDATE sessions SET content = '${content}'`)
         expect((await site.get('/')).status, content).to.equal(200)
       }
