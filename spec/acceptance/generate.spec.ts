@@ -216,6 +216,52 @@ describe('kit generate and kit destroy', () => {
     })
   }
 
+  for (const [kind, make] of Object.entries(kinds)) {
+    for (const word of ['profile', 'settings', 'admin/site_option']) {
+      it(`destroys the singular resource ${word} in a ${kind} application`, async () => {
+        app.remove()
+        app = make()
+        const before = app.tree()
+        const args = ['name', 'bio:nulls.Text', '--singular', '--route', 'publish:post', '--spec', 'full']
+        await kitGenerate('resource', word, ...args)
+        expect(app.read('src/app.ts')).to.match(/import \{ (\w+)Resource \} from '.\/actions\/[a-z/_]+.js'/)
+        const said = await kitDestroy(['resource', word, '-y'])
+        expect(said).to.not.contain('edited')
+        expect(app.tree()).to.deep.equal(before)
+      })
+    }
+  }
+
+  it('writes a singular resource without a list', async () => {
+    const said = timelessText(await kitGenerate('resource', 'profile', 'name', '--singular'))
+    expect(said.split('\n')).to.deep.equal([
+      '   create  locales/profile.en-us.yaml',
+      '   create  migrations/0000000000000_create_profiles.ts',
+      '   create  spec/actions/profile.spec.ts',
+      '   create  spec/models/profile.spec.ts',
+      '   create  src/actions/profile.ts',
+      '   create  src/models/profile.ts',
+      '   create  templates/profile/_form.pug',
+      '   create  templates/profile/edit.pug',
+      '   create  templates/profile/new.pug',
+      '   create  templates/profile/show.pug',
+      '   update  src/app.ts',
+      '',
+    ])
+    const handlers = app.read('src/actions/profile.ts')
+    expect(handlers).to.contain("@Resource('/profile', { singular: true, model: Profile })")
+    expect(handlers).to.contain('export class ProfileResource extends BaseResource')
+    expect(handlers).to.not.match(/list|profile_id/)
+  })
+
+  it('destroys a singular resource, and keeps the plural one that uses its model', async () => {
+    await kitGenerate('resource', 'profile', 'name')
+    const before = app.tree()
+    await kitGenerate('resource', 'profile', 'name', '--singular', '--use-model', 'profile')
+    await kitDestroy(['resource', 'profile', '-y'])
+    expect(app.tree()).to.deep.equal(before)
+  })
+
   it('notices handlers with a route that was written by hand', async () => {
     await kitGenerate('resource', 'post', 'title', '--route', 'publish:post')
     const handlers = app.read('src/actions/posts.ts')
@@ -292,6 +338,14 @@ describe('kit generate and kit destroy', () => {
     'a reference to a model with a reserved name': [
       ['resource', 'post', 'label:references'],
       'A model cannot be named "label": the word is reserved. Choose another name.',
+    ],
+    'a singular resource with a parent': [
+      ['resource', 'profile', '--singular', '--parent', 'post'],
+      'A singular resource has no --parent. Generate it without one, and nest it by hand.',
+    ],
+    'a route of the collection of a singular resource': [
+      ['resource', 'profile', '--singular', '--route', 'drafts:get:collection'],
+      `"drafts:get:collection" isn't a valid route: a singular resource has no collection.`,
     ],
     'a route without a method': [
       ['resource', 'post', '--route', 'publish'],
@@ -378,6 +432,13 @@ describe('kit generate and kit destroy', () => {
       expect(app.tree()).to.deep.equal(before)
     })
   }
+
+  it('refuses a singular parent', async () => {
+    await kitGenerate('resource', 'profile', 'name', '--singular')
+    expect(await failure(() => kitGenerate('resource', 'device', 'name', '--parent', 'profile'))).to.equal(
+      'ProfileResource is a singular resource. Generate the resource without --parent, and nest it by hand.',
+    )
+  })
 
   it('refuses a parent that has no model', async () => {
     await kitGenerate('resource', 'headline', 'title', '--skip-model')

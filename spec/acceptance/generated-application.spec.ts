@@ -94,6 +94,8 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('person', ['active:bool'])
       resource('admin/author', ['name'], { useModel: 'author' })
       resource('writer', ['name'], { useModel: 'author' })
+      resource('profile', everything, { singular: true, routes: ['publish:post', 'preview:get'] })
+      resource('settings', ['theme:enum:dark,light', 'beta:bool'], { singular: true })
       resource('page', ['title'])
       resource('answer', ['item', 'author:references'], { parent: 'page' })
       resource('item', ['name', 'answer:references', 'page:references'])
@@ -129,7 +131,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       app.write('undo.mjs', UNDO)
       expect(app.run('node', 'undo.mjs', undone)).to.deep.equal({
         status: 0,
-        output: `${23 + odd.length} run, ${23 + odd.length} undone\n`,
+        output: `${25 + odd.length} run, ${25 + odd.length} undone\n`,
       })
     })
 

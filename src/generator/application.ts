@@ -29,8 +29,15 @@ export function readApplication(folder: string): string {
 
 /** Returns the names of an existing resource and of its parents. */
 export function existingNames(folder: string, word: string): Names {
-  const parent = parentOf(folder, namesOf(word))
-  return namesOf(word, parent === undefined ? undefined : existingNames(folder, parent))
+  const singular = isSingular(folder, word)
+  const parent = parentOf(folder, namesOf(word, undefined, singular))
+  return namesOf(word, parent === undefined ? undefined : existingNames(folder, parent), singular)
+}
+
+/** Whether the file that a word names contains a singular resource: `src/actions/profile.ts`. */
+export function isSingular(folder: string, word: string): boolean {
+  const handlers = handlersIn(folder, namesOf(word, undefined, true))
+  return /^@Resource\(.*\bsingular: true\b/m.test(handlers)
 }
 
 /** Returns the parent of a resource as a word of the command line; undefined without a parent. */
@@ -47,13 +54,18 @@ export function handlersIn(folder: string, { file }: Names): string {
   return read(folder, `src/actions/${file}.ts`) ?? ''
 }
 
-/** @throws ParentNotRegistered, MissingModel */
+/** @throws ParentNotRegistered, MissingModel, or CommandError when the parent is singular */
 export function requireParent(folder: string, parent: Names): void {
   const isThere = existsSync(join(folder, `src/actions/${parent.file}.ts`))
   if (!isThere || !isRegistered(readApplication(folder), parent.resource)) {
     throw new ParentNotRegistered(parent.resource, parent.singular)
   }
   requireModel(folder, parent)
+  if (parent.isSingular) {
+    throw new CommandError(
+      `${parent.resource} is a singular resource. Generate the resource without --parent, and nest it by hand.`,
+    )
+  }
 }
 
 /** @throws MissingModel */

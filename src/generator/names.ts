@@ -9,6 +9,8 @@ export interface Names {
   parent: Names | undefined
   /** `['admin']` of `admin/widget` */
   namespace: string[]
+  /** Whether it is a singular resource: `/profile`, without a list and an id. */
+  isSingular: boolean
   /** `blog_post`: the model's file, the record in XML and in translation ids. */
   singular: string
   /** `blog_posts`: the table. */
@@ -39,10 +41,11 @@ export interface Names {
  * Returns all names of a resource for one word: `post`, `posts`, `BlogPost`, `blog-posts` or `admin/widget`.
  *
  * @param parent the names of the resource in which it is nested
+ * @param isSingular whether the resource is singular: its path and files then have the word as it is given
  * @throws BadName, ReservedName, RepeatedParameter
  */
-export function namesOf(word: string, parent?: Names): Names {
-  return computeNames(word, 'resource', parent)
+export function namesOf(word: string, parent?: Names, isSingular = false): Names {
+  return computeNames(word, 'resource', parent, isSingular)
 }
 
 /**
@@ -54,32 +57,35 @@ export function modelNamesOf(word: string): Names {
   return computeNames(word, 'model')
 }
 
-function computeNames(word: string, kind: 'resource' | 'model', parent?: Names): Names {
+function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, isSingular = false): Names {
   const parts = word.split('/').map(snakeCase)
   if (!parts.every(isName)) throw new BadName(word)
   const namespace = parts.slice(0, -1)
-  const plural = collectionName(itemName(parts.at(-1) ?? ''))
-  const file = [...namespace, plural].join('/')
-  const path = `/${withoutParents(namespace, parent).concat(plural).join('/')}`
+  const last = parts.at(-1) ?? ''
+  const plural = collectionName(itemName(last))
+  const base = isSingular ? last : plural
+  const file = [...namespace, base].join('/')
+  const path = `/${withoutParents(namespace, parent).concat(base).join('/')}`
   const fullPath = `${parent ? `${parent.fullPath}/{${parent.param}}` : ''}${path}`
   const { singular, param } = resourceNames(fullPath)
   const one = camelize(singular, true)
   const many = singular === plural ? `${one}List` : camelize(plural, true)
-  const own = camelize(parts.at(-1) ?? '', true)
+  const own = camelize(last, true)
   if ([own, one, many].some((name) => reservedResources.has(name))) throw new ReservedName(kind, word)
   if (isRepeated(param, parent)) throw new RepeatedParameter(word, param)
   return {
     parent,
     namespace,
+    isSingular,
     singular,
     plural,
     model: camelize(singular),
-    resource: `${[...namespace, plural].map((part) => camelize(part)).join('')}Resource`,
+    resource: `${[...namespace, base].map((part) => camelize(part)).join('')}Resource`,
     file,
     path,
     fullPath,
     param,
-    paths: pathNames(fullPath),
+    paths: pathNames(fullPath, isSingular),
     one,
     many,
     words: wordsOf(singular, plural),

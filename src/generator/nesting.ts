@@ -30,9 +30,10 @@ export interface Finder {
 /** A parent, and the method that finds it. */
 type Found = Names & { finder: Finder }
 
-/** Returns how a resource is nested: not at all, in a parent, or in a parent that is itself nested, to any depth. */
+/** Returns how a resource is nested: not at all, also if it is singular, in a parent, or in a parent that is itself nested, to any depth. */
 export function nestingOf(names: Names): Nesting {
-  const { parent } = names
+  const { parent, isSingular } = names
+  if (isSingular) return only(names)
   if (!parent) return flat(names)
   return parent.parent ? deep(names, parent, parent.parent) : once(names, parent)
 }
@@ -47,6 +48,17 @@ function flat(names: Names): Nesting {
     records: names.one,
     collection: { handler: '', page: '' },
   }
+}
+
+/** A singular resource has one record, whose path has no id. */
+function only(names: Names): Nesting {
+  const { one, model } = names
+  const item = finder(
+    `const [${one}] = await ctx.tx.find(${model}, { take: 1 })`,
+    `if (!${one}) throw new RecordNotFound('${model}')`,
+    `return ${one}`,
+  )
+  return { ...flat(names), item, records: '' }
 }
 
 /** A single query finds an item, by its id and by its parent's id, which is a column of the item. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
-import { handlersIn, parentOf } from './application.js'
+import { handlersIn, isSingular, parentOf } from './application.js'
 import { isCreate, type FileAction } from './files.js'
 import { namesOf, type Names } from './names.js'
 import { planOf, stepsOf } from './resource-generator.js'
@@ -23,13 +23,15 @@ export function resourceDestruction(
   word: string,
   hasRun: HasRun = () => Promise.resolve(false),
 ): Destruction {
-  const names = namesOf(word)
+  const singular = isSingular(folder, word)
+  const names = namesOf(word, undefined, singular)
   const attributes = attributesOfMigration(folder, names)
   const parent = parentOf(folder, names)
   const options = {
     attributes: attributes ?? [],
-    routes: routesIn(handlersIn(folder, names)),
+    routes: routesIn(handlersIn(folder, names), singular),
     parent,
+    singular,
     useModel: sharedModel(folder, names),
   }
   const plan = planOf(folder, word, options)
@@ -127,7 +129,9 @@ function sharedModel(folder: string, { file, singular, plural }: Names): string 
   const actions = join(folder, 'src/actions')
   if (!existsSync(actions)) return undefined
   const others = readdirSync(actions, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => basename(name) === `${plural}.ts` && name.replaceAll('\\', '/') !== `${file}.ts`,
+    (name) =>
+      [`${plural}.ts`, `${singular}.ts`].includes(basename(name)) &&
+      name.replaceAll('\\', '/') !== `${file}.ts`,
   )
   return others.length > 0 ? singular : undefined
 }

@@ -1,3 +1,4 @@
+import { CommandError } from '../command-errors.js'
 import {
   existingNames,
   readApplication,
@@ -22,6 +23,8 @@ export interface ResourceOptions {
   routes?: readonly string[]
   /** The resource in which it is nested. */
   parent?: string | undefined
+  /** Whether there is only one record: `/profile`. */
+  singular?: boolean
   /** Whether the specs are complete instead of placeholders. */
   fullSpec?: boolean
   skipMigration?: boolean
@@ -51,6 +54,11 @@ export interface ResourcePlan {
  * @throws CommandError whose message explains the problem
  */
 export function resourceActions(folder: string, word: string, options: ResourceOptions = {}): FileAction[] {
+  if (options.singular && options.parent !== undefined) {
+    throw new CommandError(
+      'A singular resource has no --parent. Generate it without one, and nest it by hand.',
+    )
+  }
   const plan = planOf(folder, word, options)
   const { names, model, attributes } = plan
   if (names.parent) requireParent(folder, names.parent)
@@ -65,7 +73,7 @@ export function resourceActions(folder: string, word: string, options: ResourceO
 export function planOf(folder: string, word: string, options: ResourceOptions): ResourcePlan {
   const kind = isApi(readApplication(folder)) ? 'api' : 'web'
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
-  const names = namesOf(word, parent)
+  const names = namesOf(word, parent, options.singular)
   const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
   const model = options.useModel === undefined ? names : modelNamesOf(options.useModel)
   const routes = parseRoutes(options.routes ?? [], names)
@@ -75,11 +83,15 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
 /** Returns the steps of a plan. */
 export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOptions): FileAction[] {
   const { kind, names, model } = plan
+  const { isSingular } = names
   const scaffolds = [
     'resource/common',
     `resource/${kind}`,
+    ...(isSingular ? [`resource/singular-${kind}`] : []),
     ...(names.parent ? [`resource/nested-${kind}`] : []),
-    ...(options.fullSpec ? ['resource/full-common', `resource/full-${kind}`] : []),
+    ...(options.fullSpec
+      ? ['resource/full-common', `resource/${isSingular ? 'full-singular' : 'full'}-${kind}`]
+      : []),
   ]
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
@@ -97,5 +109,6 @@ function isWanted(path: string, options: ResourceOptions): boolean {
   const withoutModel = options.skipModel === true || options.useModel !== undefined
   if (/^(src|spec)\/models\//.test(path)) return !withoutModel
   if (path.startsWith('migrations/')) return !withoutModel && !options.skipMigration
-  return !(path.startsWith('templates/') && options.skipTemplates)
+  if (!path.startsWith('templates/')) return true
+  return !options.skipTemplates && !(options.singular && path.endsWith('/index.pug'))
 }

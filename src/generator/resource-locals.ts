@@ -47,9 +47,9 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     choices,
     pages: pagesOf(names, nesting, references, choices),
     ...added,
-    kitImports: kitImports(parent, kind === 'api' ? [] : choices, routes),
+    kitImports: kitImports(names, kind === 'api' ? [] : choices, routes),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : references), ...nesting.parents], file),
-    handlers: handlersOf(names.words, added.routes),
+    handlers: handlersOf(names, added.routes),
     message: `${scope}${names.singular}`,
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
@@ -74,7 +74,7 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
 function namedOf({ paths }: Names, { parentRecords, records }: Nesting) {
   return {
     collection: [`'${paths.collection}'`, ...(parentRecords ? [parentRecords] : [])].join(', '),
-    item: `'${paths.item}', ${records}`,
+    item: [`'${paths.item}'`, ...(records ? [records] : [])].join(', '),
   }
 }
 
@@ -95,7 +95,7 @@ function callsOf({ paths }: Names, { parentRecords, records, collection }: Nesti
  */
 function pagesOf(
   { one, many }: Names,
-  { parents, before, records }: Nesting,
+  { parents, before }: Nesting,
   references: readonly Reference[],
   choices: readonly Choice[],
 ) {
@@ -107,7 +107,7 @@ function pagesOf(
     index: [...parents.map((names) => names.one), loaded(many), 'pagination'].join(', '),
     show: [...before.map((names) => names.one), loaded(one)].join(', '),
     new: [...parents.map((names) => names.one), one, ...offered].join(', '),
-    edit: [records, ...offered].join(', '),
+    edit: [...before.map((names) => names.one), one, ...offered].join(', '),
   }
 }
 
@@ -134,16 +134,20 @@ function modelImports(attributes: readonly Attribute[], parent: Names | undefine
 
 /** The imports of a resource from the framework. */
 function kitImports(
-  parent: Names | undefined,
+  { parent, isSingular }: Names,
   choices: readonly Choice[],
   routes: readonly AddedRoute[],
 ): string {
   const all = [
     'BaseResource',
+    isSingular && 'HttpError',
     parent && 'Parent',
+    isSingular && 'RecordNotFound',
     'Resource',
     routes.length > 0 && 'Route',
     choices.length > 0 && 'sortByLabel',
+    isSingular && 'transactionOptions',
+    isSingular && 'Use',
     'type Context',
   ]
   return all.filter(Boolean).join(', ')
@@ -166,11 +170,11 @@ function relationsOf(references: readonly Reference[], parent: Names | undefined
 
 /** A description of each handler, for the placeholders of its specs. */
 function handlersOf(
-  { one, many, aOne }: Names['words'],
+  { isSingular, words: { one, many, aOne } }: Names,
   routes: readonly { handler: string; sentence: string }[],
 ) {
   const all: ReadonlyArray<readonly [handler: string, sentence: string]> = [
-    ['list', `shows one page of ${many}, newest first`],
+    ...(isSingular ? [] : [['list', `shows one page of ${many}, newest first`] as const]),
     ['show', `shows ${aOne}`],
     ['new', `shows the form for a new ${one}`],
     ['create', `adds ${aOne}`],

@@ -54,11 +54,11 @@ export function refuseModelRoute([word]: readonly string[], models: readonly Nam
 }
 
 /** Returns the routes in a generated file as words of the command line. Routes of another form were written by hand. */
-export function routesIn(text: string): string[] {
+export function routesIn(text: string, isSingular: boolean): string[] {
   const found = text.matchAll(/^ {2}@Route\('([A-Z]+)', '\/(\{\w+\}\/)?([a-z0-9_]+)'\)\n {2}async (\w+)\(/gm)
   return [...found].flatMap(([, method = '', item, word = '', handler]) => {
     if (handler !== camelize(word, true) || !isRouteName(word)) return []
-    return `${word}:${method.toLowerCase()}${item ? '' : ':collection'}`
+    return `${word}:${method.toLowerCase()}${item || isSingular ? '' : ':collection'}`
   })
 }
 
@@ -76,8 +76,9 @@ function parseRoute(text: string, names: Names): AddedRoute {
       `it must end with its method or with "collection", as in ${name}:${method}:collection`,
     )
   }
+  if (names.isSingular && ending !== '') throw new BadRoute(text, 'a singular resource has no collection')
   const on = ending === '' ? 'item' : 'collection'
-  const path = on === 'item' ? `/{${names.param}}/${word}` : `/${word}`
+  const path = on === 'item' && !names.isSingular ? `/{${names.param}}/${word}` : `/${word}`
   return {
     word,
     handler: camelize(word, true),

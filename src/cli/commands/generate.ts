@@ -11,6 +11,7 @@ import { sayTo, type Output } from '../support/output.js'
 
 interface ResourceFlags {
   parent?: string
+  singular?: true
   route: string[]
   spec?: 'placeholder' | 'full'
   skipMigration?: true
@@ -49,6 +50,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index')
     .option('--parent <name>', 'nest the resource in another one, like comments in posts')
+    .option('--singular', 'generate a resource with one record and no list: /profile')
     .option(
       '--route <route>',
       'add a route for an item, or for the collection: publish:post, drafts:get:collection (repeatable)',
@@ -133,5 +135,6 @@ The default type is string. nulls.X is nullable: nulls.String, nulls.Text, nulls
 Example:
   $ kit generate resource post title description:nulls.Text
   $ kit generate resource comment body:text --parent post
+  $ kit generate resource profile name --singular
   $ kit generate resource page title --route publish:post --route drafts:get:collection
   $ kit g r article title:string:unique state:enum:draft,public author:references --spec full`
