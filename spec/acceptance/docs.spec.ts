@@ -32,6 +32,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
   describe('TypeScript', function () {
     let folder: string
     let complaints: string[]
+    const mistake = { page: 'mistake.md', line: 1, language: 'ts', code: "const number: number = 'text'" }
 
     before(() => {
       folder = application()
@@ -43,6 +44,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
       }
       // A block of CONTRIBUTING.md is a file of the framework.
       write(folder, "export type { Context, Middleware } from 'resource-kit'\n", 'src/context.ts')
+      write(folder, moduleOf(mistake), fileOf(mistake))
       complaints = compile(folder)
     })
     after(() => rmSync(folder, { recursive: true, force: true }))
@@ -53,8 +55,12 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
       })
     }
 
+    it('is compiled, so that a mistake is reported', () => {
+      expect(complaints.filter((line) => line.startsWith(fileOf(mistake)))).to.have.length(1)
+    })
+
     it('compiles in an application without errors', () => {
-      const files = blocksIn('ts').map(([, block]) => fileOf(block))
+      const files = [mistake, ...blocksIn('ts').map(([, block]) => block)].map(fileOf)
       expect(complaints.filter((line) => !files.some((file) => line.startsWith(file)))).to.deep.equal([])
     })
   })
@@ -202,7 +208,7 @@ function write(folder: string, content: string, file: string): void {
 
 /** Where a block is compiled: as the file that it names, or in a folder of examples. */
 function fileOf(block: CodeBlock): string {
-  const folder = dirname(namedFile(block) ?? 'examples/')
+  const folder = dirname(namedFile(block) ?? 'examples/block.ts')
   return join(folder, `${basename(block.page, '.md')}-${block.line}.ts`)
 }
 
@@ -229,7 +235,8 @@ import { join } from 'node:path'
 import * as classValidator from 'class-validator'
 import { Column, Entity, In, Table, type EntityManager, type MigrationInterface, type QueryRunner } from 'typeorm'
 import {
-  App, BadRequest, BaseResource, csrf, Database, databaseSessions, forceSSL, HttpError, Model, Parent, parameterLogger, Present,
+  App, BadRequest, BaseResource, column, csrf, Database, databaseSessions, forceSSL, HttpError, Model, Parent,
+  parameterLogger, Present, primaryKey, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type SessionData,
   type SessionStore, type ValidationErrors,
@@ -246,6 +253,7 @@ declare const app: App
 declare const post: Post
 declare const comment: Comment
 declare const path: string
+declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler
 declare const requireAdmin: Middleware
@@ -255,6 +263,9 @@ declare const redis: ReturnType<typeof createClient>
 declare const client: Client, factory: Factory, isolation: Isolation
 declare class User extends Model {
   email: string
+}
+declare class Author extends Model {
+  name: string
 }
 declare const frontEnd: Handler
 declare const PlanesResource: typeof PostsResource, ApiPostsResource: typeof PostsResource
