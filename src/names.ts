@@ -1,7 +1,7 @@
 import { camelize, humanize as humanizeWord, pluralize, singularize, underscore } from 'inflection'
 import { memoize } from './memoize.js'
 
-/** The words that derive from the last word of a resource's base path. */
+/** The names that are derived from the last word of a resource's path. */
 export interface ResourceNames {
   /** `posts` */
   plural: string
@@ -13,7 +13,7 @@ export interface ResourceNames {
 
 /** The names of a resource's four kinds of paths. */
 export interface PathNames {
-  /** `postsPath`, or `newsIndexPath` where plural and singular are one word. */
+  /** `postsPath`, or `newsIndexPath` if plural and singular are the same word. */
   collection: string
   /** `postPath` */
   item: string
@@ -26,7 +26,7 @@ export interface PathNames {
 /**
  * `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }`
  *
- * @param isSingular whether the path is that of a singular resource, whose only word is its last one: `/settings`
+ * @param isSingular whether it is a singular resource, whose word is used unchanged: `/settings`
  */
 export function resourceNames(path: string, isSingular = false): ResourceNames {
   const plural = snakeCase(staticSegments(path).at(-1) ?? 'root')
@@ -95,7 +95,7 @@ function capitalizeAcronyms(words: string): string {
   })
 }
 
-/** The acronyms that are not also words. */
+/** Acronyms that cannot be mistaken for words. */
 const acronyms = new Set(
   [
     'api bic cpu css csv dns dvd faq ftp gif gps html http https iban id imap ip isbn issn jpeg jpg json',
@@ -103,7 +103,7 @@ const acronyms = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
-/** Returns the nearest known word for "did you mean", or undefined if none is near. */
+/** Returns the most similar known word for "did you mean", or undefined if none is similar enough. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const ranked = [...known].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
   const best = ranked.toSorted((a, b) => a.distance - b.distance)[0]

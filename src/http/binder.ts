@@ -9,9 +9,9 @@ import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
 export interface Submission {
   /** The parsed body. */
   body: unknown
-  /** JSON text in a JSON column means the text itself; from a form or XML it is read as JSON. */
+  /** Whether the body is JSON. Text for a JSON column is then stored as text; in a form or XML it is parsed as JSON. */
   isJson: boolean
-  /** If a form repeats a field, the last value wins. In JSON and XML a list is a list. */
+  /** Whether the body is a form. If a form repeats a field, the last value wins. */
   isForm: boolean
 }
 
@@ -19,18 +19,18 @@ export interface Submission {
 export interface UnreadableField {
   attribute: Attribute
   value: unknown
-  /** The record's own value of the field. */
+  /** The value of the record's attribute, which a later assignment replaces. */
   before: unknown
 }
 
 const unreadableFields = new WeakMap<object, UnreadableField[]>()
 
 /**
- * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Missing fields
- * keep their value, unknown ones are ignored. class-transformer's `@Exclude` and `@Expose` apply.
+ * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Attributes without
+ * a field keep their value, and unknown fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
  *
  * @returns the record
- * @throws BadRequest (400) when the body is a list, or has no fields for another reason
+ * @throws BadRequest (400) when the body isn't an object
  */
 export function bind<T extends object>(
   record: T,
@@ -72,7 +72,7 @@ function fieldsOf(body: unknown): Record<string, unknown> {
   throw new BadRequest('The body must be an object with the fields of one record.')
 }
 
-/** The fields of a form. A repeated field has its last value, or the whole list if its column can store a list. */
+/** Returns the fields of a form. A repeated field has its last value, or all values as a list if its column stores JSON. */
 function withLastValues(
   fields: Record<string, unknown>,
   attributes: readonly Attribute[],

@@ -2,13 +2,13 @@ import type { Context, Middleware } from '../context.js'
 import { parameterFilter, type ParameterFilterOptions } from '../logging/filter.js'
 import { writeLine } from '../logging/request-logger.js'
 
-/** The options of `parameterLogger()`: more words to filter by, and limits of the log. */
+/** The options of `parameterLogger()`: additional words in names of secrets, and the maximum size of a log entry. */
 export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 
 /**
  * Logs the parameters of each request as structured fields: `params` of the path, `query`, `body` (of a form, JSON or
- * XML), and `files` with their names and sizes. Values whose name is that of a secret (like a password, a token, a key or
- * a card number) are shown as `[FILTERED]`, also on the error page of development.
+ * XML), and `files` with their names and sizes. Values with the name of a secret (such as a password, a token, a key or
+ * a card number) are replaced by `[FILTERED]`, also on the error page in development.
  *
  * @example
  * app.use(parameterLogger())
@@ -22,7 +22,7 @@ export function parameterLogger(options: ParameterLoggerOptions = {}): Middlewar
     ctx.filterParameters = filter
     const parameters = parametersOf(ctx)
     const filtered: Record<string, unknown> = {}
-    // Each group separately: its name is ours, so the words of the application do not apply to it.
+    // Each group is filtered on its own, so that a word like `query` does not hide a whole group.
     for (const name in parameters) if (!isEmpty(parameters[name])) filtered[name] = filter(parameters[name])
     if (!isEmpty(filtered)) writeLine(ctx, 'info', filtered, 'parameters')
     return next()

@@ -24,16 +24,16 @@ export interface SecurityHeadersOptions extends Pick<HelmetOptions, HelmetHeader
   contentSecurityPolicy?: ContentSecurityPolicy | false
 }
 
-/** Directives that are stricter than helmet's: our pages have no inline styles and no fonts from other sites. */
+/** Directives that are stricter than helmet's: the framework's pages have no inline styles and no fonts from other sites. */
 const stricter: ContentSecurityPolicy = { 'font-src': ["'self'"], 'style-src': ["'self'"] }
 
 /**
  * Sets the security headers of helmet: a content security policy that only allows the application's own scripts,
- * styles and forms, no frames on other sites, no guessing of content types, and more.
+ * styles and forms, no frames on other sites, no content sniffing, and more.
  *
  * The application does this for every response, including error pages and static files: see
- * `AppOptions.securityHeaders`. Use the middleware if a part of the application needs other headers, which override those
- * of the same name.
+ * `AppOptions.securityHeaders`. If a part of the application needs other headers, use this middleware there. Its headers
+ * override those of the same name.
  *
  * @example
  * new App({ securityHeaders: { contentSecurityPolicy: { imgSrc: ["'self'", 'https://images.example.com'] } } })
@@ -55,10 +55,10 @@ function headersFor(
   { env: _env, contentSecurityPolicy = {}, ...others }: SecurityHeadersOptions,
   isProduction: boolean,
 ): Headers {
-  return headersOf({
-    // Under helmet's own `no-referrer`, browsers send `Origin: null` with our forms, which csrf() has to refuse.
+  return computeHeaders({
+    // Under helmet's own `no-referrer`, browsers send `Origin: null` with forms, which csrf() rejects.
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
-    // forceSSL() sets this header.
+    // Only forceSSL() sets this header.
     strictTransportSecurity: false,
     ...others,
     contentSecurityPolicy: contentSecurityPolicy && {
@@ -74,19 +74,19 @@ function headersFor(
 
 type Headers = Array<[name: string, value: string]>
 
-/** The headers that helmet sets for these options. They are the same for every request, so they are computed once. */
-function headersOf(options: HelmetOptions): Headers {
+/** Returns the headers that helmet sets. They are the same for every request, so they are computed once. */
+function computeHeaders(options: HelmetOptions): Headers {
   const headers: Headers = []
   const res = {
     setHeader: (name: string, value: string) => headers.push([name, value]),
     removeHeader: () => undefined,
   }
-  // It sets its headers before it returns, and uses nothing else of the request and the response.
+  // helmet() sets the headers synchronously, and uses no other member of the request and the response.
   helmet(options)({} as IncomingMessage, res as unknown as ServerResponse, () => {})
   return headers
 }
 
-/** Writes `imgSrc` as `img-src`, because helmet rejects a directive that is given in both ways. */
+/** Writes `imgSrc` as `img-src`, because helmet rejects a directive that has both spellings. */
 function dashed(directives: ContentSecurityPolicy): ContentSecurityPolicy {
   return Object.fromEntries(
     Object.entries(directives).map(([name, sources]) => [

@@ -2,14 +2,14 @@ import type { Context, Handler, Middleware } from '../context.js'
 import { isPlainObject } from './path.js'
 
 /**
- * Calls a handler as the last of a route's middleware. A returned Error is treated as thrown, and a handler that ends
- * without a response is an error, too.
+ * Converts a handler to middleware, the last one of its route. If the handler returns an Error, the middleware throws it. If
+ * the handler ends without a response, the middleware throws an error that names it.
  */
 export function toMiddleware(handler: Handler, handlerName: string): Middleware {
   return async function handle(ctx) {
     const result = await handler(ctx)
     if (result instanceof Error) throw result
-    if (!hasAnswered(ctx))
+    if (!hasResponse(ctx))
       throw new Error(
         `${handlerName} ended without a response. Call ctx.respond or ctx.seeOther, or set ctx.body.`,
       )
@@ -17,15 +17,16 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
   }
 }
 
-/** Koa would serialize an object after the commit. Serialized here, an object that JSON cannot represent is an ordinary error. */
+/** Serializes an object before the commit, so that a value that JSON cannot represent is an ordinary error. Koa serializes later. */
 function writeJson(ctx: Context, body: object): void {
   const json = JSON.stringify(body)
   if (!ctx.response.get('Content-Type')) ctx.type = 'json'
   ctx.body = json
 }
 
-function hasAnswered(ctx: Context): boolean {
-  // 404 is Koa's default status. A private field tells whether a status was set.
+function hasResponse(ctx: Context): boolean {
+  // 404 is Koa's default status. Its private field shows whether the handler has set a status.
   const hasStatus = Reflect.get(ctx.response, '_explicitStatus') === true
+  // `ctx.respond = false` leaves the response to the handler.
   return hasStatus || ctx.body != null || ctx.res.headersSent || Object.hasOwn(ctx, 'respond')
 }

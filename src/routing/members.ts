@@ -2,7 +2,7 @@ import type { Context } from '../context.js'
 import { canonicalPath, type PathArgument } from './path.js'
 import type { RouteTable } from './route-table.js'
 
-/** The members of a context that name routes. */
+/** The context's methods that build paths. */
 export interface RoutingMembers {
   /**
    * Returns the path of a named route: `ctx.pathFor('postPath', post)`, `ctx.pathFor('postsPath', { page: 2 })`.
@@ -12,7 +12,7 @@ export interface RoutingMembers {
   pathFor(name: string, ...args: PathArgument[]): string
 
   /**
-   * The request's own path and query, with another page.
+   * Returns the path and query of the request with another page number.
    *
    * @internal
    */
@@ -24,7 +24,7 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
     pathFor: (name, ...args) => table.pathFor(name, ...args),
 
     pageUrl(page, perPage) {
-      // If the query is too long for a header, only the page size is kept.
+      // A long query would make the `Link` header too long, so only the page size is kept.
       const query = new URLSearchParams(
         this.querystring.length > 1000 ? { per_page: String(perPage) } : this.querystring,
       )

@@ -3,11 +3,11 @@ import type { DeclaredRoute } from './declared-route.js'
 import type { RouteTable } from './route-table.js'
 import { isServedBy, type StaticMount } from './static-mount.js'
 
-/** Returns a warning for each path of a route that is never reached, because an earlier declaration matches its requests. */
+/** Returns a warning for each path that no request reaches, because an earlier declaration matches the same requests. */
 export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]): string[] {
   return table.routes.flatMap((route) =>
     [route.pattern, ...route.aliases].flatMap((pattern) => {
-      const reason = shadowOf(route, pattern, table, mounts)
+      const reason = reasonOf(route, pattern, table, mounts)
       return reason
         ? `${route.method} ${pattern.path} (${route.handlerName}) is never reached: ${reason}`
         : []
@@ -15,7 +15,8 @@ export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]
   )
 }
 
-function shadowOf(
+/** Explains why no request reaches a path; undefined if requests do. */
+function reasonOf(
   route: DeclaredRoute,
   pattern: PathPattern,
   table: RouteTable,
@@ -23,7 +24,7 @@ function shadowOf(
 ): string | undefined {
   if (route.method === 'GET' && pattern.path === '/up')
     return 'the framework uses this path for its health check.'
-  const mount = mounts.find((it) => isShadowedBy(it, route, pattern))
+  const mount = mounts.find((it) => isHiddenBy(it, route, pattern))
   if (mount) return `the static files at ${mount.prefix} are declared before it. Declare them last.`
   const earlier = table
     .match(route.host?.sample ?? '', samplePath(pattern))
@@ -32,12 +33,12 @@ function shadowOf(
   return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
 }
 
-function isShadowedBy(mount: StaticMount, route: DeclaredRoute, pattern: PathPattern): boolean {
+function isHiddenBy(mount: StaticMount, route: DeclaredRoute, pattern: PathPattern): boolean {
   const isOfHost = !mount.host || mount.host.pattern === route.host?.pattern
   return route.method === 'GET' && mount.order <= route.order && isOfHost && isServedBy(mount, pattern.path)
 }
 
-/** Returns a path that matches the pattern, with values that no static segment is likely to have. */
+/** Returns a path that matches the pattern. Its parameters have a value that static segments are unlikely to have. */
 function samplePath(pattern: PathPattern): string {
   return pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, '~sample~']))])
 }

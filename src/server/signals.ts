@@ -3,55 +3,58 @@ import type { Logger } from 'pino'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 
-/** npm forwards the Ctrl-C of a terminal that its command has already received. A signal within this time is the same one. */
-const sameWithin = 300
+/**
+ * Ctrl-C in a terminal sends SIGINT to npm and to this process, and npm forwards its own. A second signal within these
+ * milliseconds is the forwarded one.
+ */
+const duplicateWithin = 300
 
 /**
- * Calls back when the process has to stop: on SIGTERM or SIGINT, or when the `npm start` that started it has ended. A second
- * signal ends the process at once.
+ * Calls `stop` when the process should stop: on SIGTERM or SIGINT, or when the `npm start` that started it has ended. A
+ * second signal calls `exit`.
  *
  * @returns a function that removes the signal handlers
  */
 export function onStopSignal(
   stop: (signal: NodeJS.Signals) => unknown,
-  again: (status: number) => unknown = process.exit,
+  exit: (status: number) => unknown = process.exit,
 ): () => void {
   let first: number | undefined
-  const listen = (signal: NodeJS.Signals): void => {
+  const receive = (signal: NodeJS.Signals): void => {
     if (first === undefined) {
-      forgetNpm()
+      stopWatching()
       first = performance.now()
       stop(signal)
-    } else if (performance.now() - first > sameWithin) again(128 + constants.signals[signal])
+    } else if (performance.now() - first > duplicateWithin) exit(128 + constants.signals[signal])
   }
-  const forgetNpm = watchNpm(() => listen('SIGTERM'))
-  for (const signal of signals) process.on(signal, listen)
+  const stopWatching = watchNpm(() => receive('SIGTERM'))
+  for (const signal of signals) process.on(signal, receive)
   return () => {
-    forgetNpm()
-    for (const signal of signals) process.off(signal, listen)
+    stopWatching()
+    for (const signal of signals) process.off(signal, receive)
   }
 }
 
 /**
- * Calls back when the shell between npm and this process has ended: npm sends SIGTERM to that shell, which does not forward
- * it.
+ * Calls `ended` when the shell between npm and this process has ended: npm sends SIGTERM to that shell, which does not
+ * forward it.
  *
- * @returns a function that cancels this
+ * @returns a function that stops watching
  */
 function watchNpm(ended: () => unknown): () => void {
   const { npm_command: command, npm_lifecycle_event: script } = process.env
-  const isOfNpm = command === 'exec' || script === 'start' || script === 'dev'
-  if (!isOfNpm) return () => undefined
+  const isRunByNpm = command === 'exec' || script === 'start' || script === 'dev'
+  if (!isRunByNpm) return () => undefined
   const shell = process.ppid
   const timer = setInterval(() => process.ppid !== shell && ended(), 250).unref()
   return () => clearInterval(timer)
 }
 
-/** Ends the process if it does not end by itself, because something is still open. */
+/** Exits after a time if the process does not end by itself, because a resource is still open. */
 export function endWithin(milliseconds: number, logger: Logger, status?: number): void {
   const end = (): void => {
-    const kept = [...new Set(process.getActiveResourcesInfo())].join(', ')
-    logger.warn(`the process exits although something is still open: ${kept}`)
+    const open = [...new Set(process.getActiveResourcesInfo())].join(', ')
+    logger.warn(`the process exits although something is still open: ${open}`)
     process.exit(status)
   }
   // The timer must not keep the process alive.

@@ -1,11 +1,11 @@
-/** Converts a value to the text of an input: empty for null, JSON for a list or an object. */
+/** Converts a value to the text of an input: empty for null and undefined, JSON for an array or an object. */
 export function textValue(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (value instanceof Date) return value.toISOString()
   return typeof value === 'object' ? jsonValue(value) : String(value)
 }
 
-/** Converts a day for `<input type="date">`: `2026-05-01`. */
+/** Converts a date for `<input type="date">`: `2026-05-01`. */
 export function dateValue(value: unknown): string {
   return value instanceof Date ? value.toISOString().slice(0, 10) : textValue(value)
 }
@@ -21,7 +21,7 @@ export function dateTimeValue(value: unknown): string {
   return value instanceof Date ? `${dateValue(value)}T${timeValue(value)}` : textValue(value)
 }
 
-/** Converts a value to indented JSON. */
+/** Converts a value to indented JSON: empty for null and undefined. */
 export function jsonValue(value: unknown): string {
   if (value === null || value === undefined) return ''
   return JSON.stringify(value, null, 2)

@@ -7,7 +7,7 @@ export function collectionLinks(context: ViewContext): Html {
   return html`${context.collections?.().map((link) => anchor(context, link))}`
 }
 
-/** Renders links to the collections that are nested in a record: from a post to its comments. Empty if there are none. */
+/** Renders links to the collections that are nested in a record, for example to a post's comments; empty if there are none. */
 export function nestedLinks(context: ViewContext, record: object): Html {
   const links = context.collections?.(record) ?? []
   if (links.length === 0) return html``

@@ -4,9 +4,9 @@ import { InputEnded, NoTerminal } from '../../command-errors.js'
 import type { Output } from './output.js'
 
 /**
- * Asks one question on the terminal.
+ * Asks a single yes-or-no question on the terminal. For several questions, use `Questions`.
  *
- * @throws NoTerminal when there is none
+ * @throws NoTerminal when the standard input isn't a terminal
  */
 export async function ask(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw new NoTerminal(question)
@@ -30,7 +30,7 @@ export class Questions {
   /**
    * Asks until the answer is y, yes, n or no.
    *
-   * @throws InputEnded when the input ends before
+   * @throws InputEnded when the input ends before that
    */
   async confirm(question: string): Promise<boolean> {
     this.answers ??= createInterface({ input: this.input })[Symbol.asyncIterator]()
