@@ -4,7 +4,7 @@ import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { DependencyContainer } from 'tsyringe'
 import { extendContext, type Context, type Middleware } from './context.js'
-import { usualMembers } from './depth.js'
+import { defaultMembersLimit } from './depth.js'
 import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
@@ -48,22 +48,22 @@ const primary: Primary = {
 /** The options of an application. Each one has a default. */
 export interface AppOptions extends LifecycleOptions {
   /**
-   * The environment of the application with its middleware, pages, sessions and log (`GO_ENV`, else `NODE_ENV`, else
-   * `development`). The database has its own.
+   * The environment of the application (`GO_ENV`, else `NODE_ENV`, else `development`). Middleware, pages, sessions and the
+   * log use it. The database has its own: see `Database`.
    */
   env?: string
-  /** Whether this is an API application: it responds in JSON by default and has no sessions (no). */
+  /** Whether this is an API application: it responds in JSON by default and has no sessions (false). */
   api?: boolean
   /** The name of the session cookie (`_kit_session`). */
   sessionName?: string
   /**
-   * The secret that signs the session cookie (`SESSION_SECRET`, where commas separate several). Required in production.
-   * Of several secrets, the first one signs and all of them verify.
+   * The secret that signs the session cookie (`SESSION_SECRET`, which can be several secrets separated by commas).
+   * Required in production. The first secret signs, and all of them verify.
    */
   secret?: string | readonly string[]
   /** The session store, for example `databaseSessions(database)`. By default, sessions are in the cookie itself. */
   sessionStore?: SessionStore
-  /** The lifetime of a session in milliseconds (14 days). A request in its second half renews it (sliding expiration). */
+  /** The lifetime of a session in milliseconds (14 days). A request in the second half renews it (sliding expiration). */
   sessionMaxAge?: number
   /** The port to listen on: `PORT`, else 3000. */
   port?: number
@@ -75,9 +75,9 @@ export interface AppOptions extends LifecycleOptions {
    */
   proxy?: boolean | number
   /**
-   * The hosts that it serves in development, besides localhost, IP addresses and `DEVELOPMENT_HOSTS`:
-   * `['blog.example', '*.tunnel.example']`. A request for another one returns 403, and so does one with `X-Forwarded-*` that is
-   * for none of those named.
+   * The hosts to serve in development, in addition to localhost, IP addresses and `DEVELOPMENT_HOSTS`:
+   * `['blog.example', '*.tunnel.example']`. Requests for other hosts return 403. Requests that a proxy has forwarded
+   * (`X-Forwarded-*`) return 403 unless their host is listed.
    */
   developmentHosts?: readonly string[]
   /**
@@ -88,11 +88,11 @@ export interface AppOptions extends LifecycleOptions {
   /** The logger. A child of it redacts secrets in errors. */
   logger?: Logger
   /**
-   * Other sites that may read responses in a browser, errors included, and send requests that need permission (none).
-   * An API application also accepts their forms.
+   * Other sites whose pages may send requests that need permission, and read all responses, including errors (none). An API
+   * application also accepts forms from these sites.
    */
   cors?: CorsOptions
-  /** Options of `securityHeaders`, whose headers every response has; false for none. */
+  /** The options of `securityHeaders()`, which sets headers of every response; false for no headers (its defaults). */
   securityHeaders?: SecurityHeadersOptions | false
   /** The folder of the templates, relative to the working directory (`templates`). */
   templates?: string
@@ -160,7 +160,7 @@ export class App extends Scope {
     return this.declarations.injector
   }
 
-  /** The format of responses to clients that do not ask for one: html, or json in an API application. */
+  /** The format of responses to clients that accept any: html, or json in an API application. */
   get defaultFormat(): 'html' | 'json' {
     return this.settings.api ? 'json' : 'html'
   }
@@ -196,7 +196,7 @@ export class App extends Scope {
   }
 
   /**
-   * Starts the middleware (which opens the database) and listens. SIGTERM and SIGINT close the application and end the
+   * Starts the middleware, for example `transaction()`, which opens the database, and listens. SIGTERM and SIGINT close the application and end the
    * process; a second signal ends it at once.
    *
    * @returns the address: `http://127.0.0.1:3000`
@@ -215,11 +215,11 @@ export class App extends Scope {
   /** Starts the middleware without listening. Warns about unreachable routes and misspelled handlers. */
   async start(): Promise<void> {
     const { table, mounts, items } = this.declarations
-    // The first worker has logged the warnings, which are the same for the others.
+    // Only the first worker logs the warnings, which are the same for all workers.
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
     const warnings = [...shadowedRoutes(table, mounts), ...misspelledHandlers(items.keys())]
-    for (const sentence of warnings) logger.warn(sentence)
-    // Nobody waits for it: it may have much to delete, and it never fails.
+    for (const warning of warnings) logger.warn(warning)
+    // Not awaited: it may have many files to delete, and it never fails.
     void removeStaleUploads()
     for (const middleware of this.lifecycles) await middleware.start?.(logger, this.env)
   }
@@ -246,7 +246,7 @@ export class App extends Scope {
     extendContext(this.koa.context, { table, renderer, env, defaultFormat, hasSession: !api })
     tolerateBodyErrors(this.koa.response)
     const run = chain(this.steps(renderer))
-    // `extendContext` has added our members to Koa's context; its type does not include them.
+    // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
     this.koa.use((ctx) => run(ctx as unknown as Context))
     this.koa.on('error', (error: unknown) =>
       this.logger[isOfClient(error) ? 'debug' : 'error']({ err: error }, 'the response could not be written'),
@@ -258,7 +258,7 @@ export class App extends Scope {
     }
   }
 
-  /** The steps of every request, from the outermost one to the route. */
+  /** The middleware of every request, from the outermost one to the route. */
   private steps(renderer: Renderer): Middleware[] {
     const { table } = this.declarations
     const { securityHeaders: headers = {}, developmentHosts: hosts = [] } = this.settings
@@ -288,7 +288,7 @@ export class App extends Scope {
       bodyLimit: body = 1024 * 1024,
       filesLimit: files = 10 * 1024 * 1024,
       uploadsLimit: uploads = 50,
-      membersLimit: members = usualMembers,
+      membersLimit: members = defaultMembersLimit,
       bodyFormats: formats = bodyFormats,
     } = this.settings
     return { body, files, uploads, members, formats }
@@ -348,7 +348,7 @@ export class App extends Scope {
   }
 }
 
-/** A request's target as path and query: a proxy's absolute form (RFC 9112, section 3.2.2) loses its origin. */
+/** Removes the origin from a request's target, which a proxy may send in absolute form (RFC 9112, section 3.2.2). */
 function originForm(target = '/'): string {
   if (target.startsWith('/')) return target
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')

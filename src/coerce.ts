@@ -1,5 +1,5 @@
 import type { Attribute } from './data/attributes.js'
-import { hasTooManyMembers, isTooDeep, namesPrototype, usualMembers } from './depth.js'
+import { hasTooManyMembers, isTooDeep, namesPrototype, defaultMembersLimit } from './depth.js'
 
 /** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
 export const unreadable = Symbol('unreadable')
@@ -128,7 +128,7 @@ function isMoment(date: Date): boolean {
 function readJson(value: unknown, { nullable }: Attribute): unknown {
   if (typeof value !== 'string') return value
   if (value.trim() === '') return nullable ? null : unreadable
-  if (hasTooManyMembers(value, usualMembers)) return unreadable
+  if (hasTooManyMembers(value, defaultMembersLimit)) return unreadable
   try {
     const json: unknown = JSON.parse(value)
     return isTooDeep(json) || namesPrototype(json) ? unreadable : json

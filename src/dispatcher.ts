@@ -17,7 +17,7 @@ import { isServedBy, type StaticMount } from './routing/static-mount.js'
 /** The methods that a form can send by its field `_method`. */
 const overrides = ['PUT', 'PATCH', 'DELETE']
 
-/** The style sheet of the framework's own pages. It is searched last. */
+/** The folder with the style sheet of the framework's own pages. It is searched last. */
 const frameworkFiles: StaticMount = {
   prefix: '/',
   folder: join(import.meta.dirname, '../../public'),
@@ -27,11 +27,11 @@ const frameworkFiles: StaticMount = {
 /** The dispatcher's steps besides routing. */
 export interface DispatcherSteps {
   readBody: BodyReader
-  /** Gives a request its session, if the application has sessions. */
+  /** Adds the session to a request, if the application has sessions. */
   withSession?: Middleware
   /** Responds to preflight requests of other sites. */
   cors?: Cors
-  /** Whether a form's `_method` overrides the method. */
+  /** Whether the field `_method` of a form can override the method. */
   overridesMethod: boolean
   /** Rejects a request whose body has been read. */
   guard?: (ctx: Context) => void
@@ -50,23 +50,22 @@ export class Dispatcher {
 
   async dispatch(ctx: Context): Promise<void> {
     try {
-      await this.answer(ctx)
+      await this.handle(ctx)
       keepPersonal(ctx)
     } finally {
       await removeUploads(ctx)
     }
   }
 
-  private async answer(ctx: Context): Promise<void> {
+  private async handle(ctx: Context): Promise<void> {
     const path = canonicalPath(ctx.path)
     const matches = this.table.match(this.table.hasHosts ? ctx.hostname : '', path)
     const match = find(matches, ctx.method)
     const folders = this.foldersOf(ctx, path, match?.route)
-    // No session for an image, so that the store is only queried for pages.
+    // Static files and unknown paths have no session, so that the session store is only queried for routes.
     if (folders.length > 0 && (await servesFile(ctx, folders, match?.route))) return
-    // Nor for an unknown path.
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
-    // The log needs the parameters in the path, also if the request is rejected from here on.
+    // The log needs the parameters in the path, even if the request is rejected later.
     Object.assign(ctx, { params: matches[0]?.params })
     const { cors, withSession } = this.steps
     if (cors && isPreflight(ctx) && (await cors.answers(ctx, methodsOf(matches)))) return
@@ -91,7 +90,7 @@ export class Dispatcher {
     await route.run(ctx)
   }
 
-  /** Whether the form's `_method` overrides the method. */
+  /** Applies the field `_method` of a form. Returns whether it overrides the method. */
   private async override(ctx: Context): Promise<boolean> {
     await this.steps.readBody(ctx)
     const method = lastValue(Reflect.get(Object(ctx.request.body), '_method'))
@@ -114,7 +113,7 @@ export class Dispatcher {
   }
 }
 
-/** Whether a static file responds. A folder that is declared before a route hides it. */
+/** Sends a static file, and returns whether there is one. A folder that is declared before a route hides the route. */
 async function servesFile(
   ctx: Context,
   folders: readonly StaticMount[],
@@ -127,7 +126,7 @@ async function servesFile(
   return false
 }
 
-/** Sends a file, unless middleware of static files responds instead. */
+/** Sends a file of a folder, unless the folder's middleware responds first. Returns whether there is a response. */
 async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
   let isAbsent = false
   const send: Middleware = async () => {
@@ -137,7 +136,7 @@ async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
   return !isAbsent
 }
 
-/** Whether a form's `_method` can matter for a path; otherwise its body is not read. */
+/** Whether a form can select a route of this path by its `_method`. Otherwise the body need not be read. */
 function mayBeSentByForm(matches: Match[]): boolean {
   return ['POST', ...overrides].some((method) => find(matches, method))
 }
@@ -146,7 +145,7 @@ function find(matches: Match[], method: string): Match | undefined {
   return matches.find(({ route }) => route.answers(method))
 }
 
-/** Handles an existing path without a route for the method: OPTIONS returns the methods, others are rejected with 405. */
+/** Responds if a path has no route for the method: OPTIONS returns the path's methods, others are rejected with 405. */
 function refuse(ctx: Context, matches: Match[]): void {
   const allowed = methodsOf(matches)
   if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, redactedPath(ctx), allowed)
@@ -154,7 +153,7 @@ function refuse(ctx: Context, matches: Match[]): void {
   ctx.set('Allow', allowed.join(', '))
 }
 
-/** The methods of a path. */
+/** The methods of a path, for the header `Allow`. */
 function methodsOf(matches: Match[]): string[] {
   const methods = matches.flatMap(({ route }) =>
     route.alsoAnswers ? [route.method, route.alsoAnswers] : [route.method],

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as Saxes from 'saxes'
-import { usualMembers } from '../depth.js'
+import { defaultMembersLimit } from '../depth.js'
 import { BadRequest, TooManyMembers } from '../errors.js'
 import { childName } from './xml.js'
 
@@ -25,7 +25,7 @@ interface Element {
  * @param members the most elements, attributes, entities, comments, CDATA sections and processing instructions
  * @throws BadRequest (400) when the document is not well-formed, is nested too deep, or has a DOCTYPE; TooManyMembers (413)
  */
-export function parseXml(text: string, members = usualMembers): Record<string, unknown> {
+export function parseXml(text: string, members = defaultMembersLimit): Record<string, unknown> {
   const { SaxesParser }: typeof Saxes = require('saxes')
   const parser = new SaxesParser()
   const reader = new XmlReader(members)
