@@ -42,7 +42,10 @@ export async function problems(ctx: Context, next: Next): Promise<void> {
 function problemOf(failure: Failure, requestId: string): object {
   const { status, message } = failure
   const problem = { status, title: STATUS_CODES[status], detail: message, request_id: requestId }
-  return failure instanceof Invalid ? { ...problem, errors: failure.errors } : problem
+  if (!(failure instanceof Invalid)) return problem
+  // The only rule of the peer's posts is that they have a title.
+  const codes = Object.fromEntries(Object.keys(failure.errors).map((field) => [field, ['present']]))
+  return { ...problem, errors: failure.errors, codes }
 }
 
 /** Answers with JSON. */
@@ -57,13 +60,13 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** The id of the path, in lower case. */
 export function idOf(ctx: Context): string {
   const id = String(ctx['params'].post_id)
-  if (!UUID.test(id)) throw new Failure(404, 'Post not found')
+  if (!UUID.test(id)) throw new Failure(404, 'Post not found.')
   return id.toLowerCase()
 }
 
 /** What is found, or 404. */
 export function found(post: Post | null): Post {
-  if (!post) throw new Failure(404, 'Post not found')
+  if (!post) throw new Failure(404, 'Post not found.')
   return post
 }
 

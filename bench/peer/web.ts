@@ -38,6 +38,7 @@ router.post('/posts', async (ctx) => {
   const path = `/posts/${post.id}`
   ctx.vary('Accept')
   sessionOf(ctx)['flash'] = [{ type: 'success', message: 'Post was created successfully.' }]
+  ctx.set('Cache-Control', 'private, no-cache')
   ctx.status = 303
   ctx.redirect(path)
 })
