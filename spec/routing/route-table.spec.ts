@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { App, BaseResource } from '../../src/index.js'
 import { PathPattern } from '../../src/routing/path.js'
 import { RouteIndex } from '../../src/routing/route-index.js'
 import { RouteTable } from '../../src/routing/route-table.js'
@@ -50,6 +51,18 @@ describe('RouteTable', () => {
       const scanned = alone.flatMap((one) => found(one, path))
       expect(found(routes, path), path).to.deep.equal(scanned)
     }
+  })
+})
+
+describe('The name of a route', () => {
+  it('that is derived from its path goes to the route that has it by declaration', () => {
+    const app = new App()
+    app.get('/posts/v{version}', () => undefined)
+    app.head('/posts/v{version}', () => undefined)
+    app.resource('/posts', BaseResource)
+    const named = app.routes.filter(({ name }) => name === 'postPath').map(({ path }) => path)
+    expect(new Set(named)).to.deep.equal(new Set(['/posts/{post_id}']))
+    expect(app.pathFor('postPath', { post_id: 1 })).to.equal('/posts/1')
   })
 })
 

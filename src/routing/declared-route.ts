@@ -59,7 +59,8 @@ export class DeclaredRoute {
   readonly pattern: PathPattern
   readonly aliases: readonly PathPattern[]
   readonly host: HostPattern | undefined
-  readonly name: string | undefined
+  /** `postPath`; undefined if another route has the name that would be derived from the path. */
+  name: string | undefined
   readonly hasDefaultName: boolean
   readonly handlerName: string
   /** Whether the route reads a body. */

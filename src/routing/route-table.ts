@@ -113,6 +113,8 @@ export class RouteTable {
   private claim(name: string, route: DeclaredRoute): void {
     const taken = this.named.get(name)
     if (!taken || taken.hasDefaultName) {
+      for (const other of this.routes)
+        if (other.name === name && other.path !== route.path) other.name = undefined
       this.named.set(name, route)
       this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
     } else if (taken.path !== route.path) {
