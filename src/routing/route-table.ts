@@ -113,8 +113,7 @@ export class RouteTable {
   private claim(name: string, route: DeclaredRoute): void {
     const taken = this.named.get(name)
     if (!taken || taken.hasDefaultName) {
-      for (const other of this.routes)
-        if (other.name === name && other.path !== route.path) other.name = undefined
+      if (taken && taken.path !== route.path) this.unname(name)
       this.named.set(name, route)
       this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
     } else if (taken.path !== route.path) {
@@ -122,6 +121,11 @@ export class RouteTable {
         `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). Change the name or the path of one of them.`,
       )
     }
+  }
+
+  /** Takes a name from the routes whose path it was derived from. */
+  private unname(name: string): void {
+    for (const route of this.routes) if (route.name === name) route.name = undefined
   }
 }
 
