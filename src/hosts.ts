@@ -3,16 +3,16 @@ import { isIP } from 'node:net'
 import { DeclarationError, ForeignHost, ForwardedInDevelopment, type HttpError } from './errors.js'
 import { trustedValues } from './http/forwarded.js'
 
-const hostName = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
+const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
 
-/** Whether a text is a host name, an IP address, or a pattern for all subdomains: `*.example.com`. */
+/** Whether a text is a host, or a pattern for all subdomains of one: `*.example.com`. */
 export function isHostPattern(text: string): boolean {
-  return hostName.test(text)
+  return hostPattern.test(text)
 }
 
-/** Whether a text is a host name or an IP address. */
+/** Whether a text is a host name, an IPv4 address, or an IPv6 address in brackets. */
 export function isHost(text: string): boolean {
-  return hostName.test(text) && !text.startsWith('*')
+  return hostPattern.test(text) && !text.startsWith('*')
 }
 
 /** Returns a host in lower case, without its port and without a trailing dot: `blog.example` for `Blog.example.:3000`. */
@@ -20,7 +20,7 @@ export function nameOfHost(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }
 
-/** Whether a host matches one of the patterns. */
+/** Whether a host matches one of the patterns. `*.example.com` does not match `example.com` itself. */
 export function matchesHost(name: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
     pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern,

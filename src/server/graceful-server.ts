@@ -24,7 +24,7 @@ const pollInterval = 20
 export interface ConnectionSource {
   /** Begins to accept connections. Returns the address. */
   open(port: number, host: string | undefined): Promise<string>
-  /** Stops accepting connections. When it resolves, earlier connections have been transferred. */
+  /** Stops accepting connections. When it resolves, the server has received all connections accepted before. */
   close(): Promise<void>
 }
 
