@@ -9,7 +9,7 @@ import {
   type Context,
   type Database,
 } from '../../src/index.js'
-import { caughtLog, type CaughtLog } from '../../src/testing/index.js'
+import { caughtLog, Isolation, type CaughtLog } from '../../src/testing/index.js'
 import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
 import { engine, itOnce } from '../support/engine.js'
 import { Site } from '../support/site.js'
@@ -97,6 +97,28 @@ describe('transactionOptions', () => {
       }
     })
   }
+
+  it('work in the isolation of a test, in which the transaction of a request is a savepoint', async () => {
+    const isolation = new Isolation(database)
+    await isolation.begin()
+    try {
+      await visit((app) => {
+        app.post('/write', async (ctx) => {
+          await ctx.tx.save(newPost('one'))
+          ctx.status = 204
+        })
+        app.use(transactionOptions({ readOnly: true, isolation: 'SERIALIZABLE' }))
+        app.post('/read', async (ctx) => {
+          ctx.body = { count: await ctx.tx.count(Post) }
+        })
+      })
+      expect((await site.request('POST', '/write')).status).to.equal(204)
+      expect((await site.request('POST', '/read')).json).to.deep.equal({ count: 1 })
+    } finally {
+      await isolation.end()
+    }
+    expect(await database.manager.count(Post)).to.equal(0)
+  })
 
   it('throw after the first query', async () => {
     const messages: unknown[] = []
