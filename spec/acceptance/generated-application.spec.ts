@@ -147,6 +147,14 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       ])
     })
 
+    it('creates one record of a singular resource when several requests arrive at once', () => {
+      app.write('race.mjs', RACE)
+      expect(app.run('node', 'race.mjs', undone)).to.deep.equal({
+        status: 0,
+        output: '1 created, 0 with another status than 409 and 503, 1 in the database\n',
+      })
+    })
+
     it('has complete specs that pass', () => {
       const { status, output } = app.run('mocha')
       expect(output).to.match(/\d{2,} passing/)
@@ -234,6 +242,27 @@ await database.open()
 const run = await database.migrate()
 const undone = await database.rollback(run.length)
 console.log(run.length + ' run, ' + undone.length + ' undone')
+await database.close()
+`
+
+/** Creates the settings ten times at once, and counts the responses and the records. */
+const RACE = `
+import 'reflect-metadata'
+process.env.DATABASE_URL = process.argv[2]
+const { app } = await import('./dist/src/app.js')
+const { database } = await import('./dist/src/database.js')
+const { Client } = await import('resource-kit/testing')
+await database.open()
+await database.migrate()
+const client = await new Client(app, { accept: 'json' }).open()
+const json = { theme: 'dark' }
+const responses = await Promise.all(Array.from({ length: 10 }, () => client.post('/settings', { json })))
+const statuses = responses.map(({ status }) => status)
+const created = statuses.filter((status) => status === 201).length
+const others = statuses.filter((status) => ![201, 409, 503].includes(status)).length
+const [{ count }] = await database.query('SELECT count(*) AS count FROM settings')
+console.log(created + ' created, ' + others + ' with another status than 409 and 503, ' + count + ' in the database')
+await client.close()
 await database.close()
 `
 
