@@ -19,15 +19,15 @@ export interface Submission {
 export interface UnreadableField {
   attribute: Attribute
   value: unknown
-  /** The value of the record's attribute, which a later assignment replaces. */
+  /** The value of the attribute, which the binding did not change. If it differs later, the handler has set it. */
   before: unknown
 }
 
 const unreadableFields = new WeakMap<object, UnreadableField[]>()
 
 /**
- * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Attributes without
- * a field keep their value, and unknown fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
+ * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Attributes
+ * without a field keep their value, and unknown fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
  *
  * @returns the record
  * @throws BadRequest (400) when the body isn't an object

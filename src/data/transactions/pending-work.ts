@@ -42,18 +42,18 @@ let guards = 0
  * @returns a function that removes this guard
  */
 export function guardUnawaited(): () => void {
-  if (guards === 0) process.on('unhandledRejection', hear)
+  if (guards === 0) process.on('unhandledRejection', receiveRejection)
   guards += 1
   let isOn = true
   return () => {
     if (!isOn) return
     isOn = false
     guards -= 1
-    if (guards === 0) process.off('unhandledRejection', hear)
+    if (guards === 0) process.off('unhandledRejection', receiveRejection)
   }
 }
 
-function hear(reason: unknown): void {
+function receiveRejection(reason: unknown): void {
   const work = ownerOf(reason)
   if (work) work.lose(reason)
   // Without other listeners, Node would have thrown it.

@@ -28,15 +28,15 @@ export class Savepoints {
   private readonly running = new Map<Promise<unknown>, Level>()
 
   /** Runs a statement once all savepoints that it is not part of have ended. */
-  async query<T>(ask: () => Promise<T>): Promise<T> {
+  async query<T>(work: () => Promise<T>): Promise<T> {
     const level = this.level()
     while (level.nested) await level.nested
-    const asked = ask()
-    this.running.set(asked, level)
+    const promise = work()
+    this.running.set(promise, level)
     try {
-      return await asked
+      return await promise
     } finally {
-      this.running.delete(asked)
+      this.running.delete(promise)
     }
   }
 
@@ -58,9 +58,9 @@ export class Savepoints {
   }
 
   /** Waits for the running statements. */
-  async settled(isMeant: (level: Level) => boolean = () => true): Promise<void> {
-    const meant = [...this.running].flatMap(([asked, level]) => (isMeant(level) ? [asked] : []))
-    if (meant.length > 0) await Promise.allSettled(meant)
+  async settled(isIncluded: (level: Level) => boolean = () => true): Promise<void> {
+    const promises = [...this.running].flatMap(([promise, level]) => (isIncluded(level) ? [promise] : []))
+    if (promises.length > 0) await Promise.allSettled(promises)
   }
 
   /** The savepoint in which the current code runs. */

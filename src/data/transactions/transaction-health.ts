@@ -26,10 +26,10 @@ export class TransactionHealth {
   }
 
   /** Runs a query. If an error has already ended the transaction, that error is thrown again. */
-  async watch<T>(ask: () => Promise<T>): Promise<T> {
+  async watch<T>(query: () => Promise<T>): Promise<T> {
     if (this.end) throw this.end
     try {
-      return await ask()
+      return await query()
     } catch (error) {
       throw this.note(error)
     }

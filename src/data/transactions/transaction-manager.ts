@@ -21,7 +21,7 @@ export function track<T>(tx: unknown, work: () => Promise<T>): Promise<T> {
 }
 
 /** The methods of an EntityManager that query the database. */
-const ASKING = [
+const QUERY_METHODS = [
   'query',
   'sql',
   'save',
@@ -66,7 +66,7 @@ function replace(name: keyof EntityManager, by: (method: Method) => Method): voi
   Object.defineProperty(TransactionManager.prototype, name, { value: by(method) })
 }
 
-for (const name of ASKING) {
+for (const name of QUERY_METHODS) {
   replace(
     name,
     (method) =>

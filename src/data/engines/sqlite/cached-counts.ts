@@ -3,7 +3,7 @@ import { BoundedMap } from '../../../memoize.js'
 import type { Outcome, SqliteStatement } from './statement.js'
 
 /** A count, and the version of the database in which it was counted. */
-interface KeptCount {
+interface CachedCount {
   version: unknown
   outcome: Outcome
 }
@@ -17,17 +17,17 @@ export function isCount(sql: string): boolean {
 }
 
 /** Once a statement has taken longer than this, in milliseconds, its later counts are cached. */
-const long = 0.5
+const slowAfter = 0.5
 
 /** The maximum number of cached counts. */
-const mostKept = 100
+const maximum = 100
 
 /**
  * Caches counts until the database changes, because counting a million rows takes as long as reading many pages. Only
  * connections that have never written cache them: SQLite reports a connection's changes to all others, not to itself.
  */
 export class SqliteCounts {
-  private readonly kept = new BoundedMap<KeptCount>(mostKept)
+  private readonly cached = new BoundedMap<CachedCount>(maximum)
   private readonly slow = new WeakSet<SqliteStatement>()
   private readonly dataVersion: Statement
   private readonly changes: Statement
@@ -39,24 +39,26 @@ export class SqliteCounts {
 
   /** Returns the cached count, or counts. */
   count(statement: SqliteStatement, parameters: unknown[]): Outcome {
-    return this.slow.has(statement) ? this.recall(statement, parameters) : this.time(statement, parameters)
+    return this.slow.has(statement)
+      ? this.countCached(statement, parameters)
+      : this.time(statement, parameters)
   }
 
   /** Counts, and marks the statement if that was slow. */
   private time(statement: SqliteStatement, parameters: unknown[]): Outcome {
     const began = performance.now()
     const outcome = statement.execute(parameters)
-    if (performance.now() - began > long) this.slow.add(statement)
+    if (performance.now() - began > slowAfter) this.slow.add(statement)
     return outcome
   }
 
-  private recall(statement: SqliteStatement, parameters: unknown[]): Outcome {
+  private countCached(statement: SqliteStatement, parameters: unknown[]): Outcome {
     const key = `${statement.sql} ${JSON.stringify(parameters)}`
-    const known = this.kept.get(key)
+    const found = this.cached.get(key)
     const version = this.version()
-    if (known && known.version === version) return { rows: [...(known.outcome.rows ?? [])] }
+    if (found && found.version === version) return { rows: [...(found.outcome.rows ?? [])] }
     const outcome = statement.execute(parameters)
-    if (version !== undefined) this.kept.set(key, { version, outcome })
+    if (version !== undefined) this.cached.set(key, { version, outcome })
     return outcome
   }
 

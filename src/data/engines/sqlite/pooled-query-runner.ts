@@ -13,7 +13,7 @@ import type { Held, SqlitePool } from './pool.js'
 import type { Outcome } from './statement.js'
 
 /** Statements that change the connection itself. The runner then keeps it until the end. */
-const STAYS = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
+const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
 
 /**
  * Runs single statements on the shared connection, and the statements of a transaction on an exclusive connection. It
@@ -60,7 +60,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
     this.isTransactionActive = true
     try {
-      if (this.isHeard) await this.broadcaster.broadcast('BeforeTransactionStart')
+      if (this.hasSubscribers) await this.broadcaster.broadcast('BeforeTransactionStart')
       await this.begin()
     } catch (error) {
       this.isTransactionActive = false
@@ -68,12 +68,12 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       throw error
     }
     this.transactionDepth = 1
-    if (this.isHeard) await this.broadcaster.broadcast('AfterTransactionStart')
+    if (this.hasSubscribers) await this.broadcaster.broadcast('AfterTransactionStart')
   }
 
   /** Commits, or releases a savepoint. */
   override async commitTransaction(): Promise<void> {
-    if (this.isHeard || this.transactionDepth !== 1) return super.commitTransaction()
+    if (this.hasSubscribers || this.transactionDepth !== 1) return super.commitTransaction()
 
     await this.query('COMMIT')
     this.isTransactionActive = false
@@ -90,7 +90,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private async rollbackHeld(): Promise<void> {
-    if (this.isHeard || this.transactionDepth !== 1) return super.rollbackTransaction()
+    if (this.hasSubscribers || this.transactionDepth !== 1) return super.rollbackTransaction()
 
     await this.query('ROLLBACK')
     this.isTransactionActive = false
@@ -132,7 +132,9 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const { logger } = this.dataSource
     logger.logQuery(query, values, this)
     try {
-      const result = this.isHeard ? await this.tell(query, values) : await this.outcomeOf(query, values)
+      const result = this.hasSubscribers
+        ? await this.runWithEvents(query, values)
+        : await this.outcomeOf(query, values)
       return structured ? toResult(result) : (result.rows ?? result.lastId)
     } catch (error) {
       logger.logQueryError(error instanceof Error ? error : String(error), query, values, this)
@@ -143,13 +145,13 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /** Whether the application has a subscriber, which may listen to queries and transactions. */
-  private get isHeard(): boolean {
+  private get hasSubscribers(): boolean {
     // The first subscriber is the framework's own, which listens to neither.
     return this.dataSource.subscribers.length > 1
   }
 
   /** Runs one statement, and notifies the subscribers before and after it. */
-  private async tell(query: string, values: unknown[]): Promise<Outcome> {
+  private async runWithEvents(query: string, values: unknown[]): Promise<Outcome> {
     const after = new BroadcasterResult()
     await this.broadcaster.broadcast('BeforeQuery', query, values)
     const start = performance.now()
@@ -248,7 +250,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private run(sql: string, values: unknown[]): Promise<Outcome> {
-    const isSingle = !this.held && this.transactionDepth === 0 && !STAYS.test(sql)
+    const isSingle = !this.held && this.transactionDepth === 0 && !KEEPS_CONNECTION.test(sql)
     return isSingle ? this.runSingle(sql, values) : this.runHeld(sql, values)
   }
 
