@@ -68,5 +68,15 @@ export {
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
 export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 
-// Errors
-export * from './errors.js'
+// Errors: the common ones by name, all of them in `errors`
+export {
+  BadRequest,
+  DeclarationError,
+  HttpError,
+  RecordNotFound,
+  ServiceUnavailable,
+  TransactionConflict,
+  ValidationErrors,
+  type Violation,
+} from './errors.js'
+export * as errors from './errors.js'

@@ -5,13 +5,13 @@ import {
   App,
   HttpError,
   RecordNotFound,
-  ResourceNotImplemented,
   ServiceUnavailable,
   transaction,
   translations,
   ValidationErrors,
   type AppOptions,
 } from '../../src/index.js'
+import { ResourceNotImplemented } from '../../src/errors.js'
 import { blogDatabase, newPost, Post } from '../support/blog-database.js'
 import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'

@@ -2,13 +2,8 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import {
-  App,
-  BrokenTranslations,
-  translations,
-  type Context,
-  type TranslationsOptions,
-} from '../../src/index.js'
+import { App, translations, type Context, type TranslationsOptions } from '../../src/index.js'
+import { BrokenTranslations } from '../../src/errors.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 import { inFolder } from '../support/temporary-folder.js'

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { App, MissingParameter, Model, UnknownRoute } from '../../src/index.js'
+import { App, Model } from '../../src/index.js'
+import { MissingParameter, UnknownRoute } from '../../src/errors.js'
 import { canonicalPath, PathPattern } from '../../src/routing/path.js'
 
 class Post extends Model {
