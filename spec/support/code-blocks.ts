@@ -24,7 +24,11 @@ export function pages(): string[] {
 
 /** The examples in the reference, which come from doc comments. Its other blocks are signatures. */
 export function referenceExamples(): CodeBlock[] {
-  return ['docs/reference/resource-kit.md', 'docs/reference/resource-kit/testing.md'].flatMap((page) => {
+  return [
+    'docs/reference/resource-kit/README.md',
+    'docs/reference/resource-kit/namespaces/errors.md',
+    'docs/reference/resource-kit/testing.md',
+  ].flatMap((page) => {
     const text = readFileSync(join(root, page), 'utf8')
     const lines = text.split('\n')
     return blocksOf(page, text).filter(({ line }) => /^#+ Example/.test(lines[line - 3] ?? ''))
