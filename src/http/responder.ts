@@ -27,17 +27,15 @@ export interface Responses {
  * @throws NotAcceptable (406) when it accepts none of them
  */
 export async function respond(ctx: Context, status: number, responses: Responses): Promise<void> {
-  const offered = formats.filter((format) => responseIn(format, responses) !== undefined)
+  const { html, data, json = data, xml = data } = responses
+  const byFormat: Record<Format, unknown> = { html, json, xml }
+  const offered = formats.filter((format) => byFormat[format] !== undefined)
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
   ctx.status = status
-  const response = responseIn(format, responses)
+  const response = byFormat[format]
   const value: unknown = typeof response === 'function' ? await response() : response
   if (format !== 'html') writeValue(ctx, format, value)
-}
-
-function responseIn(format: Format, { html, data, json = data, xml = data }: Responses): unknown {
-  return { html, json, xml }[format]
 }
 
 /** Returns the format of the response. Sets `Vary: Accept`, because other clients may receive another format. */
