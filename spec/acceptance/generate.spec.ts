@@ -369,7 +369,13 @@ describe('kit generate and kit destroy', () => {
     ],
     'a route of a model that is named like the decorator': [
       ['resource', 'route', '--route', 'publish:post'],
-      `"publish:post" isn't a valid route: the handlers import a model Route, which has the name of the decorator @Route.`,
+      'The handlers would import two classes named Route: the model, and Route of resource-kit. ' +
+        'Generate the resource without --route, and change it by hand.',
+    ],
+    'a singular resource of a model that is named like a decorator': [
+      ['resource', 'use', '--singular'],
+      'The handlers would import two classes named Use: the model, and Use of resource-kit. ' +
+        'Generate the resource without --singular, and change it by hand.',
     ],
     'an unknown type': [
       ['resource', 'post', 'title:strng'],

@@ -12,7 +12,7 @@ import { migrationNames } from './migration-names.js'
 import { modelNamesOf, namesOf, type Names } from './names.js'
 import { isApi, registration } from './registration.js'
 import { localsOf } from './resource-locals.js'
-import { parseRoutes, refuseModelRoute, type AddedRoute } from './routes.js'
+import { parseRoutes, type AddedRoute } from './routes.js'
 import { renderScaffolds } from './templates.js'
 
 /** The arguments and options of `kit generate resource`, except for the name. */
@@ -64,9 +64,24 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
-  const references = attributes.flatMap(({ reference }) => reference ?? [])
-  refuseModelRoute(options.routes ?? [], [model, ...references, ...(names.parent ? [names.parent] : [])])
+  refuseImportedNames(plan)
   return stepsOf(folder, plan, options)
+}
+
+/** Rejects a model with the name of a class of resource-kit that the same handlers import. */
+function refuseImportedNames({ names, model, attributes, routes }: ResourcePlan): void {
+  const imported = [
+    ...(routes.length > 0 ? ['Route'] : []),
+    ...(names.isSingular ? ['HttpError', 'RecordNotFound', 'Use'] : []),
+  ]
+  const models = [model, names.parent, ...attributes.map(({ reference }) => reference)]
+  const clash = imported.find((name) => models.some((one) => one?.model === name))
+  if (clash) {
+    throw new CommandError(
+      `The handlers would import two classes named ${clash}: the model, and ${clash} of resource-kit. ` +
+        `Generate the resource without ${clash === 'Route' ? '--route' : '--singular'}, and change it by hand.`,
+    )
+  }
 }
 
 /** Parses the arguments without checking the application, because `destroy` needs a plan after files have changed. */

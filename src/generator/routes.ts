@@ -42,17 +42,6 @@ export function parseRoutes(words: readonly string[], names: Names): AddedRoute[
   return routes
 }
 
-/**
- * Rejects a model named Route, because the handlers would import it and the decorator under the same name.
- *
- * @throws BadRoute
- */
-export function refuseModelRoute([word]: readonly string[], models: readonly Names[]): void {
-  if (word !== undefined && models.some(({ model }) => model === 'Route')) {
-    throw new BadRoute(word, 'the handlers import a model Route, which has the name of the decorator @Route')
-  }
-}
-
 /** Returns the routes in a generated file as words of the command line. Routes of another form were written by hand. */
 export function routesIn(text: string, isSingular: boolean): string[] {
   const found = text.matchAll(/^ {2}@Route\('([A-Z]+)', '\/(\{\w+\}\/)?([a-z0-9_]+)'\)\n {2}async (\w+)\(/gm)
