@@ -173,7 +173,7 @@ export class App extends Scope {
    */
   match(method: string, path: string, host = ''): Match | undefined {
     const matches = this.declarations.table.match(host, canonicalPath(path))
-    return matches.find(({ route }) => route.answers(method))
+    return matches.find(({ route }) => route.handles(method))
   }
 
   /**

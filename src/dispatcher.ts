@@ -68,7 +68,7 @@ export class Dispatcher {
     // The log needs the parameters in the path, even if the request is rejected later.
     Object.assign(ctx, { params: matches[0]?.params })
     const { cors, withSession } = this.steps
-    if (cors && isPreflight(ctx) && (await cors.answers(ctx, methodsOf(matches)))) return
+    if (cors && isPreflight(ctx) && (await cors.respondToPreflight(ctx, methodsOf(matches)))) return
     const run = () => this.runMatch(ctx, matches, match)
     await (withSession ? withSession(ctx, run) : run())
   }
@@ -142,7 +142,7 @@ function mayBeSentByForm(matches: Match[]): boolean {
 }
 
 function find(matches: Match[], method: string): Match | undefined {
-  return matches.find(({ route }) => route.answers(method))
+  return matches.find(({ route }) => route.handles(method))
 }
 
 /** Responds if a path has no route for the method: OPTIONS returns the path's methods, others are rejected with 405. */
@@ -156,7 +156,7 @@ function refuse(ctx: Context, matches: Match[]): void {
 /** The methods of a path, for the header `Allow`. */
 function methodsOf(matches: Match[]): string[] {
   const methods = matches.flatMap(({ route }) =>
-    route.alsoAnswers ? [route.method, route.alsoAnswers] : [route.method],
+    route.secondMethod ? [route.method, route.secondMethod] : [route.method],
   )
   return [...new Set([...methods, 'OPTIONS'])]
 }

@@ -62,12 +62,12 @@ export class Cors {
   }
 
   /**
-   * Responds to a preflight request, if its origin is allowed.
+   * Responds to a preflight request if its origin is allowed.
    *
    * @param methods the methods of the path
-   * @returns whether it has done so
+   * @returns whether it has responded
    */
-  async answers(ctx: Context, methods: readonly string[]): Promise<boolean> {
+  async respondToPreflight(ctx: Context, methods: readonly string[]): Promise<boolean> {
     let isAllowed = true
     const refuse = (): Promise<void> => Promise.resolve(void (isAllowed = false))
     await call(this.koaCors({ ...this.settings, allowMethods: methods }), ctx, refuse)

@@ -71,7 +71,7 @@ export class DeclaredRoute {
   /** The function as the application declared it, which leads to its file. */
   readonly declared: unknown
   /** The method that the route handles in addition to its own. */
-  readonly alsoAnswers: string | undefined
+  readonly secondMethod: string | undefined
   /** Runs the middleware and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
 
@@ -90,7 +90,7 @@ export class DeclaredRoute {
     this.middleware = options.middleware
     this.handler = options.handler
     this.declared = options.declared
-    this.alsoAnswers = secondMethod(options)
+    this.secondMethod = secondMethodOf(options)
     const clash = this.host?.params.find((name) => this.pattern.params.includes(name))
     if (clash) {
       throw new DeclarationError(
@@ -111,12 +111,12 @@ export class DeclaredRoute {
   }
 
   /** Whether the route handles a method: GET includes HEAD, and PUT of an item includes PATCH. */
-  answers(method: string): boolean {
-    return this.method === method || this.alsoAnswers === method
+  handles(method: string): boolean {
+    return this.method === method || this.secondMethod === method
   }
 }
 
-function secondMethod({ method, includesPatch }: RouteDeclaration): string | undefined {
+function secondMethodOf({ method, includesPatch }: RouteDeclaration): string | undefined {
   if (method === 'GET') return 'HEAD'
   return includesPatch ? 'PATCH' : undefined
 }

@@ -28,7 +28,7 @@ function reasonOf(
   if (mount) return `the static files at ${mount.prefix} are declared before it. Declare them last.`
   const earlier = table
     .match(route.host?.sample ?? '', samplePath(pattern))
-    .find((match) => match.route.answers(route.method))?.route
+    .find((match) => match.route.handles(route.method))?.route
   if (!earlier || earlier === route) return undefined
   return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
 }
