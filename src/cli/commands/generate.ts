@@ -12,7 +12,7 @@ import { sayTo, type Output } from '../support/output.js'
 interface ResourceFlags {
   parent?: string
   singular?: true
-  route: string[]
+  route?: string[]
   spec?: 'placeholder' | 'full'
   skipMigration?: true
   skipModel?: true
@@ -54,8 +54,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .option(
       '--route <route>',
       'add a route for an item, or for the collection: publish:post, drafts:get:collection (repeatable)',
-      (route: string, others: string[]) => [...others, route],
-      [],
+      (route: string, others: string[] = []) => [...others, route],
     )
     .addOption(
       new Option('--spec <kind>', 'kind of specs: placeholders that fail, or complete specs').choices([
@@ -71,7 +70,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .option('--force', 'overwrite existing files')
     .addHelpText('after', RESOURCE_HELP)
     .action((name: string, attributes: string[], flags: ResourceFlags) => {
-      const { spec, dryRun, force, route: routes, ...options } = flags
+      const { spec, dryRun, force, route: routes = [], ...options } = flags
       const fullSpec = spec === 'full'
       const actions = resourceActions(folder(), name, { ...options, attributes, routes, fullSpec })
       write(out, folder(), actions, { dryRun, force })
