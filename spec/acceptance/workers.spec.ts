@@ -151,8 +151,12 @@ describe('kit start --workers 2', function () {
       await served.logged('slow')
       served.kill('SIGTERM')
       await served.logged('SIGTERM')
-      const answer = await client.get('/pid')
-      expect([answer.status, answer.keeps]).to.deep.equal([200, false])
+      // The workers begin to shut down a little later than the primary process.
+      for (let keeps: boolean | undefined = true; keeps;) {
+        const answer = await client.get('/pid')
+        expect(answer.status).to.equal(200)
+        keeps = answer.keeps
+      }
       expect((await slow).status).to.equal(200)
       expect(await served.ended).to.deep.equal({ status: 0, signal: null })
     },

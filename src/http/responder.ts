@@ -8,7 +8,7 @@ import { rootName, toXml } from './xml.js'
 /**
  * The responses that a handler offers.
  *
- * @example { html: () => ctx.render('posts/show', { post }), data: post }
+ * @example ctx.respond({ html: () => ctx.render('posts/show', { post }), data: post })
  */
 export interface Responses {
   /** Renders a page or redirects. It may be async, and load what only the page needs. */
