@@ -232,13 +232,14 @@ function moduleOf({ code }: CodeBlock): string {
 
 const surroundings = `
 import { join } from 'node:path'
+import { injectable } from 'tsyringe'
 import * as classValidator from 'class-validator'
 import { Column, Entity, In, Table, type EntityManager, type MigrationInterface, type QueryRunner } from 'typeorm'
 import {
   App, BadRequest, BaseResource, column, csrf, Database, databaseSessions, forceSSL, HttpError, Model, Parent,
   parameterLogger, Present, primaryKey, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
-  type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type SessionData,
+  type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type MiddlewareClass, type Next, type SessionData,
   type SessionStore, type ValidationErrors,
 } from 'resource-kit'
 import { caughtLog, Client, Factory, Isolation, testApplication } from 'resource-kit/testing'
@@ -256,7 +257,10 @@ declare const path: string
 declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler
-declare const requireAdmin: Middleware
+declare const requireAdmin: Middleware, requireUser: Middleware
+declare class AuditLog {
+  add(method: string, path: string): void
+}
 declare const config: DatabaseConfig
 declare const runner: QueryRunner
 declare const redis: ReturnType<typeof createClient>
