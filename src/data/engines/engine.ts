@@ -8,18 +8,24 @@ import type { Ping } from './ping.js'
 /** The problems that an error of a database can report, the same for every engine. */
 export type Problem =
   | 'unique'
+  /** The record that a foreign key refers to does not exist. */
   | 'reference'
+  /** Another record refers to the record to delete. */
   | 'referenced'
   | 'null'
   | 'length'
   | 'range'
   | 'type'
   | 'check'
-  /** The transaction was rolled back, and would succeed on its own. */
+  /** The transaction conflicted with another one. It would succeed on its own. */
   | 'conflict'
+  /** A lock was not released in time. */
   | 'busy'
+  /** A statement was canceled, because it took too long. */
   | 'slow'
+  /** The connection has ended. */
   | 'lost'
+  /** The database cannot be reached or used. */
   | 'down'
   /** The transaction or the server is read-only. */
   | 'readonly'
@@ -27,8 +33,9 @@ export type Problem =
   | 'aborted'
   /** A table or a column does not exist. */
   | 'missing'
-  /** The database already exists, or does not exist. */
+  /** The database to create already exists. */
   | 'exists'
+  /** The database does not exist. */
   | 'absent'
   /** The user lacks the privilege. */
   | 'denied'
@@ -99,7 +106,7 @@ export interface ServerCommands {
 
 /** SQL functions that acquire a lock without waiting, and release it. */
 export interface Lock {
-  take: string
+  acquire: string
   release: string
 }
 
@@ -133,7 +140,7 @@ export interface Engine {
   /** Whether cached statements can write the records of plain models. */
   readonly hasFastWrites: boolean
 
-  /** Whether a transaction still sees rows as they were at its first read after it has locked them. */
+  /** Whether a transaction that locks a row can still read it as it was at the transaction's first read. */
   readonly readsSnapshots: boolean
 
   /** TypeORM's options for a URL. */

@@ -180,7 +180,7 @@ export const mariadb: Engine = {
     }
   },
 
-  migrationLock: { take: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
+  migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
 }
 
 /** Text in any language, compared by case, accents and trailing spaces as on the other engines, whatever the database uses. */

@@ -98,7 +98,7 @@ export const postgres: Engine = {
   // PostgreSQL cannot lock the optional side of a join.
   rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
 
-  migrationLock: { take: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
+  migrationLock: { acquire: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
 }
 
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): object {

@@ -17,7 +17,7 @@ export async function withMigrationLock<T>(runner: QueryRunner, work: () => Prom
   const lock = engineOf(runner.dataSource).migrationLock
   if (!lock) return work()
 
-  await take(runner, lock)
+  await acquire(runner, lock)
   try {
     return await work()
   } finally {
@@ -27,11 +27,11 @@ export async function withMigrationLock<T>(runner: QueryRunner, work: () => Prom
 }
 
 /** Polls, because a statement that waits on the server would be canceled by its timeouts. */
-async function take(runner: QueryRunner, lock: Lock): Promise<void> {
+async function acquire(runner: QueryRunner, lock: Lock): Promise<void> {
   const attempt = async (): Promise<void> => {
-    const [row]: { taken: unknown }[] = await runner.query(`SELECT ${lock.take} AS taken`)
+    const [row]: { acquired: unknown }[] = await runner.query(`SELECT ${lock.acquire} AS acquired`)
     // PostgreSQL returns a boolean. MariaDB returns a number, or text if it is large.
-    if (row?.taken !== true && Number(row?.taken) !== 1) throw new MigrationsLocked(MINUTES)
+    if (row?.acquired !== true && Number(row?.acquired) !== 1) throw new MigrationsLocked(MINUTES)
   }
   const isTemporary = (error: unknown): boolean => error instanceof MigrationsLocked
   await retry(attempt, { isTemporary, deadline: performance.now() + MINUTES * 60_000, first: 10, max: 500 })
