@@ -13,16 +13,16 @@ export function snapshotResponse(ctx: Context): () => void {
   const { res, response } = ctx
   const { statusCode, statusMessage } = res
   const headers = res.getHeaders()
-  const koas = fields.map((field) => [field, Reflect.get(response, field)] as const)
+  const values = fields.map((field) => [field, Reflect.get(response, field)] as const)
   const state = { ...ctx.state }
 
   return function restoreResponse() {
-    // The discarded body is not read.
+    // Nothing reads the discarded body, so its file or connection must be closed here.
     if (response.body instanceof Readable) response.body.destroy()
     for (const name of res.getHeaderNames()) res.removeHeader(name)
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value)
     Object.assign(res, { statusCode, statusMessage })
-    for (const [field, value] of koas) Reflect.set(response, field, value)
+    for (const [field, value] of values) Reflect.set(response, field, value)
     for (const name of Object.keys(ctx.state)) Reflect.deleteProperty(ctx.state, name)
     Object.assign(ctx.state, state)
   }

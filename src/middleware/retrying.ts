@@ -6,7 +6,7 @@ import { snapshotResponse } from '../http/response-snapshot.js'
 import { IDEMPOTENT } from '../methods.js'
 
 /** Milliseconds after which a request is no longer retried, because each attempt may have waited long for locks. */
-const longest = 10_000
+const maxDuration = 10_000
 
 /** Options for retrying requests. */
 export interface RepeatOptions {
@@ -18,26 +18,26 @@ export interface RepeatOptions {
 
 /**
  * Runs a request, and retries it if its transaction conflicted with another one. For a retry, the response, the session
- * and `ctx.state` are reset to their state before.
+ * and `ctx.state` are reset to what they were before the first attempt.
  *
- * @param once runs the request; its argument is the number of earlier attempts
- * @throws TransactionConflict when the request may not be retried (again), or after 10 seconds
+ * @param run runs the request; `attempt` is the number of earlier attempts
+ * @throws TransactionConflict when the request may not be retried, when no retry is left, or after 10 seconds
  */
 export async function retrying(
   ctx: Context,
   { repeats = 2, isRepeatable = isIdempotent }: RepeatOptions,
-  once: (time: number) => Promise<void>,
+  run: (attempt: number) => Promise<void>,
   now: () => number = () => performance.now(),
 ): Promise<void> {
-  // A method that forbids a retry needs no snapshot.
-  if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return once(0)
+  // A request that is never retried needs no snapshot.
+  if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return run(0)
   const began = now()
   const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
-  for (let time = 0; ; time += 1) {
+  for (let attempt = 0; ; attempt += 1) {
     try {
-      return await once(time)
+      return await run(attempt)
     } catch (error) {
-      const isOver = time >= repeats || now() - began >= longest || ctx.res.headersSent
+      const isOver = attempt >= repeats || now() - began >= maxDuration || ctx.res.headersSent
       if (!(error instanceof TransactionConflict) || isOver || !isRepeatable(ctx)) throw error
       ctx.log.warn(
         { err: error },
@@ -46,7 +46,7 @@ export async function retrying(
     }
     for (const restore of restores) restore()
     // A random delay, so that the two transactions do not collide again.
-    await delay(10 * (time + Math.random()))
+    await delay(10 * (attempt + Math.random()))
   }
 }
 
