@@ -15,7 +15,7 @@ export interface ErrorPages {
   render(ctx: Context, view: string, locals: Record<string, unknown>): string
 }
 
-/** Headers that the failed handler may have set, and that do not fit the error response. */
+/** Headers that describe the response of the failed handler, and would be wrong in the error response. */
 const staleHeaders = [
   'Content-Encoding',
   'Content-Language',
@@ -29,7 +29,7 @@ const staleHeaders = [
 ]
 
 /** Responds to a failed request with problem details in JSON or XML, or a page. Every error response is made here. */
-export function answerError(ctx: Context, error: unknown, pages: ErrorPages): void {
+export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages): void {
   for (const header of staleHeaders) ctx.remove(header)
   const problem = problemOf(error, ctx)
   if (pages.showsInternals && problem.detail === undefined && error instanceof Error)
@@ -52,7 +52,7 @@ function headersOf(error: unknown): Record<string, string> {
   return typeof headers === 'object' && headers !== null ? { ...headers } : {}
 }
 
-/** Renders the application's error page. If that fails, too, a minimal page. */
+/** Renders the error page. If its template fails as well, returns a minimal page. */
 function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorPages): string {
   const { status, title, request_id: requestId } = problem
   const view = pages.showsInternals ? 'development_error' : 'error'
@@ -62,7 +62,7 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
       title,
       detail: pages.showsInternals ? problem.detail : detailFor(ctx, error, problem),
       requestId,
-      ...(pages.showsInternals && !isOfOutsider(error) && insides(ctx, error, pages)),
+      ...(pages.showsInternals && !isFromUnknownHost(error) && internals(ctx, error, pages)),
     })
   } catch (failure) {
     ctx.log.error({ err: failure }, `the template ${view} failed`)
@@ -70,13 +70,13 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
   }
 }
 
-/** Whether an error rejects a request that a development server does not serve. */
-function isOfOutsider(error: unknown): boolean {
+/** Whether a development server rejected the request because of its host. Such a client must not see internals. */
+function isFromUnknownHost(error: unknown): boolean {
   return error instanceof errors.ForeignHost || error instanceof errors.ForwardedInDevelopment
 }
 
-/** The framework's errors: their messages are English, for developers. */
-const ownErrors = new Set<unknown>(Object.values(errors).filter((one) => one !== errors.HttpError))
+/** The framework's own errors, whose messages are written for developers, in English. */
+const ownErrors = new Set<unknown>(Object.values(errors).filter((error) => error !== errors.HttpError))
 
 /**
  * The detail that a page shows to visitors: the translation `error.detail.<name of the error>`, else the errors of the
@@ -90,7 +90,8 @@ function detailFor(ctx: Context, error: unknown, { detail }: Problem): string | 
   return ownErrors.has(error.constructor) ? undefined : detail
 }
 
-function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
+/** The data of the development error page. */
+function internals(ctx: Context, error: unknown, { routes }: ErrorPages): Record<string, unknown> {
   const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
   const { method } = ctx
   const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
@@ -113,7 +114,7 @@ function insides(ctx: Context, error: unknown, { routes }: ErrorPages): Record<s
 /** The errors of a record, one line for each field. */
 function violations(error: unknown): string[] {
   if (!(error instanceof errors.ValidationErrors)) return []
-  return Object.entries(error.messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
+  return Object.entries(error.messages).map(([field, texts]) => `${field}: ${texts.join(' ')}`)
 }
 
 /** The names of the session's values. The values may be secrets. */

@@ -3,7 +3,7 @@ import type Koa from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { HttpError } from '../errors.js'
-import { answerError, type ErrorPages } from '../http/error-response.js'
+import { respondWithError, type ErrorPages } from '../http/error-response.js'
 import { statusOf } from '../http/problem.js'
 
 /** Turns every error into a response, and also a status of 400 and above without a body. */
@@ -17,7 +17,7 @@ export function errorHandler(pages: ErrorPages): Middleware {
     } catch (error) {
       const explained = explainDatabaseError(error)
       if (statusOf(explained) >= 500) ctx.log.error({ err: error }, 'the request failed')
-      answerError(ctx, explained, pages)
+      respondWithError(ctx, explained, pages)
     }
     // The rest of a rejected body is read and discarded, or the client would never see the response.
     if (!ctx.req.complete) ctx.req.unpipe().resume()
