@@ -37,7 +37,7 @@ export function markLocked(record: object): void {
  * reads it as it was before the lock if the transaction had read anything earlier. A transaction always sees rows that it
  * has written itself, so this function writes the row first.
  */
-export async function seeLocked(tx: EntityManager, record: Model): Promise<void> {
+export async function updateLocked(tx: EntityManager, record: Model): Promise<void> {
   if (!lockedRecords.has(record) || !engineOf(tx.dataSource).readsSnapshots) return
   const updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
   await tx

@@ -7,7 +7,7 @@ import { inSavepoint } from '../transactions/savepoints.js'
 import { validate, type Translate } from '../validation.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { dropStale, withoutLoaded } from './loaded-relations.js'
-import { seeLocked } from './locking.js'
+import { updateLocked } from './locking.js'
 import { refusal, translate, translateAdded } from './refusals.js'
 
 /**
@@ -28,9 +28,9 @@ export async function saveRecord(
 
   // A model may lack the hooks, or set them to undefined.
   const hook = isNew ? record.validateCreate : record.validateUpdate
-  const further = new ValidationErrors()
-  await hook?.call(record, further, tx)
-  if (!further.isEmpty) return translateAdded(further, record, t)
+  const hookErrors = new ValidationErrors()
+  await hook?.call(record, hookErrors, tx)
+  if (!hookErrors.isEmpty) return translateAdded(hookErrors, record, t)
 
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const refused = await withoutLoaded(metadata, record, () => writeOrRefuse(tx, record, isNew, t))
@@ -47,7 +47,7 @@ async function writeOrRefuse(
 ): Promise<ValidationErrors | undefined> {
   const { id, created_at, updated_at } = record
   try {
-    await undoable(tx, record, (manager) => write(manager, record, isNew))
+    await protectedWrite(tx, record, (manager) => write(manager, record, isNew))
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
@@ -63,7 +63,7 @@ async function writeOrRefuse(
 export async function destroyRecord(tx: EntityManager, record: Model, t?: Translate): Promise<void> {
   const { id } = record
   try {
-    await undoable(tx, record, (manager) => remove(manager, record))
+    await protectedWrite(tx, record, (manager) => remove(manager, record))
   } catch (error) {
     const explained = explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
     throw explained instanceof ValidationErrors ? translate(explained, record, t) : explained
@@ -77,7 +77,7 @@ async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<
   const metadata = tx.dataSource.getMetadata(record.constructor)
   if (await fastPath(tx, metadata)?.save(record, isNew)) return
   if (isNew) engineOf(tx.dataSource).prepareInsert?.(metadata, record)
-  else await seeLocked(tx, record)
+  else await updateLocked(tx, record)
   await tx.save(record, { reload: mustReload(tx, record) })
 }
 
@@ -87,11 +87,11 @@ async function remove(tx: EntityManager, record: Model): Promise<void> {
 }
 
 /**
- * Runs a write that the database may reject, so that a rejection leaves no part of it behind: in a savepoint, unless it is
- * a single statement that the engine undoes itself. Without the savepoint, PostgreSQL would reject every later query, and
- * rendering the form again needs some.
+ * Runs a write that the database may reject. A savepoint undoes all of a rejected write, unless it is a single statement,
+ * which the engine undoes itself. Without the savepoint, PostgreSQL would reject every later query, even those of the page
+ * that shows the form again.
  */
-async function undoable<T>(
+async function protectedWrite<T>(
   tx: EntityManager,
   record: Model,
   work: (manager: EntityManager) => Promise<T>,
@@ -121,7 +121,7 @@ function isSaved(record: Partial<Model>): boolean {
   return record.id !== undefined && record.created_at !== undefined
 }
 
-/** Whether the database sets values of a saved record that the framework does not: a default, a version, a relation. */
+/** Whether a written record must be read again: for defaults and versions, and for relations other than many-to-one. */
 function mustReload(tx: EntityManager, record: Model): boolean {
   const metadata = tx.dataSource.getMetadata(record.constructor)
   return (
