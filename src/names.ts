@@ -26,7 +26,7 @@ export interface PathNames {
 /**
  * `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }`
  *
- * @param isSingular whether it is a singular resource, whose word is used unchanged: `/settings`
+ * @param isSingular whether it is a singular resource, whose name has no other form: `/settings`
  */
 export function resourceNames(path: string, isSingular = false): ResourceNames {
   const plural = snakeCase(staticSegments(path).at(-1) ?? 'root')

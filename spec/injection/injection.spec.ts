@@ -240,7 +240,7 @@ describe('Injection', () => {
         }
       }
       expect(() => new App().resource(MailsResource)).to.throw(
-        'The constructor of Mailer has parameters of unknown types. Decorate the class with @Resource if it is a resource, else with @injectable(), and enable "emitDecoratorMetadata" in tsconfig.json.',
+        'The constructor of Mailer has parameters of unknown types. Decorate the class with @Resource if it is a resource, otherwise with @injectable(), and enable "emitDecoratorMetadata" in tsconfig.json.',
       )
     })
 

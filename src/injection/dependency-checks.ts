@@ -12,10 +12,10 @@ import {
 } from './dependencies.js'
 
 /**
- * Checks everything that a class depends on before the first request needs it.
+ * Checks the dependencies of a class, and their own dependencies, when the application starts.
  *
  * @throws DeclarationError when the class is a singleton, when a dependency is unknown or is not registered, or when a
- *   singleton would keep an object of one request
+ *   singleton would keep an object that belongs to one request
  */
 export function checkDependencies(container: DependencyContainer, target: Function): void {
   refuseSingleton(container, target)
@@ -39,17 +39,17 @@ function refuseUndecorated(target: Function | undefined): void {
   if (!target || target.length <= constructorParameters(target).length) return
   throw new DeclarationError(
     `The constructor of ${target.name} has parameters of unknown types. Decorate the class with @Resource if it is a resource, ` +
-      'else with @injectable(), and enable "emitDecoratorMetadata" in tsconfig.json.',
+      'otherwise with @injectable(), and enable "emitDecoratorMetadata" in tsconfig.json.',
   )
 }
 
-/** The run-time types of dependencies that are not classes: an interface, a number, a string. */
-const nameless: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
+/** The types that the compiler emits for parameters that are not classes, such as an interface or a string. */
+const notInjectable: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
 
 function refuseUnknown(container: DependencyContainer, token: unknown): void {
   for (const [index, dependency] of dependenciesOf(container, token).entries()) {
     const parameter = `Parameter ${index + 1} of the constructor of ${describe(token)}`
-    if (nameless.includes(dependency.token)) {
+    if (notInjectable.includes(dependency.token)) {
       throw new DeclarationError(
         `${parameter} isn't a class, so its dependency is unknown. Use a class, or @inject with a token.`,
       )
@@ -63,7 +63,7 @@ function refuseUnknown(container: DependencyContainer, token: unknown): void {
   }
 }
 
-/** A name stands for nothing until it is registered. A class stands for itself. */
+/** Whether a token is a name. A name must be registered; a class need not be. */
 function isName(token: unknown): token is string | symbol {
   return typeof token === 'string' || typeof token === 'symbol'
 }

@@ -35,8 +35,8 @@ export interface ResourceRoutes {
 /**
  * Returns the routes of a resource in mount order: those of the seven actions and those of `@Route`.
  *
- * @throws DeclarationError when the path does not end in a word that names the resource, or the path of a `@Route` is
- *   wrong, or the dependencies of the resource or of a middleware class are
+ * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a `@Route` is
+ *   wrong, or when a dependency of the resource or of a middleware class cannot be injected
  */
 export function resourceRoutes(
   definition: ResourceDefinition,
@@ -80,7 +80,7 @@ export function resourceRoutes(
   return { itemPath: item, key: words.param, itemMiddleware, routes }
 }
 
-/** The path whose parameters a list needs: that of its parent's item, or a longer one of a group with parameters. */
+/** The path with the parameters that a list needs: its parent's item, and the parameters of a group below that. */
 function parentPathOf({ path, parentPath }: Place): string {
   const end = path.lastIndexOf('}') + 1
   return end > parentPath.length ? path.slice(0, end) : parentPath
@@ -120,7 +120,7 @@ function decoratedRoutes(
   )
 }
 
-/** Returns the function that makes the last middleware of a handler's route. */
+/** Returns a function that creates the last middleware of a route, which calls the handler. */
 function handlerCaller(
   { resource }: ResourceDefinition,
   injector: Injector,
@@ -132,7 +132,7 @@ function handlerCaller(
   }
 }
 
-/** The scanner and `@Route` have checked that the names of handlers are those of methods. */
+/** The scanner and `@Route` have checked that each handler is a method. */
 function handlersOf(instance: object): Record<string, Handler> {
   return instance as Record<string, Handler>
 }

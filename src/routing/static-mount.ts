@@ -7,7 +7,7 @@ export interface StaticMount {
   folder: string
   /** Its virtual host. */
   host?: HostPattern | undefined
-  /** The number of routes declared before it. */
+  /** The number of routes declared before it. These routes take precedence over its files. */
   order: number
   /** The middleware that runs before a file is sent. */
   middleware?: readonly Middleware[]

@@ -49,7 +49,7 @@ export class Form {
     return hiddenFields(this.context, this.#method)
   }
 
-  /** Renders the errors, with a link to each field. It receives the focus when the page opens. Empty without errors. */
+  /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */
   errorSummary(): Html {
     const entries = Object.entries(this.#errors?.messages ?? {})
     const messages = entries.flatMap(([field, texts]) => texts.map((text) => this.#errorLink(field, text)))
@@ -67,12 +67,12 @@ export class Form {
     return this.#input('text', attribute, textValue, options)
   }
 
-  /** Renders a field for text of several lines. */
+  /** Renders a multi-line text field. */
   textarea(attribute: string, options: FieldOptions = {}): Html {
     return this.#textarea(attribute, textValue, options)
   }
 
-  /** Renders a number field. It is a whole number, unless you set `step` (`0.01`, or `any`). */
+  /** Renders a number field. It accepts whole numbers only, unless you set `step` (`0.01`, or `any`). */
   number(attribute: string, options: FieldOptions = {}): Html {
     return this.#input('number', attribute, textValue, options)
   }
@@ -93,9 +93,9 @@ export class Form {
     return this.#input('datetime-local', attribute, dateTimeValue, { step: 'any', hint, ...options })
   }
 
-  /** Renders a field for JSON, as text of several lines. */
+  /** Renders a multi-line text field for JSON. */
   json(attribute: string, options: FieldOptions = {}): Html {
-    // An unreadable value is shown as it was sent.
+    // Text that is not JSON is shown as it was sent.
     const isSubmitted = this.context.submittedValue?.(this.record, attribute) !== undefined
     return this.#textarea(attribute, isSubmitted ? textValue : jsonValue, {
       class: 'code',
@@ -143,7 +143,7 @@ export class Form {
     )
   }
 
-  /** HTML drops a line break right after the tag. This one preserves a line break at the start of the text. */
+  /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
   #textarea(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
     const tag = this.#attributes(attribute, options)
     return this.#field(
@@ -202,7 +202,7 @@ export class Form {
     return this.#errors?.on(attribute) ?? []
   }
 
-  /** The submitted value, if it could not be read; else the record's value. */
+  /** The submitted value, if it could not be converted to the attribute's type; otherwise the record's value. */
   #value(attribute: string): unknown {
     const value: unknown = Reflect.get(this.record, attribute)
     return this.context.submittedValue?.(this.record, attribute) ?? value

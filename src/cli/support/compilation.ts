@@ -30,13 +30,13 @@ export async function buildWhenStale(root: string, scope: Scope = 'application')
 }
 
 /**
- * Compiles the application into a new folder, which then replaces `dist`. So running processes and other builds at the same
- * time are not affected, and compiled files of deleted sources are removed.
+ * Compiles the application into a new folder, which then replaces `dist`. This does not affect running processes or
+ * simultaneous builds, and removes the compiled files of deleted sources.
  *
  * @throws BuildFailed with the compiler's output; `dist` is then unchanged
  */
 export async function build(root: string, scope: Scope = 'application'): Promise<void> {
-  sweep(root)
+  removeAbandoned(root)
   const folder = mkdtempSync(join(root, BUILDING))
   try {
     const began = new Date()
@@ -64,7 +64,7 @@ export function isStale(root: string, scope: Scope = 'application'): boolean {
   return compiled.size !== sources.size || [...compiled.keys()].some((name) => !sources.has(name))
 }
 
-/** The prefix of folders with a running build. */
+/** The prefix of the folders that running builds write to. */
 const BUILDING = '.dist-'
 
 /** The files in `dist` whose modification times are the start times of its builds. */
@@ -112,7 +112,7 @@ async function runCompiler(root: string, options: string[]): Promise<string> {
   }
 }
 
-/** Keeps the specs that were compiled before, because mocha may be about to read them. `kit build` compiles them again. */
+/** Moves the compiled specs to the new folder, because mocha may be about to read them. `kit build` compiles them again. */
 function keepSpecs(dist: string, folder: string): void {
   rename(join(dist, 'spec'), join(folder, 'spec'), 'ENOENT', 'ENOTEMPTY', 'EEXIST')
 }
@@ -138,8 +138,8 @@ function rename(from: string, to: string, ...allowed: string[]): boolean {
   }
 }
 
-/** Removes the folders of killed builds. */
-function sweep(root: string): void {
+/** Removes the folders that killed builds have left. */
+function removeAbandoned(root: string): void {
   const hourAgo = Date.now() - 60 * 60 * 1000
   for (const name of readdirSync(root)) {
     if (!name.startsWith(BUILDING)) continue
@@ -158,13 +158,15 @@ const FOLDERS: Record<Scope, string[]> = {
 function timesOf(folder: string, ending: '.ts' | '.js', scope: Scope): Map<string, number> {
   const files = FOLDERS[scope].flatMap((source) =>
     existsSync(join(folder, source))
-      ? readdirSync(join(folder, source), { recursive: true, encoding: 'utf8' }).map((it) => join(source, it))
+      ? readdirSync(join(folder, source), { recursive: true, encoding: 'utf8' }).map((file) =>
+          join(source, file),
+        )
       : [],
   )
-  const meant = [...files, `ormconfig${ending}`].filter(
+  const relevant = [...files, `ormconfig${ending}`].filter(
     (file) => file.endsWith(ending) && !file.endsWith('.d.ts'),
   )
-  return new Map(meant.map((file) => [file.slice(0, -ending.length), timeOf(join(folder, file))]))
+  return new Map(relevant.map((file) => [file.slice(0, -ending.length), timeOf(join(folder, file))]))
 }
 
 /** The modification time of a file; 0 if it does not exist. */

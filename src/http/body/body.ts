@@ -18,11 +18,11 @@ import { parseXml } from '../xml-reader.js'
 
 /** The limits of a body. */
 export interface BodyLimits {
-  /** Bytes of a decompressed body, uploaded files apart (1 MiB). */
+  /** Bytes of a decompressed body, without uploaded files (1 MiB). */
   body: number
   /** Bytes of all uploaded files together (10 MiB). */
   files: number
-  /** Multipart forms that are read at a time (50). */
+  /** Multipart forms that are read at the same time (50). */
   uploads: number
   /** Values of JSON, or elements, attributes and entities of XML (10,000). */
   members: number
@@ -36,7 +36,7 @@ export type BodyReader = (ctx: Context) => Promise<void>
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
 /**
- * Creates the reader of forms, multipart forms, JSON and XML. A request without a body has an empty one.
+ * Creates the reader of forms, multipart forms, JSON and XML. Without a body, `ctx.request.body` is an empty object.
  *
  * The reader throws UnsupportedMediaType (415) for another type or encoding, ContentTooLarge (413) over the limit, and
  * BadRequest (400) for a malformed body.
@@ -48,7 +48,7 @@ export function bodyReader(limits: BodyLimits): BodyReader {
   return async function readBody(ctx) {
     Object.assign(ctx.request, { body: {} })
     if (!hasBody(ctx)) return
-    refuseUnknown(ctx, limits.formats)
+    refuseUnsupported(ctx, limits.formats)
     try {
       const kind = bodyKindOf(ctx)
       if (kind === 'form') await readForm(ctx)
@@ -60,7 +60,7 @@ export function bodyReader(limits: BodyLimits): BodyReader {
   }
 }
 
-/** Reads multipart forms, a bounded number at a time: each holds buffers and a file. */
+/** Reads multipart forms. Their number is limited, because each form that is being read needs buffers and an open file. */
 function uploadReader(limits: BodyLimits): BodyReader {
   let running = 0
 
@@ -76,13 +76,13 @@ function uploadReader(limits: BodyLimits): BodyReader {
   }
 }
 
-/** Whether a request has a form as its body: only such a one may carry `_method`. */
+/** Whether the body of a request is a form. Only a form can override the method with the field `_method`. */
 export function hasForm(ctx: Context): boolean {
   const kind = bodyKindOf(ctx)
   return kind === 'form' || kind === 'multipart'
 }
 
-function refuseUnknown(ctx: Context, formats: readonly BodyFormat[]): void {
+function refuseUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
   const { type, charset } = ctx.request
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)
@@ -95,7 +95,7 @@ function refuseUnknown(ctx: Context, formats: readonly BodyFormat[]): void {
 }
 
 async function readDocument(ctx: Context, { body, members }: BodyLimits): Promise<unknown> {
-  // co-body reads the stream and its headers; its types ask for the whole request.
+  // co-body only needs the stream and its headers, but its types require a whole request.
   const stream = decompressed(ctx) as typeof ctx.req
   const text = await coBody.text(stream, { limit: String(body) })
   return bodyKindOf(ctx) === 'xml' ? parseXml(text, members) : parseJson(text, members)
@@ -112,7 +112,7 @@ function parseJson(text: string, members: number): unknown {
   return json
 }
 
-/** Parses JSON. The error for malformed text names the position, as that of XML does. */
+/** Parses JSON. The error for malformed text contains the position of the mistake. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -125,14 +125,14 @@ function parsed(text: string): unknown {
 /** Converts the errors of the parsers to errors for the client. */
 function explain(error: unknown, { body }: BodyLimits): unknown {
   if (error instanceof HttpError) return error
-  // qs has no other sign of too many fields.
+  // This is how qs reports too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   const status = memberOf(error, 'status')
   const code = memberOf(error, 'code')
   if (status === 413) return new ContentTooLarge(body)
   if (status === 415) return new UnsupportedMediaType('The encoding of the body')
-  const isClients = (typeof status === 'number' && status < 500) || isInflateError(code)
-  return isClients ? new BadRequest('The body is malformed.', { cause: error }) : error
+  const isClientError = (typeof status === 'number' && status < 500) || isInflateError(code)
+  return isClientError ? new BadRequest('The body is malformed.', { cause: error }) : error
 }
 
 function memberOf(error: unknown, name: string): unknown {
