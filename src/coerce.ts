@@ -1,5 +1,5 @@
 import type { Attribute } from './data/attributes.js'
-import { hasTooManyMembers, isTooDeep, namesPrototype, defaultMembersLimit } from './depth.js'
+import { hasTooManyMembers, isTooDeep, hasPrototypeKey, defaultMembersLimit } from './depth.js'
 
 /** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
 export const unreadable = Symbol('unreadable')
@@ -131,7 +131,7 @@ function readJson(value: unknown, { nullable }: Attribute): unknown {
   if (hasTooManyMembers(value, defaultMembersLimit)) return unreadable
   try {
     const json: unknown = JSON.parse(value)
-    return isTooDeep(json) || namesPrototype(json) ? unreadable : json
+    return isTooDeep(json) || hasPrototypeKey(json) ? unreadable : json
   } catch {
     return unreadable
   }

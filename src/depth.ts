@@ -4,10 +4,10 @@ export function isTooDeep(value: unknown, levels = 100): boolean {
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1))
 }
 
-/** Whether an object in a value has a key `__proto__`, which TypeORM would lose. */
-export function namesPrototype(value: unknown): boolean {
+/** Whether a value, or an object inside of it, has a key `__proto__`, which TypeORM would lose. */
+export function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(namesPrototype)
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
 }
 
 /** The maximum number of values in a JSON or XML body, unless the application sets `membersLimit`. */

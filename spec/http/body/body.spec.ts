@@ -137,7 +137,7 @@ describe('The body of a request', () => {
       )
       expect(await detail('application/json', "{'a': 1}")).to.match(/^The JSON body is not well-formed: .*1/)
       expect(await detail('application/json', '"text"')).to.equal(
-        'The JSON body must be an object, like { "name": "value" }.',
+        'The JSON body must be an object or a list, like { "name": "value" }.',
       )
       expect(await detail('application/xml', '<a><b></a>')).to.match(
         /^The XML body is not well-formed: 1:10: unexpected close tag/,

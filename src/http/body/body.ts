@@ -11,7 +11,7 @@ import {
 } from '../../errors.js'
 import { bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
-import { hasTooManyMembers, isTooDeep, namesPrototype } from '../../depth.js'
+import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../depth.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
 import { parseXml } from '../xml-reader.js'
@@ -104,11 +104,11 @@ async function readDocument(ctx: Context, { body, members }: BodyLimits): Promis
 function parseJson(text: string, members: number): unknown {
   if (text === '') return {}
   if (!/^[ \t\n\r]*[[{]/.test(text))
-    throw new BadRequest('The JSON body must be an object, like { "name": "value" }.')
+    throw new BadRequest('The JSON body must be an object or a list, like { "name": "value" }.')
   if (hasTooManyMembers(text, members)) throw new TooManyMembers(members)
   const json = parsed(text)
   if (isTooDeep(json)) throw new BadRequest('The body is nested too deeply.')
-  if (namesPrototype(json)) throw new BadRequest('The JSON body has a key "__proto__".')
+  if (hasPrototypeKey(json)) throw new BadRequest('The JSON body has a key "__proto__".')
   return json
 }
 
