@@ -2,7 +2,7 @@ import type { Context } from '../context.js'
 import * as errors from '../errors.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import { redactedPath } from '../logging/redacted-path.js'
-import { isMeantAsAnswer, problemOf, writeProblem, type Problem } from './problem.js'
+import { isForClient, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
 
@@ -48,7 +48,7 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
 }
 
 function headersOf(error: unknown): Record<string, string> {
-  const headers: unknown = isMeantAsAnswer(error) ? Reflect.get(error, 'headers') : undefined
+  const headers: unknown = isForClient(error) ? Reflect.get(error, 'headers') : undefined
   return typeof headers === 'object' && headers !== null ? { ...headers } : {}
 }
 

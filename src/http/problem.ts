@@ -34,17 +34,17 @@ export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>)
 
 /** Returns the status of an error: its own `status` if it is 400 to 599, else 500. */
 export function statusOf(error: unknown): number {
-  const status: unknown = isMeantAsAnswer(error) ? Reflect.get(error, 'status') : undefined
+  const status: unknown = isForClient(error) ? Reflect.get(error, 'status') : undefined
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
     ? status
     : 500
 }
 
 /**
- * Whether an error is one of ours or of http-errors, which Koa's `ctx.throw` creates. The `status` of any other error has
+ * Whether an error determines the response: an HttpError, or an error of Koa's `ctx.throw`. The `status` of any other error has
  * another meaning, such as the response of a service that the handler called.
  */
-export function isMeantAsAnswer(error: unknown): error is Error {
+export function isForClient(error: unknown): error is Error {
   return (
     error instanceof HttpError ||
     (error instanceof Error && typeof Reflect.get(error, 'expose') === 'boolean')
