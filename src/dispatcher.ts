@@ -12,7 +12,7 @@ import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 import type { Match, RouteTable } from './routing/route-table.js'
-import { isServedBy, type StaticMount } from './routing/static-mount.js'
+import { containsPath, type StaticMount } from './routing/static-mount.js'
 
 /** The methods that a form can send by its field `_method`. */
 const overrides = ['PUT', 'PATCH', 'DELETE']
@@ -106,7 +106,7 @@ export class Dispatcher {
     const folders = this.mounts.filter(
       (mount) =>
         (!route || mount.order <= route.order) &&
-        isServedBy(mount, path) &&
+        containsPath(mount, path) &&
         (!mount.host || mount.host.match(ctx.hostname)),
     )
     return route ? folders : [...folders, frameworkFiles]

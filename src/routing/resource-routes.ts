@@ -10,8 +10,8 @@ import type { RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
 import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
-/** The place in which a resource is mounted. */
-export interface Place {
+/** The path, host and middleware with which a resource is mounted. */
+export interface MountPoint {
   /** The path of the collection, including its parents'. */
   path: string
   /** The path of the item that the resource is nested in; empty if there is none. */
@@ -40,48 +40,48 @@ export interface ResourceRoutes {
  */
 export function resourceRoutes(
   definition: ResourceDefinition,
-  place: Place,
+  mountPoint: MountPoint,
   injector: Injector,
 ): ResourceRoutes {
   const { resource, options, decorations } = definition
-  if (!/[\p{L}][^/{}]*$/u.test(place.path)) {
+  if (!/[\p{L}][^/{}]*$/u.test(mountPoint.path)) {
     throw new DeclarationError(
-      `${resource.name} is mounted at "${place.path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
+      `${resource.name} is mounted at "${mountPoint.path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
     )
   }
   const { singular = false } = options
-  const words = resourceNames(place.path, singular)
-  const param = options.param ?? words.param
-  const item = singular ? place.path : `${place.path}/{${param}}`
-  const paths = { resource: resource.name, collection: place.path, item }
+  const names = resourceNames(mountPoint.path, singular)
+  const param = options.param ?? names.param
+  const item = singular ? mountPoint.path : `${mountPoint.path}/{${param}}`
+  const paths = { resource: resource.name, collection: mountPoint.path, item }
   const callHandler = handlerCaller(definition, injector)
   const injected = (middleware: AnyMiddleware[]) => middleware.map((one) => injector.toFunction(one))
   const actions = actionRoutes(definition, paths)
-  const decorated = decoratedRoutes(definition, place.path, singular ? undefined : param)
+  const decorated = decoratedRoutes(definition, mountPoint.path, singular ? undefined : param)
   const routes = inMountOrder(actions, decorated, paths).map(({ handler, ...route }) => ({
     ...route,
-    host: place.host,
+    host: mountPoint.host,
     handlerName: `${resource.name}.${handler}`,
     resource: {
-      plural: words.plural,
-      singular: words.singular,
+      plural: names.plural,
+      singular: names.singular,
       param,
-      parentKeys: place.parentKeys,
+      parentKeys: mountPoint.parentKeys,
       itemPath: item,
-      parentPath: parentPathOf(place),
+      parentPath: parentPathOf(mountPoint),
       action: handler,
       model: options.model,
     },
-    middleware: [...place.middleware, ...injected(handlerMiddleware(decorations, handler))],
+    middleware: [...mountPoint.middleware, ...injected(handlerMiddleware(decorations, handler))],
     handler: callHandler(handler),
     declared: Reflect.get(resource.prototype, handler),
   }))
-  const itemMiddleware = [...place.middleware, ...injected(nestedMiddleware(decorations))]
-  return { itemPath: item, key: words.param, itemMiddleware, routes }
+  const itemMiddleware = [...mountPoint.middleware, ...injected(nestedMiddleware(decorations))]
+  return { itemPath: item, key: names.param, itemMiddleware, routes }
 }
 
 /** The path with the parameters that a list needs: its parent's item, and the parameters of a group below that. */
-function parentPathOf({ path, parentPath }: Place): string {
+function parentPathOf({ path, parentPath }: MountPoint): string {
   const end = path.lastIndexOf('}') + 1
   return end > parentPath.length ? path.slice(0, end) : parentPath
 }

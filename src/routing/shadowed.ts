@@ -1,7 +1,7 @@
 import type { PathPattern } from './path.js'
 import type { DeclaredRoute } from './declared-route.js'
 import type { RouteTable } from './route-table.js'
-import { isServedBy, type StaticMount } from './static-mount.js'
+import { containsPath, type StaticMount } from './static-mount.js'
 
 /** Returns a warning for each path that no request reaches, because an earlier declaration matches the same requests. */
 export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]): string[] {
@@ -35,7 +35,7 @@ function reasonOf(
 
 function isHiddenBy(mount: StaticMount, route: DeclaredRoute, pattern: PathPattern): boolean {
   const isOfHost = !mount.host || mount.host.pattern === route.host?.pattern
-  return route.method === 'GET' && mount.order <= route.order && isOfHost && isServedBy(mount, pattern.path)
+  return route.method === 'GET' && mount.order <= route.order && isOfHost && containsPath(mount, pattern.path)
 }
 
 /** Returns a path that matches the pattern. Its parameters have a value that static segments are unlikely to have. */

@@ -13,7 +13,7 @@ export interface StaticMount {
   middleware?: readonly Middleware[]
 }
 
-/** Whether a path is inside a mount. */
-export function isServedBy(mount: Pick<StaticMount, 'prefix'>, path: string): boolean {
+/** Whether a mount contains a path. */
+export function containsPath(mount: Pick<StaticMount, 'prefix'>, path: string): boolean {
   return mount.prefix === '/' || path === mount.prefix || path.startsWith(`${mount.prefix}/`)
 }
