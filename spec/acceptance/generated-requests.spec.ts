@@ -5,7 +5,7 @@ import { openEverything, thing } from '../support/everything.js'
 import { Random } from '../support/random.js'
 import type { Site, SpecRequest } from '../support/site.js'
 
-const count = 2000
+const count = process.env['KIT_FUZZ'] ? 2000 : 500
 const seed = Number(process.env['SEED'] ?? 1)
 
 type Call = SpecRequest & { method: string; path: string }
