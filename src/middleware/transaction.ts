@@ -21,8 +21,8 @@ export interface TransactionOptions extends RepeatOptions {
   /** Whether requests are rejected while migrations are pending. The default is true in development, else false. */
   checksMigrations?: boolean
   /**
-   * Milliseconds for which an open transaction may run no statement before a warning is logged. The default is 100 in
-   * development; otherwise there is no limit.
+   * Milliseconds for which an open transaction may wait without a statement before a warning is logged. Time in which the
+   * process computes does not count. The default is 100 in development; otherwise there is no limit.
    */
   idleLimit?: number
 }

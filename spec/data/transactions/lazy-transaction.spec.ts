@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Database } from '../../../src/data/database.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
@@ -78,7 +79,7 @@ describe('transaction(database, { idleLimit })', () => {
       await newShelf(database)
       handle(async (ctx) => {
         await ctx.tx.count(Shelf)
-        await new Promise(setImmediate)
+        await delay(20)
         await ctx.tx.count(Shelf)
         ctx.body = 'done'
       })
@@ -86,6 +87,19 @@ describe('transaction(database, { idleLimit })', () => {
       const [warning] = warnings(log)
       expect(warning).to.include({ level: 40, handler: 'anonymous' })
       expect(Reflect.get(Object(warning), 'ms')).to.be.a('number')
+    }))
+
+  it('does not count the time in which the process computes', () =>
+    withLibrary({ idleLimit: 100 }, async ({ site, database, log, handle }) => {
+      await newShelf(database)
+      handle(async (ctx) => {
+        await ctx.tx.count(Shelf)
+        const end = performance.now() + 200
+        while (performance.now() < end);
+        ctx.body = 'done'
+      })
+      expect((await site.get('/')).status).to.equal(200)
+      expect(warnings(log)).to.deep.equal([])
     }))
 
   it('logs nothing for a request without queries, or outside of development', async () => {

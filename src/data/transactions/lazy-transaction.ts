@@ -35,7 +35,7 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
   onLost?: (error: unknown) => void
   /** Receives, at the end, the longest time in milliseconds in which the open transaction ran no statement. */
   onIdle?: ((milliseconds: number) => void) | undefined
-  /** The clock of `onIdle`. */
+  /** The clock of `onIdle`; without it, the time for which the process has waited. */
   now?: () => number
 }
 
@@ -70,7 +70,7 @@ export class LazyTransaction {
    */
   constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
     const { isolation, isAbandoned = () => false, onLost = () => {}, onIdle } = options
-    const { now = () => performance.now() } = options
+    const { now = timeWaited } = options
     this.isolation = isolation
     this.isAbandoned = isAbandoned
     this.work = new PendingWork(onLost)
@@ -262,6 +262,14 @@ export class LazyTransaction {
 }
 
 /** Whether the connection was lost after the commit was sent and before its response. */
+/**
+ * The milliseconds for which this process has waited. Time in which it computes does not count, for example when a page is
+ * rendered: it ends by itself, and the first page compiles its templates.
+ */
+function timeWaited(): number {
+  return performance.eventLoopUtilization().idle
+}
+
 function isUnanswered(error: unknown): boolean {
   return error instanceof QueryFailedError && problemOf(error) === 'lost' && !wasNotSent(error)
 }
