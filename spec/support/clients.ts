@@ -7,6 +7,8 @@ export interface Outcome {
   /** Whether the server keeps the connection. */
   keeps?: boolean
   error?: string
+  /** Whether the error came on a connection that had not served a request before. */
+  isNewConnection?: boolean
 }
 
 /** A client with connections of its own. */
@@ -58,7 +60,12 @@ export class Client {
         )
       })
       sent.on('timeout', () => sent.destroy(new Error('no response')))
-      sent.on('error', (error) => resolve({ error: String(Reflect.get(error, 'code') ?? error.message) }))
+      sent.on('error', (error) =>
+        resolve({
+          error: String(Reflect.get(error, 'code') ?? error.message),
+          isNewConnection: !sent.reusedSocket,
+        }),
+      )
       sent.end(body)
     })
   }

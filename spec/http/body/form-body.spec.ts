@@ -185,10 +185,17 @@ describe('A multipart form', () => {
     })
   }
 
+  it('is rejected with 400 if a part is not form-data, however long it is', async () => {
+    for (const length of [1, 100_000]) {
+      const answer = await post([['Content-Disposition: attachment; name="a"', 'x'.repeat(length)]])
+      expect(answer.status).to.equal(400)
+    }
+  })
+
   it('ignores a part without a name', async () => {
     const answer = await post([
-      ['X-Header: x', 'v'],
-      ['Content-Type: text/plain', 'v'],
+      ['Content-Disposition: form-data', 'v'],
+      ['Content-Disposition: form-data\r\nContent-Type: text/plain', 'v'],
       [field('ok'), '1'],
     ])
     expect(answer.json).to.deep.equal({ fields: { ok: '1' }, files: [] })
@@ -240,8 +247,11 @@ describe('A multipart form', () => {
       })
     }
 
-    it('is refused with 413 for parts that are neither fields nor files', async () => {
-      const parts = Array.from({ length: 1200 }, (): [string, string] => ['', ''])
+    it('is refused with 413 for many parts without a name', async () => {
+      const parts = Array.from({ length: 1200 }, (): [string, string] => [
+        'Content-Disposition: form-data',
+        '',
+      ])
       expect((await post(parts)).status).to.equal(413)
     })
 

@@ -31,10 +31,31 @@ describe('partCheck(boundary, mostDelimiters)', () => {
       })
 
       it('rejects too many parts, whatever they contain', () => {
-        for (const part of [head + 'v\r\n', '--X\r\n\r\n\r\n', '--X\r\n']) {
+        for (const part of [head + 'v\r\n', '--X\r\n']) {
           expect(refusal(part.repeat(10), size)).to.equal(undefined)
           expect(refusal(part.repeat(11), size), part).to.be.instanceOf(TooManyFields)
         }
+      })
+
+      it('rejects parts that are not form-data', () => {
+        for (const headers of [
+          '',
+          'Content-Type: text/plain',
+          'Content-Disposition: attachment; name="a"',
+          'Content-Disposition: attachment\r\nContent-Disposition: form-data; name="a"',
+          'Content-Disposition : form-data; name="a"',
+          'X: y\rContent-Disposition: form-data; name="a"',
+          'Content-Disposition: form-data; name="a\nb"',
+          "Content-Disposition: form-data; name*=utf-8''a%0Ab",
+        ]) {
+          const part = `--X\r\n${headers}\r\n\r\nv\r\n--X--`
+          expect(refusal(part, size), headers).to.be.instanceOf(BadRequest)
+          expect(refusal(`${head}v\r\n${part}`, size), headers).to.be.instanceOf(BadRequest)
+        }
+      })
+
+      it('ignores the text after the last part', () => {
+        expect(refusal(`${head}v\r\n--X--\r\n\r\ntext\r\n\r\n`, size)).to.equal(undefined)
       })
 
       it('recognizes a boundary only at the beginning of a line', () => {

@@ -20,7 +20,8 @@ export function boundaryOf(contentType: string): string {
  * Creates a check of every chunk of a multipart body before it is parsed. It limits the parts and their headers, which cost
  * most to parse.
  *
- * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the headers of a part are too long
+ * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the headers of a part are too long, or
+ * it is not form-data
  */
 export function partCheck(boundary: string, mostDelimiters: number): (chunk: Buffer) => void {
   const delimiter = `\r\n--${boundary}`
@@ -38,6 +39,7 @@ export function partCheck(boundary: string, mostDelimiters: number): (chunk: Buf
         const end = part.indexOf('\r\n\r\n')
         if ((end < 0 ? part.length : end) > longest)
           throw new BadRequest('The headers of a part are too long.')
+        if (end >= 0) checkHeaders(part.slice(0, end))
         isInHeaders = end < 0
       }
       if (next < 0) break
@@ -47,4 +49,18 @@ export function partCheck(boundary: string, mostDelimiters: number): (chunk: Buf
     }
     if (!isInHeaders) text = text.slice(-delimiter.length)
   }
+}
+
+/**
+ * Checks that a part has `Content-Disposition: form-data` (RFC 7578, section 4.2), and no line break within a header. The
+ * parser skips other parts, and stops forever if a skipped part is longer than its buffer.
+ */
+function checkHeaders(headers: string): void {
+  // After the last delimiter comes a text that is ignored.
+  if (headers.startsWith('--')) return
+  const [, disposition = ''] = /^content-disposition:(.*)$/im.exec(headers) ?? []
+  const isFormData = /^[\t ]?form-data(?:;|$)/i.test(disposition)
+  const hasLineBreak = /\r(?!\n)|(?<!\r)\n/.test(headers) || /\*.*%0[ad]/is.test(headers)
+  if (!isFormData || hasLineBreak)
+    throw new BadRequest('A part of the multipart body is not valid form-data.')
 }
