@@ -188,6 +188,22 @@ describe('kit generate and kit destroy', () => {
     ])
   })
 
+  it('writes and destroys two references to one model, each with its own name', async () => {
+    await kitGenerate('resource', 'user', 'name')
+    const before = app.tree()
+    const references = ['assignee:nulls.References:user', 'author:references:user']
+    await kitGenerate('resource', 'issue', 'title', ...references, '--spec', 'full')
+    expect(app.read('src/models/issue.ts'))
+      .to.contain("@JoinColumn({ name: 'assignee_id' })\n  assignee?: Relation<User> | null")
+      .and.to.contain("@JoinColumn({ name: 'author_id' })\n  author?: Relation<User>")
+    expect(app.read('src/actions/issues.ts'))
+      .to.contain("await ctx.load(issues, 'assignee', 'author')")
+      .and.to.match(/users: await/)
+    const said = await kitDestroy(['resource', 'issue', '-y'])
+    expect(said).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(before)
+  })
+
   it('refuses a model that lacks an attribute of the resource', async () => {
     await kitGenerate('resource', 'author', 'name')
     await kitGenerate('resource', 'post', 'title', 'author:references')

@@ -157,6 +157,13 @@ describe('parseAttributes(words)', () => {
       "form.select('author_id', authors)",
       '!= display(post.author)',
     ],
+    'assignee:references:user': [
+      "@Column('uuid')",
+      'assignee_id!: string',
+      "column(runner, 'assignee_id', 'uuid')",
+      "form.select('assignee_id', users, { required: true })",
+      '!= display(post.assignee)',
+    ],
   }
 
   for (const [word, [decorator, declaration, migration, field, shown]] of Object.entries(rows)) {
@@ -191,6 +198,18 @@ describe('parseAttributes(words)', () => {
       "'0.500' '-0.500'",
       `'1.5${'0'.repeat(29)}' '2.5${'0'.repeat(29)}'`,
     ])
+  })
+
+  it('reads what follows a type in any order', () => {
+    const pairs = [
+      ['code:string:unique:index', 'code:string:index:unique'],
+      ['state:enum:draft,public:index', 'state:enum:index:draft,public'],
+      ['rate:decimal:12,4:unique', 'rate:decimal:unique:12,4'],
+      ['owner:references:user:unique', 'owner:references:unique:user'],
+    ]
+    for (const [one = '', other = ''] of pairs) {
+      expect(JSON.stringify(parseAttributes([other]))).to.equal(JSON.stringify(parseAttributes([one])))
+    }
   })
 
   it('indexes attributes with an index option, and references', () => {

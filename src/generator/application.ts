@@ -79,16 +79,14 @@ function requireModel(folder: string, { model, singular }: Names): void {
  * @param table the table that gets the column
  * @throws MissingModel, or BadAttribute when the first row would need another row to refer to
  */
-export function requireReference(
-  folder: string,
-  table: string,
-  { reference, isNullable, name }: Attribute,
-): void {
+export function requireReference(folder: string, table: string, { reference, isNullable }: Attribute): void {
   if (reference === undefined) return
-  if (reference.plural !== table) return requireModel(folder, reference)
+  const { model, property } = reference
+  if (model.plural !== table) return requireModel(folder, model)
   if (isNullable) return
-  const problem = `the first ${reference.words.one} could not be created, because it would need another one. Use ${reference.singular}:nulls.References`
-  throw new BadAttribute(`${name.replace(/_id$/, '')}:references`, problem)
+  const alias = property === model.singular ? '' : `:${model.singular}`
+  const problem = `the first ${model.words.one} could not be created, because it would need another one. Use ${property}:nulls.References${alias}`
+  throw new BadAttribute(`${property}:references${alias}`, problem)
 }
 
 /**
@@ -108,7 +106,7 @@ export function requireProperties(
   const text = read(folder, file) ?? ''
   if (!/ extends Model\b/.test(text)) return
   const properties = attributes.flatMap(({ name, reference }) =>
-    reference ? [name, reference.singular] : [name],
+    reference ? [name, reference.property] : [name],
   )
   for (const property of parent ? [...properties, `${parent.singular}_id`] : properties) {
     if (!new RegExp(`^ +(?:\\w+ )*${property}[?!]?\\s*[:=]`, 'm').test(text)) {

@@ -1,41 +1,10 @@
 import type { AttributeKind } from '../data/attributes.js'
 import { columnTypes } from '../data/columns.js'
-import {
-  BadAttribute,
-  RepeatedAttribute,
-  ReservedAttribute,
-  UnknownAttributeType,
-} from '../command-errors.js'
-import { isName, modelNamesOf, type Names } from './names.js'
-import { reservedAttributes } from './reserved.js'
-
-/** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
-export interface AttributeWords {
-  /** The column: `title`, or `author_id` of `author:references`. */
-  name: string
-  kind: AttributeKind
-  isNullable: boolean
-  isUnique: boolean
-  isIndexed: boolean
-  /** The values of an enum. */
-  values: readonly string[]
-  /** The digits of a decimal, if the command line sets them. */
-  digits?: Digits | undefined
-  /** The model that a reference refers to. */
-  reference?: Names
-}
-
-/** The number of digits of a decimal, and the number of digits after its point. */
-interface Digits {
-  precision: number
-  scale: number
-}
+import { RepeatedAttribute } from '../command-errors.js'
+import { readAttribute, type AttributeWords, type Digits } from './attribute-words.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */
 const usualDigits: Digits = { precision: 10, scale: 2 }
-
-/** The maximum that all engines support. */
-const mostDigits: Digits = { precision: 65, scale: 30 }
 
 /** An attribute with its source texts for the scaffolds. */
 export interface Attribute extends AttributeWords {
@@ -93,23 +62,9 @@ const KINDS: Record<AttributeKind, Kind> = {
   enum: { type: 'string', input: 'select', samples: ['', ''] },
 }
 
-/** The kinds whose values have no size limit. */
-const UNBOUNDED: readonly string[] = ['text', 'json']
-
-/** Other names of the kinds. */
-const ALIASES = new Map<string, AttributeKind | 'references'>([
-  ['integer', 'int'],
-  ['boolean', 'bool'],
-  ['timestamp', 'datetime'],
-  ['reference', 'references'],
-])
-
-/** The list of types for `--help` and messages. */
-export const knownTypes = [...Object.keys(KINDS), 'references']
-
 /**
  * Parses the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
- * `price:decimal:12,4`, `author:references`, `email:string:unique`, `age:int:index`.
+ * `price:decimal:12,4`, `author:references`, `assignee:references:user`, `email:string:unique`, `age:int:index`.
  *
  * @param taken the names that other columns already have: the foreign key of the parent
  * @throws UnknownAttributeType, BadAttribute, ReservedAttribute, RepeatedAttribute
@@ -117,9 +72,9 @@ export const knownTypes = [...Object.keys(KINDS), 'references']
 export function parseAttributes(words: readonly string[], taken: readonly string[] = []): Attribute[] {
   const seen = new Set(taken)
   return words.map((word) => {
-    const attribute = parseAttribute(word)
+    const attribute = attributeOf(readAttribute(word))
     const { name, reference } = attribute
-    for (const property of reference ? [name, reference.singular] : [name]) {
+    for (const property of reference ? [name, reference.property] : [name]) {
       if (seen.has(property)) throw new RepeatedAttribute(word, property)
       seen.add(property)
     }
@@ -149,88 +104,6 @@ function attributeOf(words: AttributeWords): Attribute {
       changed: source(second),
     },
   }
-}
-
-function parseAttribute(word: string): Attribute {
-  const [name = '', type = 'string', ...rest] = word.split(':')
-  if (reservedAttributes.has(name)) throw new ReservedAttribute(word, name)
-  if (!isName(name)) throw new BadAttribute(word, 'its name must be a word like published_at')
-  const isNullable = /^nulls\./i.test(type)
-  const kind = kindOf(type.replace(/^nulls\./i, ''), word)
-  const values = kind === 'enum' ? enumValues(rest.shift(), word) : []
-  const digits = kind === 'decimal' && /^\d/.test(rest[0] ?? '') ? digitsOf(rest.shift(), word) : undefined
-  const modifiers = new Set(rest)
-  for (const modifier of modifiers) {
-    if (modifier !== 'unique' && modifier !== 'index') {
-      throw new BadAttribute(word, `it ends with "${modifier}", but only unique and index are supported`)
-    }
-  }
-  const [modifier] = modifiers
-  if (modifier && UNBOUNDED.includes(kind)) {
-    throw new BadAttribute(
-      word,
-      `it ends with "${modifier}", but a ${kind} may be too long for an index. Use the type string`,
-    )
-  }
-  const common = {
-    isNullable,
-    isUnique: modifiers.has('unique'),
-    isIndexed: modifiers.has('index'),
-    values,
-    digits,
-  }
-  if (kind !== 'references') return attributeOf({ name, kind, ...common })
-
-  if (name.endsWith('_id')) {
-    const plain = word.replace('_id:', ':')
-    throw new BadAttribute(
-      word,
-      `the name of a reference has no "_id", which is added to its column. Use ${plain}`,
-    )
-  }
-  const reference = modelNamesOf(name)
-  const isIndexed = !common.isUnique
-  return attributeOf({ name: `${reference.singular}_id`, kind: 'uuid', ...common, isIndexed, reference })
-}
-
-function kindOf(type: string, word: string): AttributeKind | 'references' {
-  const name = type.toLowerCase()
-  const kind = ALIASES.get(name) ?? knownTypes.find((known) => known === name)
-  // The known types are the keys of KINDS, and references.
-  if (kind) return kind as AttributeKind | 'references'
-  throw new UnknownAttributeType(type, word, knownTypes)
-}
-
-function enumValues(text: string | undefined, word: string): string[] {
-  if (!text) {
-    throw new BadAttribute(word, 'an enum lists its values after the type, as in state:enum:draft,public')
-  }
-  const values = text.split(',')
-  const unreadable = values.find((value) => !/^[A-Za-z0-9][\w -]*$/.test(value))
-  if (unreadable !== undefined) {
-    throw new BadAttribute(
-      word,
-      `its value "${unreadable}" must begin with a letter from A to Z or a digit, and contain only letters, digits, spaces, ` +
-        '"-" and "_". Pages show its translation, which can be any text',
-    )
-  }
-  const repeated = values.find((value, index) => values.indexOf(value) < index)
-  if (repeated !== undefined) throw new BadAttribute(word, `it lists the value "${repeated}" twice`)
-  return values
-}
-
-function digitsOf(text: string | undefined, word: string): Digits {
-  const [, ...numbers] = /^(\d+),(\d+)$/.exec(text ?? '') ?? []
-  const [precision = 0, scale = 0] = numbers.map(Number)
-  const isPossible = precision >= 1 && precision <= mostDigits.precision
-  if (!isPossible || scale > Math.min(precision, mostDigits.scale)) {
-    throw new BadAttribute(
-      word,
-      `a decimal has a precision (up to ${mostDigits.precision} digits) and a scale (up to ` +
-        `${mostDigits.scale}), as in price:decimal:12,4`,
-    )
-  }
-  return { precision, scale }
 }
 
 /** Returns two sample values of an attribute, as JSON. */
@@ -274,7 +147,7 @@ function field(words: AttributeWords, isRequired: boolean): string {
   const { input, options } = KINDS[kind]
   const step = kind === 'decimal' && digits.scale > 0 && `step: ${Number(`1e-${digits.scale}`)}`
   const settings = [options, step, isRequired && 'required: true']
-  if (reference) return call('form.select', [quote(name), reference.many, object(settings)])
+  if (reference) return call('form.select', [quote(name), reference.model.many, object(settings)])
   if (kind === 'enum') {
     return call('form.select', [quote(name), `[${values.map(quote).join(', ')}]`, object(settings)])
   }
@@ -285,7 +158,7 @@ function field(words: AttributeWords, isRequired: boolean): string {
 
 function show(words: AttributeWords, variable: string, record: string): string {
   const { name, kind, isNullable, reference } = words
-  if (reference) return `!= display(${variable}.${reference.singular})`
+  if (reference) return `!= display(${variable}.${reference.property})`
   const value = `${variable}.${name}`
   const { helper } = KINDS[kind]
   if (kind === 'enum') {

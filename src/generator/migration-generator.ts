@@ -105,7 +105,7 @@ function stepsOf({ name, migration, reference, isIndexed }: Attribute, table: st
     const options = [
       `name: '${key}'`,
       `columnNames: ['${name}']`,
-      `referencedTableName: '${reference.plural}'`,
+      `referencedTableName: '${reference.model.plural}'`,
       "referencedColumnNames: ['id']",
     ]
     const members = options.map((option) => `        ${option},`).join('\n')

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 import { handlersIn, isSingular, parentOf } from './application.js'
 import { isCreate, type FileAction } from './files.js'
+import { itemName } from '../names.js'
 import { namesOf, type Names } from './names.js'
 import { planOf, stepsOf } from './resource-generator.js'
 import { routesIn } from './routes.js'
@@ -106,21 +107,23 @@ function attributesOfMigration(folder: string, { plural }: Names): string[] | un
 
   const text = readFileSync(join(migrations, file), 'utf8')
   const keys = new Map(
-    [...text.matchAll(/columnNames: \['(\w+)'\],\s*referencedTableName: '\w+',[^}]*\}/g)].map((match) => [
-      match[1],
-      match[0].includes('CASCADE'),
-    ]),
+    [...text.matchAll(/columnNames: \['(\w+)'\],\s*referencedTableName: '(\w+)',[^}]*\}/g)].map(
+      ([key, column, table = '']) => [column, { table, isParent: key.includes('CASCADE') }],
+    ),
   )
   const columns = text.matchAll(/column\(runner, '(\w+)', '(\w+)'(?:, \{([^}]*)\})?/g)
   return [...columns].flatMap(([, name = '', kind = '', options = '']) => {
-    if (keys.get(name) === true) return []
-    const isReference = keys.has(name)
-    const type = `${options.includes('isNullable: true') ? 'nulls.' : ''}${isReference ? 'references' : kind}`
+    const key = keys.get(name)
+    if (key?.isParent) return []
+    const property = name.replace(/_id$/, '')
+    const model = key && itemName(key.table)
+    const type = `${options.includes('isNullable: true') ? 'nulls.' : ''}${key ? 'references' : kind}`
     const values = [...options.matchAll(/'([^']*)'/g)].map(([, value]) => value).join(',')
     const digits = /precision: (\d+), scale: (\d+)/.exec(options)?.slice(1).join(',')
-    const isIndexed = !isReference && text.includes(`name: '${indexName(plural, name)}'`)
-    const modifiers = [values, digits, options.includes('isUnique: true') && 'unique', isIndexed && 'index']
-    return [[isReference ? name.replace(/_id$/, '') : name, type, ...modifiers].filter(Boolean).join(':')]
+    const isIndexed = !key && text.includes(`name: '${indexName(plural, name)}'`)
+    const detail = key ? model !== property && model : values || digits
+    const modifiers = [options.includes('isUnique: true') && 'unique', isIndexed && 'index']
+    return [[key ? property : name, type, detail, ...modifiers].filter(Boolean).join(':')]
   })
 }
 

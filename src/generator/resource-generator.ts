@@ -74,7 +74,7 @@ function refuseImportedNames({ names, model, attributes, routes }: ResourcePlan)
     ...(routes.length > 0 ? ['Route'] : []),
     ...(names.isSingular ? ['HttpError', 'RecordNotFound', 'Use'] : []),
   ]
-  const models = [model, names.parent, ...attributes.map(({ reference }) => reference)]
+  const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const clash = imported.find((name) => models.some((one) => one?.model === name))
   if (clash) {
     throw new CommandError(

@@ -1,5 +1,6 @@
 import { camelize } from 'inflection'
 import type { Attribute } from './attributes.js'
+import type { Reference } from './attribute-words.js'
 import type { Names } from './names.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
@@ -48,7 +49,7 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     pages: pagesOf(names, nesting, references, choices),
     ...added,
     kitImports: kitImports(names, kind === 'api' ? [] : choices, routes),
-    models: modelImportsOf([model, ...(kind === 'api' ? [] : references), ...nesting.parents], file),
+    models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
     handlers: handlersOf(names, added.routes),
     message: `${scope}${names.singular}`,
     /** The name of the record in translation ids and in XML. */
@@ -61,7 +62,7 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     modelImports: modelImports(attributes, parent),
     relations: relationsOf(references, parent),
     imports: modelImportsOf(
-      [...references, ...(parent ? [parent] : [])],
+      [...references.map((reference) => reference.model), ...(parent ? [parent] : [])],
       `src/models/${names.singular}`,
     ).filter(({ model }) => model !== names.model),
     migrationClass,
@@ -96,10 +97,10 @@ function callsOf({ paths }: Names, { parentRecords, records, collection }: Nesti
 function pagesOf(
   { one, many }: Names,
   { parents, before }: Nesting,
-  references: readonly Reference[],
+  references: readonly AttributeReference[],
   choices: readonly Choice[],
 ) {
-  const relations = references.map(({ singular }) => `'${singular}'`).join(', ')
+  const relations = references.map(({ property }) => `'${property}'`).join(', ')
   const loaded = (name: string) => (relations ? `${name}: await ctx.load(${name}, ${relations})` : name)
   const offered = choices.map(({ many, finder }) => `${many}: await this.${finder}(ctx)`)
   return {
@@ -114,8 +115,8 @@ function pagesOf(
 type Choice = Names & { finder: string }
 
 /** The records that a form offers as choices, once for each model, and the method that finds them. */
-function choicesOf(references: readonly Reference[]): Choice[] {
-  const models = new Map(references.map((reference) => [reference.many, reference]))
+function choicesOf(references: readonly AttributeReference[]): Choice[] {
+  const models = new Map(references.map(({ model }) => [model.many, model]))
   return [...models.values()].map((names) => ({ ...names, finder: `find${camelize(names.many)}` }))
 }
 
@@ -153,18 +154,29 @@ function kitImports(
   return all.filter(Boolean).join(', ')
 }
 
-type Reference = Names & { attribute: Attribute }
+type AttributeReference = Reference & { attribute: Attribute }
 
 /** The foreign keys of a table. That of the parent is the last one. */
-function relationsOf(references: readonly Reference[], parent: Names | undefined) {
+function relationsOf(references: readonly AttributeReference[], parent: Names | undefined) {
   return [
-    ...references.map(({ attribute, ...reference }) => ({
+    ...references.map(({ attribute, property, model }) => ({
       column: attribute.name,
-      names: reference,
+      property,
+      names: model,
       isNullable: attribute.isNullable,
       cascade: false,
     })),
-    ...(parent ? [{ column: `${parent.singular}_id`, names: parent, isNullable: false, cascade: true }] : []),
+    ...(parent
+      ? [
+          {
+            column: `${parent.singular}_id`,
+            property: parent.singular,
+            names: parent,
+            isNullable: false,
+            cascade: true,
+          },
+        ]
+      : []),
   ]
 }
 

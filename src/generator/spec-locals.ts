@@ -1,4 +1,6 @@
+import { camelize } from 'inflection'
 import type { Attribute } from './attributes.js'
+import type { Reference } from './attribute-words.js'
 import type { Names } from './names.js'
 import type { Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
@@ -17,19 +19,19 @@ export function specLocals(
   names: Names,
   nesting: Nesting,
   model: Names,
-  references: readonly Names[],
+  references: readonly Reference[],
   attributes: readonly Attribute[],
 ) {
   const { parent } = names
   const file = `spec/actions/${names.file}`
   // A reference to the same model is left out of the spec.
-  const others = references.filter((reference) => reference.model !== model.model)
+  const others = references.filter((reference) => reference.model.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
-  const keys = others.map(({ singular, one }) => `${singular}_id: ${one}Id`)
+  const keys = others.map(({ property }) => `${property}_id: ${idOf(property)}`)
   const parentKey = parent && `${parent.singular}_id`
   return {
     ...specPaths(file, model),
-    models: modelImportsOf([model, ...others, ...nesting.parents], file),
+    models: modelImportsOf([model, ...others.map((other) => other.model), ...nesting.parents], file),
     values: members(plain, ({ samples }) => samples.json),
     changes: members(plain, ({ samples }) => samples.changed),
     form: members(plain, ({ samples }) => samples.form),
@@ -37,11 +39,11 @@ export function specLocals(
     sentForm: withKeys('form', keys),
     newer: parentKey ? `, { ${parentKey}: record.${parentKey} }` : '',
     variables: [
-      ...others.map(({ one }) => ({ name: `${one}Id`, type: 'string' })),
+      ...others.map(({ property }) => ({ name: idOf(property), type: 'string' })),
       { name: 'record', type: model.model },
     ],
     setup: [
-      ...others.map(({ one, model }) => `${one}Id = (await factory.make(${model})).id`),
+      ...others.map((other) => `${idOf(other.property)} = (await factory.make(${other.model.model})).id`),
       ...(parent ? nestedSetup(names, nesting, model) : [`record = await factory.make(${model.model})`]),
     ],
   }
@@ -71,6 +73,11 @@ function members(attributes: readonly Attribute[], valueOf: (attribute: Attribut
   if (attributes.length === 0) return '{}'
   const lines = attributes.map((attribute) => `    ${attribute.name}: ${valueOf(attribute)},`)
   return ['{', ...lines, '  }'].join('\n')
+}
+
+/** `assigneeId` */
+function idOf(property: string): string {
+  return `${camelize(property, true)}Id`
 }
 
 function withKeys(name: string, keys: readonly string[]): string {

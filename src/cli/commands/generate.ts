@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { knownTypes } from '../../generator/attributes.js'
+import { knownTypes } from '../../generator/attribute-words.js'
 import { generate, isCreate, type FileAction } from '../../generator/files.js'
 import { migrationActions } from '../../generator/migration-generator.js'
 import { resourceActions } from '../../generator/resource-generator.js'
@@ -136,4 +136,5 @@ Example:
   $ kit generate resource comment body:text --parent post
   $ kit generate resource profile name --singular
   $ kit generate resource page title --route publish:post --route drafts:get:collection
-  $ kit g r article title:string:unique state:enum:draft,public author:references --spec full`
+  $ kit g r article title:string:unique state:enum:draft,public author:references --spec full
+  $ kit g r task title assignee:references:user reporter:references:user`

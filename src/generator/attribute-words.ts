@@ -1,0 +1,193 @@
+import type { AttributeKind } from '../data/attributes.js'
+import { BadAttribute, ReservedAttribute, UnknownAttributeType } from '../command-errors.js'
+import { isName, modelNamesOf, type Names } from './names.js'
+import { reservedAttributes } from './reserved.js'
+
+/** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
+export interface AttributeWords {
+  /** The column: `title`, or `author_id` of `author:references`. */
+  name: string
+  kind: AttributeKind
+  isNullable: boolean
+  isUnique: boolean
+  isIndexed: boolean
+  /** The values of an enum. */
+  values: readonly string[]
+  /** The digits of a decimal, if the command line sets them. */
+  digits?: Digits | undefined
+  reference?: Reference
+}
+
+/** A relation to the records of a model. */
+export interface Reference {
+  /** The property with the related record: `assignee` of `assignee:references:user`. */
+  property: string
+  model: Names
+}
+
+/** The number of digits of a decimal, and the number of digits after its point. */
+export interface Digits {
+  precision: number
+  scale: number
+}
+
+/** The maximum that all engines support. */
+const mostDigits: Digits = { precision: 65, scale: 30 }
+
+/** The types of attributes: those of columns, and `references`. */
+type AttributeType = AttributeKind | 'references'
+
+/** The names of all types. */
+const types: Record<AttributeType, true> = {
+  string: true,
+  text: true,
+  int: true,
+  bigint: true,
+  float: true,
+  decimal: true,
+  bool: true,
+  date: true,
+  time: true,
+  datetime: true,
+  uuid: true,
+  json: true,
+  enum: true,
+  references: true,
+}
+
+/** Other names of the types. */
+const ALIASES = new Map<string, AttributeType>([
+  ['integer', 'int'],
+  ['boolean', 'bool'],
+  ['timestamp', 'datetime'],
+  ['reference', 'references'],
+])
+
+/** The list of types for `--help` and messages. */
+export const knownTypes = Object.keys(types)
+
+/** The kinds whose values have no size limit. */
+const UNBOUNDED: readonly string[] = ['text', 'json']
+
+const MODIFIERS: readonly string[] = ['unique', 'index']
+
+/** The parts of an attribute. */
+interface Parts {
+  word: string
+  name: string
+  type: AttributeType
+  isNullable: boolean
+  /** The values of an enum, the digits of a decimal, or the model of a reference. */
+  detail: string | undefined
+  modifiers: readonly string[]
+}
+
+/**
+ * Reads an attribute of the command line: `title`, `body:text`, `state:enum:draft,public`, `assignee:references:user`. The
+ * type is followed by its detail and its modifiers, in any order.
+ *
+ * @throws UnknownAttributeType, BadAttribute, ReservedAttribute
+ */
+export function readAttribute(word: string): AttributeWords {
+  const parts = partsOf(word)
+  const { name, type, isNullable, modifiers } = parts
+  if (type === 'references') return reference(parts)
+  return {
+    name,
+    kind: type,
+    isNullable,
+    isUnique: modifiers.includes('unique'),
+    isIndexed: modifiers.includes('index'),
+    values: type === 'enum' ? enumValues(parts) : [],
+    digits: type === 'decimal' ? digitsOf(parts) : undefined,
+  }
+}
+
+function partsOf(word: string): Parts {
+  const [name = '', written = 'string', ...rest] = word.split(':')
+  if (reservedAttributes.has(name)) throw new ReservedAttribute(word, name)
+  if (!isName(name)) throw new BadAttribute(word, 'its name must be a word like published_at')
+  const type = typeOf(written.replace(/^nulls\./i, ''), word)
+  const modifiers = rest.filter((one) => MODIFIERS.includes(one))
+  const [detail, ...others] = rest.filter((one) => !MODIFIERS.includes(one))
+  const [unknown] = detail !== undefined && hasDetail(type, detail) ? others : [detail]
+  if (unknown !== undefined) {
+    throw new BadAttribute(
+      word,
+      `it ends with "${unknown}", but only ${MODIFIERS.join(' and ')} are supported`,
+    )
+  }
+  if (modifiers[0] && UNBOUNDED.includes(type)) {
+    throw new BadAttribute(
+      word,
+      `it ends with "${modifiers[0]}", but a ${type} may be too long for an index. Use the type string`,
+    )
+  }
+  return { word, name, type, isNullable: /^nulls\./i.test(written), detail, modifiers }
+}
+
+/** Whether a word after a type belongs to the type. */
+function hasDetail(type: AttributeType, detail: string): boolean {
+  return type === 'enum' || type === 'references' || (type === 'decimal' && /^\d/.test(detail))
+}
+
+function typeOf(text: string, word: string): AttributeType {
+  const name = text.toLowerCase()
+  if (ALIASES.has(name) || Object.hasOwn(types, name)) return ALIASES.get(name) ?? (name as AttributeType)
+  throw new UnknownAttributeType(text, word, knownTypes)
+}
+
+function reference({ word, name, isNullable, detail, modifiers }: Parts): AttributeWords {
+  if (name.endsWith('_id')) {
+    const plain = word.replace('_id:', ':')
+    throw new BadAttribute(
+      word,
+      `the name of a reference has no "_id", which is added to its column. Use ${plain}`,
+    )
+  }
+  const model = modelNamesOf(detail ?? name)
+  const property = detail === undefined ? model.singular : name
+  const isUnique = modifiers.includes('unique')
+  return {
+    name: `${property}_id`,
+    kind: 'uuid',
+    isNullable,
+    isUnique,
+    isIndexed: !isUnique,
+    values: [],
+    reference: { property, model },
+  }
+}
+
+function enumValues({ word, detail }: Parts): string[] {
+  if (!detail) {
+    throw new BadAttribute(word, 'an enum lists its values after the type, as in state:enum:draft,public')
+  }
+  const values = detail.split(',')
+  const unreadable = values.find((value) => !/^[A-Za-z0-9][\w -]*$/.test(value))
+  if (unreadable !== undefined) {
+    throw new BadAttribute(
+      word,
+      `its value "${unreadable}" must begin with a letter from A to Z or a digit, and contain only letters, digits, spaces, ` +
+        '"-" and "_". Pages show its translation, which can be any text',
+    )
+  }
+  const repeated = values.find((value, index) => values.indexOf(value) < index)
+  if (repeated !== undefined) throw new BadAttribute(word, `it lists the value "${repeated}" twice`)
+  return values
+}
+
+function digitsOf({ word, detail }: Parts): Digits | undefined {
+  if (detail === undefined) return undefined
+  const [, ...numbers] = /^(\d+),(\d+)$/.exec(detail) ?? []
+  const [precision = 0, scale = 0] = numbers.map(Number)
+  const isPossible = precision >= 1 && precision <= mostDigits.precision
+  if (!isPossible || scale > Math.min(precision, mostDigits.scale)) {
+    throw new BadAttribute(
+      word,
+      `a decimal has a precision (up to ${mostDigits.precision} digits) and a scale (up to ` +
+        `${mostDigits.scale}), as in price:decimal:12,4`,
+    )
+  }
+  return { precision, scale }
+}
