@@ -455,6 +455,17 @@ export class NotAnEntity extends Error {
   }
 }
 
+/** `ctx.bind` was called with a list of attributes that names a property that is not a column. */
+export class UnknownAttribute extends Error {
+  override name = 'UnknownAttribute'
+  constructor(className: string, name: string, known: readonly string[]) {
+    super(
+      `${className} has no attribute "${name}" that a request may set. ` +
+        (known.length > 0 ? `It has ${known.join(', ')}.` : 'It has no attributes.'),
+    )
+  }
+}
+
 /** A locale file cannot be read. It stops the start; in development it fails the first request after the change. */
 export class BrokenTranslations extends Error {
   override name = 'BrokenTranslations'

@@ -80,7 +80,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
           app.read(path).replace("throw new Error('Not Implemented!')", 'return Promise.resolve()'),
         )
       }
-      resource('author', ['name'])
+      resource('author', ['name', 'verified:nulls.Bool'])
       resource('editor', ['nickname:nulls.String'])
       resource('thing', everything, { routes: ROUTES })
       resource('admin/blog_widget', everything)
@@ -93,6 +93,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('category', ['name', 'category:nulls.References'])
       resource('person', ['active:bool'])
       resource('admin/author', ['name'], { useModel: 'author' })
+      // As if the column `verified` had been added after its handlers were generated.
       resource('writer', ['name'], { useModel: 'author' })
       resource('profile', everything, { singular: true, routes: ['publish:post', 'preview:get'] })
       resource('settings', ['theme:enum:dark,light', 'beta:bool'], { singular: true })
@@ -115,6 +116,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       migration('tidy_up')
       implement('_tidy_up.ts')
       if (kind === 'web') app.write('spec/pages.spec.ts', PAGES.trimStart())
+      app.write('spec/writable.spec.ts', WRITABLE.trimStart())
     })
     after(() => app.remove())
 
@@ -171,6 +173,26 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
     })
   })
 }
+
+/** A column that the handlers do not name. */
+const WRITABLE = `
+import { expect } from 'chai'
+import { Author } from '../src/models/author.js'
+import { client, factory, isolate } from './support/app.js'
+
+describe('A column that was added after the handlers were generated', () => {
+  isolate()
+
+  it('is not set by requests', async () => {
+    const author = await factory.make(Author, { verified: false })
+    const json = { name: 'Grace', verified: true }
+    const changed = await client.put(\`/writers/\${author.id}\`, { json, accept: 'json' })
+    expect(changed.json).to.include({ name: 'Grace', verified: false })
+    const created = await client.post('/writers', { json, accept: 'json' })
+    expect(created.json).to.include({ name: 'Grace', verified: null })
+  })
+})
+`
 
 /** Other records on pages, and records nested below a parent of a parent. */
 const PAGES = `

@@ -40,7 +40,7 @@ function breakLine(line: string): string {
 function closingOf(line: string): number {
   const brace = line.lastIndexOf(' }')
   if (brace !== -1) return brace + 1
-  const list = line.lastIndexOf('])')
+  const list = Math.max(line.lastIndexOf('])'), line.lastIndexOf('] as const'))
   return list === -1 ? line.lastIndexOf(')') : list
 }
 

@@ -44,6 +44,8 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     heading: title
       ? { title: title.show(one, model.singular), h1: title.show(one, model.singular) }
       : { title: `| ${names.words.One}`, h1: ` ${names.words.One}` },
+    /** The attributes that a request may set, as a list in the source. */
+    fields: `[${attributes.map(({ name }) => `'${name}'`).join(', ')}]`,
     example: attributes[0]?.name ?? 'id',
     choices,
     pages: pagesOf(names, nesting, references, choices),

@@ -48,7 +48,9 @@ export function bind<T extends object>(
     if (read === unreadable) unread.push({ attribute, value, before: Reflect.get(record, attribute.name) })
     else Reflect.set(record, attribute.name, read)
   }
-  if (unread.length > 0) unreadableFields.set(record, unread)
+  // A second call for other attributes keeps the errors of the first one.
+  const earlier = unreadableFields.get(record)?.filter(({ attribute }) => !attributes.includes(attribute)) ?? []
+  if (earlier.length + unread.length > 0) unreadableFields.set(record, [...earlier, ...unread])
   else unreadableFields.delete(record)
   return record
 }

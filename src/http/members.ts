@@ -1,11 +1,12 @@
 import type { Context } from '../context.js'
-import { attributesOf, isEntity } from '../data/attributes.js'
-import { NotAnEntity, ValidationErrors } from '../errors.js'
+import type { AttributeOf } from '../data/attribute-of.js'
+import { ValidationErrors } from '../errors.js'
 import { bind, unreadableOf, type UnreadableField } from './binder.js'
 import { hasForm } from './body/body.js'
 import type { Format } from './negotiation.js'
 import { pageBefore, urlOfThisSite } from './own-site.js'
 import { respond, type Responses } from './responder.js'
+import { writableAttributes } from './writable.js'
 
 /** The members of a context that read the request's body, and respond. */
 export interface HttpMembers {
@@ -16,9 +17,12 @@ export interface HttpMembers {
    * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
    * column. `save` and `validate` report a value that cannot be converted as an error of its field.
    *
+   * @param only the attributes that the request may set; without it, the request may set all of them
    * @returns the record
+   * @example ctx.bind(new Post(), ['title', 'description'])
+   * @throws UnknownAttribute if the list names a property that is not a column
    */
-  bind<T extends object>(record: T): T
+  bind<T extends object>(record: T, only?: readonly AttributeOf<NoInfer<T>>[]): T
 
   /**
    * Responds in the format that the client prefers. `html` is a function that renders or redirects. `data` is the value
@@ -70,11 +74,11 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
     defaultFormat,
     unreadable: unreadableOf,
 
-    bind(record) {
+    bind(record, only) {
       const { resource } = this.route
       const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
       parents.delete(resource?.param ?? '')
-      const attributes = attributesOf(entityOf(record)).filter(({ name }) => !parents.has(name))
+      const attributes = writableAttributes(record, only).filter(({ name }) => !parents.has(name))
       return bind(record, attributes, {
         body: this.request.body,
         isJson: /[/+]json$/.test(this.request.type),
@@ -98,12 +102,4 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
       this.redirect(pageBefore(this) ?? urlOfThisSite(fallback))
     },
   }
-}
-
-/** The class of a record that has columns. */
-function entityOf(record: object): Function {
-  const { constructor }: { constructor?: unknown } = record
-  if (typeof constructor === 'function' && (attributesOf(constructor).length > 0 || isEntity(constructor)))
-    return constructor
-  throw new NotAnEntity(typeof constructor === 'function' ? constructor.name : 'An object without a class')
 }

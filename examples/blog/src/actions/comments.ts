@@ -7,6 +7,9 @@ import { PostsResource } from './posts.js'
 @Resource('/comments', { model: Comment })
 @Parent(PostsResource)
 export class CommentsResource extends BaseResource {
+  /** The attributes that a request may set. List a new column here to make it writable. */
+  private static readonly fields = ['body'] as const
+
   /** GET /posts/{post_id}/comments: one page of comments, newest first. */
   async list(ctx: Context) {
     const post = await this.findPost(ctx)
@@ -34,7 +37,7 @@ export class CommentsResource extends BaseResource {
   /** POST /posts/{post_id}/comments */
   async create(ctx: Context) {
     const post = await this.findPost(ctx)
-    const comment = ctx.bind(new Comment())
+    const comment = ctx.bind(new Comment(), CommentsResource.fields)
     comment.post_id = post.id
     const errors = await ctx.save(comment)
     if (errors) {
@@ -57,7 +60,7 @@ export class CommentsResource extends BaseResource {
 
   /** PUT /posts/{post_id}/comments/{comment_id} */
   async update(ctx: Context) {
-    const comment = ctx.bind(await this.findComment(ctx))
+    const comment = ctx.bind(await this.findComment(ctx), CommentsResource.fields)
     const errors = await ctx.save(comment)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('comments/edit', { comment, errors }) })
 

@@ -4,6 +4,9 @@ import { Post } from '../models/post.js'
 /** Serves /posts as HTML, JSON and XML. */
 @Resource('/posts', { model: Post })
 export class PostsResource extends BaseResource {
+  /** The attributes that a request may set. List a new column here to make it writable. */
+  private static readonly fields = ['title', 'description'] as const
+
   /** GET /posts: one page of posts, newest first. */
   async list(ctx: Context) {
     const { records: posts, pagination } = await ctx.paginate(Post)
@@ -24,7 +27,7 @@ export class PostsResource extends BaseResource {
 
   /** POST /posts */
   async create(ctx: Context) {
-    const post = ctx.bind(new Post())
+    const post = ctx.bind(new Post(), PostsResource.fields)
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
 
@@ -44,7 +47,7 @@ export class PostsResource extends BaseResource {
 
   /** PUT /posts/{post_id} */
   async update(ctx: Context) {
-    const post = ctx.bind(await this.findPost(ctx))
+    const post = ctx.bind(await this.findPost(ctx), PostsResource.fields)
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
 

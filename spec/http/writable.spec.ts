@@ -1,0 +1,113 @@
+import { expect } from 'chai'
+import { Exclude } from 'class-transformer'
+import { Column, Entity, ManyToOne } from 'typeorm'
+import type { Relation } from 'typeorm'
+import { App, Model, type AttributeOf, type Context } from '../../src/index.js'
+import { Site } from '../support/site.js'
+
+@Entity('writers')
+class Writer extends Model {
+  @Column('varchar')
+  name!: string
+
+  @Column('varchar', { nullable: true })
+  @Exclude()
+  password_digest!: string | null
+
+  @Column('bool')
+  admin = false
+
+  @Column('json', { nullable: true })
+  settings!: unknown
+
+  @ManyToOne(() => Writer)
+  editor?: Relation<Writer> | null
+
+  books?: Writer[]
+
+  get initial(): string {
+    return this.name.slice(0, 1)
+  }
+
+  greet(): void {}
+}
+
+/** Returns what an action returns, or throws, when it receives this JSON. */
+async function sent(json: object, action: (ctx: Context) => unknown, path = '/'): Promise<unknown> {
+  let result: unknown
+  const app = new App({ api: true })
+  const handler = (ctx: Context) => {
+    try {
+      result = action(ctx)
+    } catch (error) {
+      result = String(error)
+    }
+    ctx.body = 'done'
+  }
+  app.post('/', handler)
+  app.post('/writers/{name}', handler)
+  const site = await Site.open(app)
+  await site.post(path, { json })
+  await site.close()
+  return result
+}
+
+describe('ctx.bind(record, only)', () => {
+  const body = { name: 'Ada', admin: true, settings: { dark: true }, password_digest: 'x' }
+
+  it('copies the named attributes, and no other ones', async () => {
+    const fields = ['name', 'settings'] as const
+    expect({ ...((await sent(body, (ctx) => ctx.bind(new Writer(), fields))) as Writer) }).to.deep.equal({
+      name: 'Ada',
+      admin: false,
+      settings: { dark: true },
+    })
+  })
+
+  it('copies nothing if no attribute is named, and every attribute without the list', async () => {
+    expect({ ...((await sent(body, (ctx) => ctx.bind(new Writer(), []))) as Writer) }).to.deep.equal({
+      admin: false,
+    })
+    expect(await sent(body, (ctx) => ctx.bind(new Writer()))).to.include({ name: 'Ada', admin: true })
+  })
+
+  it('never copies an attribute with @Exclude, or a parameter of the path', async () => {
+    const fields = ['name', 'password_digest'] as const
+    expect({
+      ...((await sent(body, (ctx) => ctx.bind(new Writer(), fields), '/writers/Grace')) as Writer),
+    }).to.deep.equal({ admin: false })
+  })
+
+  it('adds the errors of two calls for one record', async () => {
+    const wrong = { name: 1, admin: 'perhaps', settings: 'x' }
+    const both = (ctx: Context) =>
+      ctx.unreadable(ctx.bind(ctx.bind(new Writer(), ['name']), ['admin', 'settings']))
+    const unreadable = (await sent(wrong, both)) as ReturnType<Context['unreadable']>
+    expect(unreadable.map(({ attribute }) => attribute.name)).to.deep.equal(['name', 'admin'])
+  })
+
+  it('throws for a property that is not a column', async () => {
+    expect(await sent({}, (ctx) => ctx.bind(new Writer(), ['initial']))).to.equal(
+      'UnknownAttribute: Writer has no attribute "initial" that a request may set. It has name, password_digest, admin, settings.',
+    )
+  })
+
+  it('compiles only with attributes of the record', async () => {
+    await sent({}, (ctx) => {
+      // @ts-expect-error: misspelled
+      ctx.bind(new Writer(), ['nmae'])
+      // @ts-expect-error: the framework sets the id
+      ctx.bind(new Writer(), ['id'])
+      // @ts-expect-error: the framework sets the timestamps
+      ctx.bind(new Writer(), ['created_at'])
+      // @ts-expect-error: a relation
+      ctx.bind(new Writer(), ['editor'])
+      // @ts-expect-error: a relation to many records
+      ctx.bind(new Writer(), ['books'])
+      // @ts-expect-error: a method
+      ctx.bind(new Writer(), ['greet'])
+    })
+    const attributes: AttributeOf<Writer>[] = ['name', 'password_digest', 'admin', 'settings', 'initial']
+    expect(attributes).to.have.length(5)
+  })
+})
