@@ -49,7 +49,8 @@ export function bind<T extends object>(
     else Reflect.set(record, attribute.name, read)
   }
   // A second call for other attributes keeps the errors of the first one.
-  const earlier = unreadableFields.get(record)?.filter(({ attribute }) => !attributes.includes(attribute)) ?? []
+  const earlier =
+    unreadableFields.get(record)?.filter(({ attribute }) => !attributes.includes(attribute)) ?? []
   if (earlier.length + unread.length > 0) unreadableFields.set(record, [...earlier, ...unread])
   else unreadableFields.delete(record)
   return record
