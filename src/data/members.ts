@@ -9,8 +9,8 @@ import type { Model } from './model.js'
 import { linkHeader, paginate, type Page, type PageOptions, type PageQuery } from './records/pagination.js'
 import { findRecord, findRecordBy } from './records/find.js'
 import { destroyRecord, saveRecord } from './records/save.js'
+import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
-import { track } from './transactions/transaction-manager.js'
 import { attributeName, messageOf, validate, type Translate } from './validation.js'
 
 /** The members of a context that work with the request's transaction and its records. */
@@ -101,31 +101,29 @@ interface DataRequest {
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   get tx() {
-    const transaction = transactionOf(this)
-    if (!transaction) throw new NoTransaction()
-    return transaction.manager
+    return transactionFor(this).manager
   },
 
   afterCommit(work) {
-    const transaction = transactionOf(this)
-    if (!transaction) throw new NoTransaction()
-    transaction.hooks.push(work)
+    transactionFor(this).hooks.push(work)
   },
 
   find(model, id, options) {
-    const { tx } = this
-    refuseLockWhileReading(this, options)
-    return track(tx, () => findRecord(tx, model, id, options))
+    return inTransaction(this, (tx) => {
+      rejectLockWhileReading(this, options)
+      return findRecord(tx, model, id, options)
+    })
   },
 
   findOneBy(model, conditions, options) {
-    const { tx } = this
-    refuseLockWhileReading(this, options)
-    return track(tx, () => findRecordBy(tx, model, conditions, options))
+    return inTransaction(this, (tx) => {
+      rejectLockWhileReading(this, options)
+      return findRecordBy(tx, model, conditions, options)
+    })
   },
 
   async paginate(model, options) {
-    const page = await track(this.tx, () => paginate(this.tx, model, this.query, options))
+    const page = await inTransaction(this, (tx) => paginate(tx, model, this.query, options))
     if (page.pagination.isTotalKnown) this.set('X-Total-Count', String(page.pagination.total))
     this.set(
       'Link',
@@ -136,7 +134,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
 
   async load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
     const list: Model[] = [records].flat()
-    await track(this.tx, () => loadRelations(this.tx, list, relations))
+    await inTransaction(this, (tx) => loadRelations(tx, list, relations))
     return records
   },
 
@@ -145,15 +143,27 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   async save(record) {
-    const errors = await track(this.tx, () =>
-      saveRecord(this.tx, record, this.translate, unreadErrors(this, record)),
+    const errors = await inTransaction(this, (tx) =>
+      saveRecord(tx, record, this.translate, unreadErrors(this, record)),
     )
     return withLanguage(this, errors)
   },
 
   destroy(record) {
-    return track(this.tx, () => destroyRecord(this.tx, record, this.translate))
+    return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate))
   },
+}
+
+/** Runs work in the request's transaction, which cannot be committed before the work has ended. */
+function inTransaction<T>(ctx: object, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  const transaction = transactionFor(ctx)
+  return transaction.work.run(() => work(transaction.manager))
+}
+
+function transactionFor(ctx: object): LazyTransaction {
+  const transaction = transactionOf(ctx)
+  if (!transaction) throw new NoTransaction()
+  return transaction
 }
 
 /** The errors of the fields that could not be converted. */
@@ -178,7 +188,7 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
 }
 
 /** On SQLite, a request that only reads does not wait for writers, so it cannot lock anything. */
-function refuseLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
+function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
   if (options?.lock && READING.includes(method)) throw new LockWhileReading(method)
 }
 

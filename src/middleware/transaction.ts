@@ -8,7 +8,7 @@ import { explainDatabaseError } from '../data/database-errors.js'
 import { explainMissingTable, pendingMigrations } from '../data/migrations/pending.js'
 import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../data/transactions/request-transaction.js'
-import { guardUnawaited } from '../data/transactions/pending-work.js'
+import { guardUnawaited } from '../data/transactions/unawaited.js'
 import { environmentOf } from '../environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
 import { IDEMPOTENT, READING } from '../methods.js'
@@ -68,8 +68,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     const idleLimit = options.idleLimit ?? (environmentOf(ctx) === 'development' ? 100 : Infinity)
     const onIdle = idleLimit < Infinity ? (idle: number) => warnOfIdle(ctx, idle, idleLimit) : undefined
     const lazy = new LazyTransaction(database, mode, { isolation, isAbandoned, onLost, onIdle })
-    const hooks: (() => unknown)[] = []
-    beginTransaction(ctx, { manager: lazy.manager, hooks, configure: (begin) => lazy.configure(begin) })
+    beginTransaction(ctx, lazy)
     try {
       await next()
       if (ctx.status < 400) await checkBeforeCommit(ctx)
@@ -85,7 +84,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     await lazy.commit().catch((error: unknown) => {
       throw explainCommit(ctx, error)
     })
-    for (const hook of hooks) await runHook(ctx, hook)
+    for (const hook of lazy.hooks) await runHook(ctx, hook)
   }
 
   /** Stops logging queries that failed and were not awaited. Without a guard, such a failure ends the process. */

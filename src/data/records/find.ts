@@ -61,7 +61,7 @@ async function findOne<T extends Model>(
   where: object,
   lock: boolean,
 ): Promise<T | undefined> {
-  const found = await fastPath(tx, metadata)?.select({ where, limit: 1, lock })
+  const found = await fastPath(tx, metadata)?.select(tx, { where, limit: 1, lock })
   // The fast path's records are of the model's class.
   if (found) return found[0] as T | undefined
   const options = { where: where as FindOptionsWhere<T>, ...(lock && lockOption(tx, metadata)) }

@@ -144,7 +144,7 @@ async function count<T extends Model>(
   model: EntityTarget<T>,
   { where, relations }: ReadOptions<T>,
 ): Promise<number> {
-  const total = await fastPathFor(tx, model, relations)?.count(where)
+  const total = await fastPathFor(tx, model, relations)?.count(tx, where)
   return total ?? tx.count(model, { ...(where && { where }) })
 }
 
@@ -158,7 +158,7 @@ async function read<T extends Model>(
   // Every model has an id, but the compiler cannot see it through the conditional types of FindOptionsOrder.
   const fullOrder = { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>
   const path = fastPathFor(tx, model, relations)
-  const found = await path?.select({ where, order: fullOrder, limit, offset })
+  const found = await path?.select(tx, { where, order: fullOrder, limit, offset })
   // The fast path's records are of the model's class.
   if (found) return found as T[]
   return tx.find(model, {

@@ -3,12 +3,12 @@ import { ValidationErrors } from '../../errors.js'
 import { explainDatabaseError } from '../database-errors.js'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
-import { inSavepoint } from '../transactions/savepoints.js'
+import { inSavepoint } from '../transactions/transaction-manager.js'
 import { validate, type Translate } from '../validation.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { dropStale, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
-import { refusal, translate, translateAdded } from './refusals.js'
+import { translate, translateAdded, violationsOf } from './violations.js'
 
 /**
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
@@ -33,13 +33,13 @@ export async function saveRecord(
   if (!hookErrors.isEmpty) return translateAdded(hookErrors, record, t)
 
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  const refused = await withoutLoaded(metadata, record, () => writeOrRefuse(tx, record, isNew, t))
-  if (!refused) dropStale(metadata, record)
-  return refused
+  const violations = await withoutLoaded(metadata, record, () => tryWrite(tx, record, isNew, t))
+  if (!violations) dropStale(metadata, record)
+  return violations
 }
 
 /** Writes a record. If the database rejects it, returns the errors. */
-async function writeOrRefuse(
+async function tryWrite(
   tx: EntityManager,
   record: Model,
   isNew: boolean,
@@ -51,7 +51,7 @@ async function writeOrRefuse(
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
-    return translate(await refusal(tx, record, error), record, t)
+    return translate(await violationsOf(tx, record, error), record, t)
   }
 }
 
@@ -75,7 +75,7 @@ export async function destroyRecord(tx: EntityManager, record: Model, t?: Transl
 /** Inserts or updates a record, by the fast path or by TypeORM. */
 async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  if (await fastPath(tx, metadata)?.save(record, isNew)) return
+  if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return
   if (isNew) engineOf(tx.dataSource).prepareInsert?.(metadata, record)
   else await updateLocked(tx, record)
   await tx.save(record, { reload: mustReload(tx, record) })
@@ -83,7 +83,7 @@ async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<
 
 async function remove(tx: EntityManager, record: Model): Promise<void> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  if (!(await fastPath(tx, metadata)?.remove(record))) await tx.remove(record)
+  if (!(await fastPath(tx, metadata)?.remove(tx, record))) await tx.remove(record)
 }
 
 /**

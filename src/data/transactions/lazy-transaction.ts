@@ -1,23 +1,10 @@
-import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import {
-  ClientClosedRequest,
-  HttpError,
-  NotAwaited,
-  OutcomeUnknown,
-  ReadOnlyTransaction,
-  ServiceUnavailable,
-  TransactionBegun,
-  TransactionEnded,
-} from '../../errors.js'
+import { ClientClosedRequest, NotAwaited, TransactionBegun, TransactionEnded } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
-import { problemOf, wasNotSent } from '../engines/problems.js'
-import { IdleTime } from './idle-time.js'
-import { Savepoints } from './savepoints.js'
-import { TransactionHealth } from './transaction-health.js'
+import { RunningWork } from './running-work.js'
+import { explainBegin, TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
-import { PendingWork } from './pending-work.js'
 
 /** How a request's transaction begins. */
 export interface BeginOptions {
@@ -52,16 +39,18 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
 export class LazyTransaction {
   /** Runs queries in the transaction. It throws after the end of the transaction. */
   readonly manager: EntityManager
+  /** The work that must end before the transaction. */
+  readonly work: RunningWork
+  /** The callbacks that the request runs after the commit. */
+  readonly hooks: (() => unknown)[] = []
   private readonly runner: QueryRunner
   private isolation: IsolationLevel | undefined
   private isReadOnly = false
   private readonly isAbandoned: () => boolean
-  private readonly work: PendingWork
   private readonly onIdle: LazyOptions['onIdle']
-  private readonly idle: IdleTime | undefined
-  private readonly order = new Savepoints()
   private readonly health: TransactionHealth
   private beginning: Promise<void> | undefined
+  /** The number of open savepoints. */
   private open = 0
   private hasEnded = false
 
@@ -69,16 +58,14 @@ export class LazyTransaction {
    * @param mode `slave` for a transaction that only reads, which on SQLite does not wait for writers
    */
   constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
-    const { isolation, isAbandoned = () => false, onLost = () => {}, onIdle } = options
-    const { now = timeWaited } = options
+    const { isolation, isAbandoned = () => false, onLost, onIdle, now = timeWaited } = options
     this.isolation = isolation
     this.isAbandoned = isAbandoned
-    this.work = new PendingWork(onLost)
     this.onIdle = onIdle
-    this.idle = onIdle && new IdleTime(now)
+    this.work = new RunningWork({ onLost, now: onIdle && now })
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner)
-    this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this.work, this.order)
+    this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this.work)
   }
 
   /**
@@ -122,7 +109,7 @@ export class LazyTransaction {
     this.end()
     if (!this.beginning) return
     try {
-      await this.order.settled()
+      await this.work.settled()
       if (this.health.isConnectionLost) return await this.discard()
       // Also ends savepoints that a promise without await has left open.
       while ((await this.hasBegun()) && this.runner.isTransactionActive)
@@ -138,8 +125,8 @@ export class LazyTransaction {
   private end(): void {
     if (this.hasEnded) return
     this.hasEnded = true
-    this.idle?.stop()
-    if (this.idle) this.onIdle?.(this.idle.longest)
+    this.work.stopClock()
+    this.onIdle?.(this.work.longestIdle)
   }
 
   /** Closes the connection, whose state is unknown. */
@@ -159,8 +146,7 @@ export class LazyTransaction {
     try {
       while (this.runner.isTransactionActive) await this.runner.commitTransaction()
     } catch (error) {
-      if (isUnanswered(error)) throw new OutcomeUnknown({ cause: error })
-      throw this.health.note(error)
+      throw this.health.noteCommit(error)
     }
   }
 
@@ -174,36 +160,36 @@ export class LazyTransaction {
   }
 
   private async begin(): Promise<void> {
-    this.refuseWhenEnded()
+    this.rejectAfterEnd()
     this.beginning ??= this.start().catch((error: unknown) => {
-      throw isOfQuery(error)
-        ? error
-        : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
+      throw explainBegin(error)
     })
     await this.beginning
-    this.refuseWhenEnded()
+    this.rejectAfterEnd()
   }
 
   private async start(): Promise<void> {
+    const { runner, isolation } = this
     if (this.isAbandoned()) throw new ClientClosedRequest()
-    if (this.isReadOnly) await engineOf(this.runner.dataSource).beginReadOnly(this.runner, this.isolation)
-    else await this.runner.startTransaction(this.isolation)
+    if (this.isReadOnly) await engineOf(runner.dataSource).beginReadOnly(runner, isolation)
+    else await runner.startTransaction(isolation)
     // It may have waited for a connection or for the write lock.
     if (!this.isAbandoned()) return
-    await this.runner.rollbackTransaction()
+    await runner.rollbackTransaction()
     throw new ClientClosedRequest()
   }
 
-  /** PostgreSQL and MariaDB report the same error if the server itself is read-only, which is a failure of the database. */
-  private explainWrite<T>(result: Promise<T>): Promise<T> {
-    if (!this.isReadOnly) return result
-    return result.catch((error: unknown) => {
-      const isWrite = error instanceof QueryFailedError && problemOf(error) === 'readonly'
-      throw isWrite ? new ReadOnlyTransaction({ cause: error }) : error
-    })
+  /** Runs a command of the query runner in the transaction, unless an error has ended it. */
+  private async attempt<T>(command: () => Promise<T>): Promise<T> {
+    if (this.health.end) throw this.health.end
+    try {
+      return await command()
+    } catch (error) {
+      throw this.health.note(error, this.isReadOnly)
+    }
   }
 
-  private refuseWhenEnded(): void {
+  private rejectAfterEnd(): void {
     if (this.hasEnded) throw new TransactionEnded()
   }
 
@@ -214,16 +200,13 @@ export class LazyTransaction {
   private beginFirst(runner: QueryRunner): QueryRunner {
     const members: Partial<Record<keyof QueryRunner, unknown>> = {
       query: (...args: Parameters<QueryRunner['query']>) =>
-        this.work.run(() =>
-          this.order.query(async () => {
-            await this.begin()
-            const query = () => this.health.watch(() => this.explainWrite(runner.query(...args)))
-            return this.idle ? this.idle.during(query) : query()
-          }),
-        ),
+        this.work.query(async () => {
+          await this.begin()
+          return this.attempt(() => runner.query(...args))
+        }),
       stream: async (...args: Parameters<QueryRunner['stream']>) => {
         await this.begin()
-        this.idle?.stop()
+        this.work.stopClock()
         return runner.stream(...args)
       },
       connect: async () => {
@@ -232,7 +215,7 @@ export class LazyTransaction {
       },
       startTransaction: async () => {
         await this.begin()
-        await this.health.watch(() => runner.startTransaction())
+        await this.attempt(() => runner.startTransaction())
         this.open += 1
       },
       commitTransaction: () => this.endSavepoint(() => runner.commitTransaction()),
@@ -253,28 +236,18 @@ export class LazyTransaction {
   }
 
   private async endSavepoint(end: () => Promise<void>): Promise<void> {
-    this.refuseWhenEnded()
+    this.rejectAfterEnd()
     if (this.open === 0)
       throw new Error('The framework ends the transaction of a request. Do not commit it or roll it back.')
     this.open -= 1
-    await this.health.watch(end)
+    await this.attempt(end)
   }
 }
 
-/** Whether the connection was lost after the commit was sent and before its response. */
 /**
  * The milliseconds for which this process has waited. Time in which it computes does not count, for example when a page is
  * rendered: it ends by itself, and the first page compiles its templates.
  */
 function timeWaited(): number {
   return performance.eventLoopUtilization().idle
-}
-
-function isUnanswered(error: unknown): boolean {
-  return error instanceof QueryFailedError && problemOf(error) === 'lost' && !wasNotSent(error)
-}
-
-/** Whether the error comes from the database or the framework. Any other error at the beginning comes from the connection. */
-function isOfQuery(error: unknown): boolean {
-  return error instanceof QueryFailedError || error instanceof HttpError
 }

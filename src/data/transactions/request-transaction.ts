@@ -1,20 +1,10 @@
-import type { EntityManager } from 'typeorm'
-import type { BeginOptions } from './lazy-transaction.js'
 import { PerRequest } from '../../per-request.js'
+import type { LazyTransaction } from './lazy-transaction.js'
 
-/** The request's transaction, as its context exposes it. */
-export interface RequestTransaction {
-  readonly manager: EntityManager
-  /** The callbacks that run after the commit. */
-  readonly hooks: Array<() => unknown>
-  /** Sets how it begins. */
-  configure(options: BeginOptions): void
-}
-
-const transactions = new PerRequest<RequestTransaction>('transaction')
+const transactions = new PerRequest<LazyTransaction>('transaction')
 
 /** Adds a transaction to a request: `ctx.tx` and `ctx.afterCommit`. */
-export function beginTransaction(ctx: object, transaction: RequestTransaction): void {
+export function beginTransaction(ctx: object, transaction: LazyTransaction): void {
   transactions.set(ctx, transaction)
   // The contexts of an App already have these members. This is a context of plain Koa.
   if (!('tx' in ctx)) Object.defineProperties(ctx, members)
@@ -34,6 +24,6 @@ const members: PropertyDescriptorMap = {
 }
 
 /** The transaction of a request; undefined without a `transaction()` above its route. */
-export function transactionOf(ctx: object): RequestTransaction | undefined {
+export function transactionOf(ctx: object): LazyTransaction | undefined {
   return transactions.get(ctx)
 }

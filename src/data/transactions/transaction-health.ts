@@ -1,9 +1,16 @@
 import { QueryFailedError } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
-import { ServiceUnavailable, TransactionAborted, TransactionConflict } from '../../errors.js'
+import {
+  HttpError,
+  OutcomeUnknown,
+  ReadOnlyTransaction,
+  ServiceUnavailable,
+  TransactionAborted,
+  TransactionConflict,
+} from '../../errors.js'
 import { explainDatabaseError } from '../database-errors.js'
 import type { Engine } from '../engines/engine.js'
-import { problemOf } from '../engines/problems.js'
+import { problemOf, wasNotSent } from '../engines/problems.js'
 import { engineOf } from '../engines/engines.js'
 
 /**
@@ -13,7 +20,7 @@ import { engineOf } from '../engines/engines.js'
  */
 export class TransactionHealth {
   /** The error that has ended the transaction. */
-  private end: unknown
+  end: unknown
   /** The error of the last statement that failed. */
   private failure: unknown
   private isLost = false
@@ -25,27 +32,26 @@ export class TransactionHealth {
     return this.isLost
   }
 
-  /** Runs a query. If an error has already ended the transaction, that error is thrown again. */
-  async watch<T>(query: () => Promise<T>): Promise<T> {
-    if (this.end) throw this.end
-    try {
-      return await query()
-    } catch (error) {
-      throw this.note(error)
-    }
-  }
-
   /** Records the error of a statement, and returns the error to throw. */
-  note(error: unknown): unknown {
+  note(error: unknown, isReadOnly = false): unknown {
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
+    // The database reports the same error if the server itself is read-only, which is a failure of the database.
+    if (problem === 'readonly' && isReadOnly)
+      return (this.failure = new ReadOnlyTransaction({ cause: error }))
     if (problem === 'aborted') return this.abortion()
-    // When a PostgreSQL connection breaks, TypeORM releases the query runner, and then refuses to use it.
+    // When a PostgreSQL connection breaks, TypeORM releases the query runner, and then throws when it is used.
     const isGone = problem === 'lost' || (this.runner.isReleased && !(error instanceof QueryFailedError))
     const thrown = isGone && !problem ? lost(error) : error
     this.failure = thrown
     this.isLost ||= isGone
     if (isGone || (problem === 'conflict' && this.engine.conflictRollsBack)) this.end ??= thrown
     return thrown
+  }
+
+  /** Records the error of a commit, and returns the error to throw. */
+  noteCommit(error: unknown): unknown {
+    const isLost = error instanceof QueryFailedError && problemOf(error) === 'lost'
+    return isLost && !wasNotSent(error) ? new OutcomeUnknown({ cause: error }) : this.note(error)
   }
 
   /** Forgets a failure that was rolled back with its savepoint. */
@@ -62,7 +68,9 @@ export class TransactionHealth {
   async check(): Promise<void> {
     if (this.end) throw this.end
     if (this.failure === undefined || !this.engine.failureAborts) return
-    await this.watch(() => this.runner.query('SELECT 1'))
+    await this.runner.query('SELECT 1').catch((error: unknown) => {
+      throw this.note(error)
+    })
   }
 
   private get engine(): Engine {
@@ -76,6 +84,12 @@ export class TransactionHealth {
       ? explained
       : new TransactionAborted({ cause: this.failure })
   }
+}
+
+/** Explains why a transaction could not begin. An error of neither the database nor the framework comes from the connection. */
+export function explainBegin(error: unknown): unknown {
+  const isExplained = error instanceof QueryFailedError || error instanceof HttpError
+  return isExplained ? error : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
 }
 
 function lost(cause: unknown): ServiceUnavailable {

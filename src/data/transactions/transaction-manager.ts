@@ -1,24 +1,35 @@
 import { EntityManager } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
-import type { Savepoints } from './savepoints.js'
-import type { PendingWork } from './pending-work.js'
+import { memoizeByObject } from '../../memoize.js'
+import { RunningWork } from './running-work.js'
 
-/** The EntityManager of a request, which tracks the request's running work. */
+/** The EntityManager of a request, whose methods are part of the work of the request's transaction. */
 export class TransactionManager extends EntityManager {
   constructor(
     dataSource: DataSource,
     queryRunner: QueryRunner,
-    readonly work: PendingWork,
-    readonly savepoints: Savepoints,
+    readonly work: RunningWork,
   ) {
     super(dataSource, queryRunner)
   }
 }
 
-/** Runs work that must end before the request's transaction. With any other manager, it runs untracked. */
-export function track<T>(tx: unknown, work: () => Promise<T>): Promise<T> {
-  return tx instanceof TransactionManager ? tx.work.run(work) : work()
+/**
+ * Runs work in a savepoint of the transaction, so that the transaction survives if the work fails. Concurrent savepoints
+ * run one after the other: TypeORM numbers them by their depth, so that parallel ones would undo each other's work.
+ * Outside of a transaction, the work has a transaction of its own.
+ */
+export function inSavepoint<T>(
+  tx: EntityManager,
+  work: (savepoint: EntityManager) => Promise<T>,
+): Promise<T> {
+  const runner = tx.queryRunner
+  if (!runner || tx instanceof TransactionManager) return tx.transaction(work)
+  return workOf(runner).nest(() => tx.transaction(work))
 }
+
+/** The work of transactions that do not belong to a request. */
+const workOf = memoizeByObject((_runner: QueryRunner) => new RunningWork())
 
 /** The methods of an EntityManager that query the database. */
 const QUERY_METHODS = [
@@ -80,6 +91,6 @@ replace(
   'transaction',
   (method) =>
     function (...args) {
-      return this.work.run(() => this.savepoints.nest(() => method.apply(this, args)))
+      return this.work.run(() => this.work.nest(() => method.apply(this, args)))
     },
 )

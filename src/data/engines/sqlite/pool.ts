@@ -1,10 +1,11 @@
 import { Semaphore, type Release } from '../semaphore.js'
-import { SqliteConnection } from './connection.js'
+import type { SqliteConnection } from './connection.js'
+import type { Outcome } from './statement.js'
 
 /** A connection that one query runner uses exclusively until it returns it. */
 export interface Held {
   readonly connection: SqliteConnection
-  giveBack(): void
+  release(): void
 }
 
 /** The limits of a connection pool. */
@@ -37,7 +38,7 @@ export class SqlitePool {
 
   constructor(
     private readonly open: () => Promise<SqliteConnection>,
-    readonly options: PoolOptions,
+    private readonly options: PoolOptions,
   ) {
     const { size, acquireTimeout } = options
     const seconds = acquireTimeout / 1000
@@ -71,6 +72,25 @@ export class SqlitePool {
       throw error
     })
     return this.shared
+  }
+
+  /** Runs a single statement on the shared connection. A statement that writes waits for the write lock. */
+  async run(sql: string, values: unknown[]): Promise<Outcome> {
+    const deadline = this.newDeadline()
+    const connection = await this.share()
+    const statement = connection.prepare(sql)
+    if (statement.readonly) return connection.run(statement, values, deadline)
+    const release = await this.acquireWriteLock()
+    try {
+      return await connection.run(statement, values, deadline)
+    } finally {
+      release()
+    }
+  }
+
+  /** The time of `performance.now()` at which a statement that begins to wait now times out. */
+  newDeadline(): number {
+    return performance.now() + this.options.acquireTimeout
   }
 
   /** Waits for a connection for a read transaction. */
@@ -119,21 +139,21 @@ export class SqlitePool {
     this.openWriter = undefined
   }
 
-  private held(connection: SqliteConnection, release: Release): Held {
-    const giveBack = (): void => {
+  private held(connection: SqliteConnection, releasePermit: Release): Held {
+    const release = (): void => {
       if (this.makeReady(connection)) this.idle.push(connection)
-      release()
+      releasePermit()
     }
-    return { connection, giveBack }
+    return { connection, release }
   }
 
   private heldWriter(connection: SqliteConnection): Held {
-    const giveBack = (): void => {
+    const release = (): void => {
       if (this.makeReady(connection)) return
       this.writer = undefined
       this.openWriter = undefined
     }
-    return { connection, giveBack }
+    return { connection, release }
   }
 
   private async openAnother(): Promise<SqliteConnection> {

@@ -5,31 +5,24 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlaceholdersNotSupportedError.js'
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
 import { HttpError, ReadOnlyTransaction, TransactionConflict, TransactionEnded } from '../../../errors.js'
-import type { Release } from '../semaphore.js'
 import type { PooledSqliteDriver } from './pooled-driver.js'
 import { isStale } from './connection.js'
 import type { SqliteConnection } from './connection.js'
-import type { Held, SqlitePool } from './pool.js'
+import { SqliteLease } from './lease.js'
 import type { Outcome } from './statement.js'
 
 /** Statements that change the connection itself. The runner then keeps it until the end. */
 const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
 
 /**
- * Runs single statements on the shared connection, and the statements of a transaction on an exclusive connection. It
- * acquires the write lock with the first statement that needs it, and holds it until the end of the transaction.
+ * Runs single statements on the shared connection, and the statements of a transaction on an exclusive connection. A
+ * transaction holds the write lock from the first statement that needs it until its end.
  */
 export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: PooledSqliteDriver
   /** Whether its transactions are read-only, and reject statements that write. */
   isReadOnly = false
-  private held: Promise<Held> | undefined
-  /** The value of `held`, once it has resolved. */
-  private current: Held | undefined
-  private isHeldForTransaction = false
-  private writeLock: Promise<Release> | undefined
-  /** Releases the write lock, once it has been acquired. */
-  private releaseWrite: Release | undefined
+  private readonly lease: SqliteLease
   /** The time limit of the statement that begins a transaction, including its wait for the write lock. */
   private deadline: number | undefined
 
@@ -38,6 +31,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     private readonly replicationMode: ReplicationMode,
   ) {
     super(driver)
+    this.lease = new SqliteLease(driver)
   }
 
   private get isReading(): boolean {
@@ -50,8 +44,8 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Takes a connection that only this runner uses until it is released. */
   override async connect(): Promise<SqliteConnection['database']> {
-    const { connection } = await this.hold(() => this.pool.take())
-    return connection.database
+    const { database } = await this.lease.connect()
+    return database
   }
 
   /** Begins a transaction, or a savepoint within it. A transaction that writes waits for the write lock first. */
@@ -64,7 +58,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       await this.begin()
     } catch (error) {
       this.isTransactionActive = false
-      await this.endTransaction()
+      await this.lease.endTransaction()
       throw error
     }
     this.transactionDepth = 1
@@ -105,8 +99,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.transactionDepth = 0
     this.loadedTables = []
     this.clearSqlMemory()
-    if (this.held) await this.giveBack()
-    if (this.writeLock) await this.releaseWriteLock()
+    await this.lease.end()
   }
 
   /** Runs one statement. */
@@ -172,40 +165,14 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     return this.runNow(sql, values) ?? this.run(sql, values)
   }
 
-  private get pool(): SqlitePool {
-    return this.driver.pool
-  }
-
   private async begin(): Promise<void> {
-    const { isReading } = this
-    this.deadline = this.newDeadline()
+    this.deadline = this.driver.pool.newDeadline()
     try {
-      if (!isReading && !this.tryAcquireWriteLock()) await this.acquireWriteLock()
-      this.isHeldForTransaction = !this.held
-      if (!this.holdNow(isReading))
-        await this.hold(() => (isReading ? this.pool.take() : this.pool.takeWriter()))
-      await this.query(isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
+      await this.lease.begin(this.isReading)
+      await this.query(this.isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
     } finally {
       this.deadline = undefined
     }
-  }
-
-  /** Acquires the write lock if it is free. Returns whether the runner has it now. */
-  private tryAcquireWriteLock(): boolean {
-    if (this.writeLock) return this.releaseWrite !== undefined
-    this.releaseWrite = this.pool.tryAcquireWriteLock()
-    if (!this.releaseWrite) return false
-    this.writeLock = Promise.resolve(this.releaseWrite)
-    return true
-  }
-
-  /** Takes a connection that is open and idle. Returns whether the runner has one now. */
-  private holdNow(isReading: boolean): boolean {
-    if (this.held) return this.current !== undefined
-    this.current = isReading ? this.pool.takeNow() : this.pool.takeWriterNow()
-    if (!this.current) return false
-    this.held = Promise.resolve(this.current)
-    return true
   }
 
   /**
@@ -215,62 +182,29 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
    * @returns undefined when `run` has to do it, also if another process holds a lock
    */
   private runNow(sql: string, values: unknown[]): Outcome | undefined {
-    const connection = this.current?.connection
+    const connection = this.lease.current?.connection
     if (!connection || (this.transactionDepth > 0 && !connection.isInTransaction)) return undefined
     const statement = connection.prepare(sql)
-    if (!statement.readonly && !this.releaseWrite) return undefined
+    if (!statement.readonly && !this.lease.canWrite) return undefined
     try {
       const outcome = connection.runNow(statement, values)
-      if (outcome && !connection.isInTransaction) this.endTransactionNow()
+      if (outcome && !connection.isInTransaction) this.lease.endTransactionNow()
       return outcome
     } catch (error) {
-      if (!connection.isInTransaction) this.endTransactionNow()
+      if (!connection.isInTransaction) this.lease.endTransactionNow()
       throw error
     }
   }
 
-  private endTransactionNow(): void {
-    if (this.isHeldForTransaction) this.current?.giveBack()
-    if (this.isHeldForTransaction) this.forget()
-    // If the lock has not been acquired yet, a statement is still waiting for it.
-    if (!this.releaseWrite) return
-    this.releaseWrite()
-    this.writeLock = undefined
-    this.releaseWrite = undefined
-  }
-
-  private forget(): void {
-    this.held = undefined
-    this.current = undefined
-    this.isHeldForTransaction = false
-  }
-
-  private newDeadline(): number {
-    return performance.now() + this.pool.options.acquireTimeout
-  }
-
   private run(sql: string, values: unknown[]): Promise<Outcome> {
-    const isSingle = !this.held && this.transactionDepth === 0 && !KEEPS_CONNECTION.test(sql)
-    return isSingle ? this.runSingle(sql, values) : this.runHeld(sql, values)
-  }
-
-  private async runSingle(sql: string, values: unknown[]): Promise<Outcome> {
-    const deadline = this.newDeadline()
-    const connection = await this.pool.share()
-    const statement = connection.prepare(sql)
-    if (statement.readonly) return connection.run(statement, values, deadline)
-    const release = await this.pool.acquireWriteLock()
-    try {
-      return await connection.run(statement, values, deadline)
-    } finally {
-      release()
-    }
+    const isSingle = !this.lease.isHeld && this.transactionDepth === 0 && !KEEPS_CONNECTION.test(sql)
+    return isSingle ? this.driver.pool.run(sql, values) : this.runHeld(sql, values)
   }
 
   private async runHeld(sql: string, values: unknown[]): Promise<Outcome> {
     if (await this.isLost()) throw new Error('SQLite rolled back this transaction after an earlier error.')
-    const deadline = this.deadline ?? this.newDeadline()
-    const { connection } = await this.hold(() => this.pool.take())
+    const deadline = this.deadline ?? this.driver.pool.newDeadline()
+    const connection = await this.lease.connect()
     try {
       const statement = connection.prepare(sql)
       if (!statement.readonly && this.isReadOnly) throw new ReadOnlyTransaction()
@@ -278,79 +212,28 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       return await connection.run(statement, values, deadline)
     } catch (error) {
       if (!isStale(error)) throw error
-      await this.releaseWriteLock()
+      await this.lease.releaseWriteLock()
       throw new TransactionConflict({ cause: error })
     } finally {
-      if (!connection.isInTransaction) await this.endTransaction()
+      if (!connection.isInTransaction) await this.lease.endTransaction()
     }
+  }
+
+  /** Acquires the write lock for a statement. Fails if its transaction has ended meanwhile: the connection may be in use again. */
+  private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
+    await this.lease.acquireWriteLock()
+    if (this.lease.current?.connection === connection) return
+    if (!this.isTransactionActive) await this.lease.releaseWriteLock()
+    throw new TransactionEnded()
   }
 
   /** Whether SQLite has rolled back by itself. Without this check, later statements would be committed one by one. */
   private async isLost(): Promise<boolean> {
     if (this.transactionDepth === 0) return false
-    const held = await this.held
+    const held = await this.lease.settled()
     return !held?.connection.isInTransaction
   }
-
-  private async endTransaction(): Promise<void> {
-    if (this.isHeldForTransaction) await this.giveBack()
-    await this.releaseWriteLock()
-  }
-
-  private async hold(take: () => Promise<Held>): Promise<Held> {
-    const held = (this.held ??= take())
-    try {
-      const current = await held
-      if (this.held === held) this.current = current
-    } catch (error) {
-      this.held = undefined
-      throw error
-    }
-    if (!this.isReleased) return held
-    // The runner is already released, so no later call would return this connection.
-    if (this.held === held) await this.giveBack()
-    throw new QueryRunnerAlreadyReleasedError()
-  }
-
-  private async giveBack(): Promise<void> {
-    const { held } = this
-    this.forget()
-    await held?.then(({ giveBack }) => giveBack(), ignore)
-  }
-
-  private async acquireWriteLock(): Promise<void> {
-    const lock = (this.writeLock ??= this.pool.acquireWriteLock())
-    try {
-      const release = await lock
-      if (this.writeLock === lock) this.releaseWrite = release
-    } catch (error) {
-      this.writeLock = undefined
-      throw error
-    }
-    // If the runner was released while it waited, it must not use the lock: the next transaction already uses the connection.
-    if (!this.isReleased) return
-    await this.releaseWriteLock()
-    throw new QueryRunnerAlreadyReleasedError()
-  }
-
-  /** Acquires the write lock for a statement. Fails if its transaction has ended meanwhile: the connection may be in use again. */
-  private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
-    await this.acquireWriteLock()
-    if (this.current?.connection === connection) return
-    if (!this.isTransactionActive) await this.releaseWriteLock()
-    throw new TransactionEnded()
-  }
-
-  private async releaseWriteLock(): Promise<void> {
-    const { writeLock } = this
-    this.writeLock = undefined
-    this.releaseWrite = undefined
-    await writeLock?.then((release) => release(), ignore)
-  }
 }
-
-/** The caller that waited has already received the error. */
-function ignore(): void {}
 
 /** better-sqlite3 cannot bind booleans. */
 function toSqlite(value: unknown): unknown {

@@ -1,58 +1,187 @@
 import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import { memoizeByObject } from '../../../memoize.js'
 import type { Model } from '../../model.js'
-import { countRecords, selectRecords, type Selection } from './cached-queries.js'
-import { plainModel, type PlainModel } from './plain-model.js'
-import { plainWrites } from './plain-writes.js'
+import { COUNTED } from '../../engines/sqlite/cached-counts.js'
+import { lockClause } from '../locking.js'
+import { queryFor } from './cached-queries.js'
+import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
 
-type Events = readonly (keyof EntitySubscriberInterface)[]
-
-const saving: Events = ['beforeInsert', 'afterInsert', 'beforeUpdate', 'afterUpdate']
-const removing: Events = ['beforeRemove', 'afterRemove']
-
-/**
- * Reads and writes the records of plain models with cached statements, because building a query and hydrating its rows
- * costs more than running it. Each method returns undefined or false if TypeORM has to do the work.
- */
-export class FastPath {
-  constructor(
-    private readonly tx: EntityManager,
-    private readonly model: PlainModel,
-  ) {}
-
-  select(selection: Selection): Promise<object[] | undefined> {
-    return selectRecords(this.tx, this.model, selection)
-  }
-
-  count(where?: object): Promise<number | undefined> {
-    return countRecords(this.tx, this.model, where)
-  }
-
-  async save(record: Model, isNew: boolean): Promise<boolean> {
-    const writes = isHeard(this.tx, saving) ? undefined : plainWrites(this.model, record)
-    // The application may have chosen the id, and a record with it may exist.
-    if (!writes || (isNew && record.id !== undefined)) return false
-    if (!isNew) return writes.update(this.tx, record)
-    await writes.insert(this.tx, record)
-    return true
-  }
-
-  async remove(record: Model): Promise<boolean> {
-    const writes = isHeard(this.tx, removing) ? undefined : plainWrites(this.model, record)
-    if (!writes || record.id === undefined) return false
-    await writes.remove(this.tx, record)
-    return true
-  }
+/** The records that a query selects. */
+export interface Selection {
+  /** The columns and the values that they must have. */
+  where?: object | undefined
+  order?: object | undefined
+  /** The number of records, and the number of records to skip. */
+  limit?: number
+  offset?: number
+  /** Whether the rows are locked until the transaction ends. */
+  lock?: boolean
 }
 
 /** The fast path of a model; undefined if the model isn't plain, or if a subscriber listens to its records. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
   const model = plainModel(metadata)
-  return model && !isHeard(tx, ['afterLoad']) ? new FastPath(tx, model) : undefined
+  return model && !isHeard(tx, ['afterLoad']) ? pathOf(model) : undefined
 }
+
+const pathOf = memoizeByObject((model: PlainModel) => new FastPath(model))
+
+/**
+ * Reads and writes the records of a plain model with cached statements, because building a query and hydrating its rows
+ * costs more than running it. Its rules are TypeORM's. Each method returns undefined or false if TypeORM has to do the
+ * work.
+ */
+export class FastPath {
+  private readonly canWrite: boolean
+  private readonly table: string
+  private readonly columns: ColumnMetadata[]
+  private readonly insertion: string
+
+  constructor(private readonly model: PlainModel) {
+    const { metadata } = model
+    this.canWrite = hasPlainWrites(metadata)
+    this.table = metadata.tablePath
+      .split('.')
+      .map((part) => this.escape(part))
+      .join('.')
+    this.columns = metadata.columns
+    const names = this.columns.map((column) => this.escape(column.databaseName)).join(', ')
+    const places = this.columns.map(() => '?').join(', ')
+    this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
+  }
+
+  /** Selects the records that meet a condition. */
+  async select(
+    tx: EntityManager,
+    { where = {}, order, limit, offset, lock }: Selection,
+  ): Promise<object[] | undefined> {
+    const query = queryFor(tx, this.model, 'records', where, order)
+    if (!query) return undefined
+    const values = query.names.map((name): unknown => Reflect.get(where, name))
+    let { sql } = query
+    // SQLite would plan a statement again for each limit that is a parameter.
+    if (limit !== undefined) sql += ` LIMIT ${Number(limit)}`
+    if (offset) sql += ` OFFSET ${placeholder(tx, values.push(offset))}`
+    if (lock) sql += lockClause(tx)
+    const rows = await run(tx, sql, values)
+    return rows.map((row) => this.model.toRecord(row))
+  }
+
+  /** Counts the records that meet a condition. */
+  async count(tx: EntityManager, where: object = {}): Promise<number | undefined> {
+    const query = queryFor(tx, this.model, 'count', where)
+    if (!query) return undefined
+    const values = query.names.map((name): unknown => Reflect.get(where, name))
+    const [row] = await run(tx, query.sql, values)
+    return Number(row?.[COUNTED])
+  }
+
+  /** Inserts a record, or updates those of its columns that differ from the database. */
+  async save(tx: EntityManager, record: Model, isNew: boolean): Promise<boolean> {
+    if (!this.writes(tx, record, SAVING)) return false
+    if (!isNew) return this.update(tx, record)
+    // The application may have chosen the id, and a record with it may exist.
+    if (record.id !== undefined) return false
+    await this.insert(tx, record)
+    return true
+  }
+
+  /** Deletes a record. */
+  async remove(tx: EntityManager, record: Model): Promise<boolean> {
+    if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
+    await run(tx, `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ?`, [record.id])
+    return true
+  }
+
+  private writes(tx: EntityManager, record: Model, events: Events): boolean {
+    return this.canWrite && !isHeard(tx, events) && hasOnlyColumns(this.model.metadata, record)
+  }
+
+  private async insert(tx: EntityManager, record: Model): Promise<void> {
+    stampsOf(record).stampInsert()
+    // NULL for columns without a value.
+    const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
+    await run(tx, this.insertion, values)
+    this.fillWithNull(record)
+  }
+
+  /** Returns false if the database does not have the record. */
+  private async update(tx: EntityManager, record: Model): Promise<boolean> {
+    const [found] = (await this.select(tx, { where: { id: record.id } })) ?? []
+    if (!found) return false
+    if (this.changesOf(record, found).length === 0) return true
+
+    stampsOf(record).stampUpdate()
+    const changes = this.changesOf(record, found)
+    const assignments = changes.map(([{ databaseName }]) => `${this.escape(databaseName)} = ?`).join(', ')
+    const sql = `UPDATE ${this.table} SET ${assignments} WHERE ${this.escape(this.idName)} = ?`
+    await run(tx, sql, [...changes.map(([, value]) => value), record.id])
+    this.fillWithNull(record)
+    return true
+  }
+
+  private get idName(): string {
+    return this.model.metadata.primaryColumns[0]?.databaseName ?? 'id'
+  }
+
+  /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
+  private changesOf(record: object, found: object): Array<[ColumnMetadata, unknown]> {
+    const changes: Array<[ColumnMetadata, unknown]> = []
+    for (const column of this.columns) {
+      const value = valueOf(record, column)
+      const stored = valueOf(found, column)
+      if (value === undefined || value === stored) continue
+      const prepared = this.stored(column, value)
+      // Values that are read as text are stored as the same text, even if they would be rejected now.
+      const kept = typeof stored === 'string' ? stored : this.stored(column, stored)
+      if (prepared !== kept) changes.push([column, prepared])
+    }
+    return changes
+  }
+
+  private fillWithNull(record: object): void {
+    for (const column of this.columns)
+      if (column.isNullable && valueOf(record, column) === undefined)
+        Reflect.set(record, column.propertyName, null)
+  }
+
+  private stored(column: ColumnMetadata, value: unknown): unknown {
+    return this.model.metadata.dataSource.driver.preparePersistentValue(value, column)
+  }
+
+  private escape(name: string): string {
+    return this.model.metadata.dataSource.driver.escape(name)
+  }
+}
+
+type Events = readonly (keyof EntitySubscriberInterface)[]
+
+const SAVING: Events = ['beforeInsert', 'afterInsert', 'beforeUpdate', 'afterUpdate']
+const REMOVING: Events = ['beforeRemove', 'afterRemove']
 
 /** Whether a subscriber of the application listens to one of these events, for any model. */
 function isHeard({ dataSource: { subscribers } }: EntityManager, events: Events): boolean {
   // The first subscriber is the framework's own.
   if (subscribers.length <= 1) return false
   return subscribers.slice(1).some((subscriber) => events.some((event) => subscriber[event] !== undefined))
+}
+
+/** The methods of Model that set ids and timestamps before a write. They are protected, because no other code may call them. */
+function stampsOf(record: Model): { stampInsert(): void; stampUpdate(): void } {
+  return record as unknown as { stampInsert(): void; stampUpdate(): void }
+}
+
+function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
+  return Reflect.get(record, propertyName)
+}
+
+/** Runs a statement. The request's query runner tracks it, so the manager need not. */
+function run(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+  return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
+}
+
+/** The placeholder of a query's n-th parameter. */
+function placeholder(tx: EntityManager, position: number): string {
+  return tx.dataSource.driver.createParameter('', position - 1)
 }

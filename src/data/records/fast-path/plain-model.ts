@@ -1,8 +1,10 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { memoizeByObject } from '../../../memoize.js'
 import { engineOf } from '../../engines/engines.js'
+import { Model } from '../../model.js'
 
 /** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>
@@ -73,4 +75,66 @@ function isPlain(metadata: EntityMetadata): boolean {
 function readerOf({ driver }: DataSource, column: ColumnMetadata): Member['read'] {
   const hydrate = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
   return (column.transformer ? undefined : engineOf(driver).readerOf?.(column, hydrate)) ?? hydrate
+}
+
+/** Whether a record contains only values of its columns: no other record, and no SQL expression. */
+export function hasOnlyColumns({ relations, columns }: EntityMetadata, record: object): boolean {
+  return (
+    relations.every(({ propertyName }) => Reflect.get(record, propertyName) === undefined) &&
+    columns.every(({ propertyName }) => typeof Reflect.get(record, propertyName) !== 'function')
+  )
+}
+
+/** Whether the fast path can write the records of a plain model. If a write needs more, TypeORM does it. */
+export function hasPlainWrites(metadata: EntityMetadata): boolean {
+  return (
+    engineOf(metadata.dataSource).hasFastWrites &&
+    metadata.primaryColumns.length === 1 &&
+    metadata.primaryColumns[0]?.propertyName === 'id' &&
+    metadata.columns.every(isPlainColumn) &&
+    metadata.relations.every((relation) => relation.isManyToOne) &&
+    listenersOf(metadata).every(isFrameworks)
+  )
+}
+
+function isPlainColumn(column: ColumnMetadata): boolean {
+  const isStamp = column.propertyName === 'created_at' || column.propertyName === 'updated_at'
+  const isSpecial =
+    column.isVirtual ||
+    column.isGenerated ||
+    column.isVersion ||
+    column.isDeleteDate ||
+    column.isArray ||
+    !column.isSelect ||
+    !column.isInsert ||
+    !column.isUpdate ||
+    column.asExpression !== undefined ||
+    column.transformer !== undefined
+  // Only the timestamps of Model are set here. The database sets others.
+  const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
+  return !isSpecial && (isStamp || !isSetElsewhere) && PLAIN_TYPES.has(column.type)
+}
+
+/** The types whose stored values can be compared. */
+const PLAIN_TYPES = new Set<unknown>(
+  [
+    [String, 'varchar', 'text', 'uuid', Boolean, 'boolean', Date, 'datetime', 'date', 'time'],
+    [Number, 'int', 'integer', 'bigint', 'float', 'double', 'real', 'decimal', 'numeric'],
+  ].flat(),
+)
+
+function listenersOf(metadata: EntityMetadata): EntityListenerMetadata[] {
+  return [
+    ...metadata.beforeInsertListeners,
+    ...metadata.afterInsertListeners,
+    ...metadata.beforeUpdateListeners,
+    ...metadata.afterUpdateListeners,
+    ...metadata.beforeRemoveListeners,
+    ...metadata.afterRemoveListeners,
+  ]
+}
+
+/** Whether a listener is one of Model's own, which the fast path calls itself. */
+function isFrameworks({ target, propertyName }: EntityListenerMetadata): boolean {
+  return target === Model && (propertyName === 'stampInsert' || propertyName === 'stampUpdate')
 }

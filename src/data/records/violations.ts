@@ -7,7 +7,11 @@ import { isTooLong } from '../text-length.js'
 import { addedMessage, attributeName, messageOf, type Translate } from '../validation.js'
 
 /** Converts an error of the database to errors of the record. Any other error is thrown again. */
-export async function refusal(tx: EntityManager, record: Model, error: unknown): Promise<ValidationErrors> {
+export async function violationsOf(
+  tx: EntityManager,
+  record: Model,
+  error: unknown,
+): Promise<ValidationErrors> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const explained = explainDatabaseError(error, metadata)
   if (!(explained instanceof ValidationErrors)) throw explained
@@ -24,7 +28,7 @@ export async function refusal(tx: EntityManager, record: Model, error: unknown):
   )
 }
 
-/** Finds the rejected column if the engine does not name it: a reference (SQLite), a text (PostgreSQL). */
+/** Finds the column if the engine does not name it: a reference (SQLite), a text (PostgreSQL). */
 async function fieldOf(
   tx: EntityManager,
   metadata: EntityMetadata,

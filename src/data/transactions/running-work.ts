@@ -1,0 +1,129 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setOwner } from './unawaited.js'
+
+/** The options of RunningWork. */
+export interface RunningWorkOptions {
+  /** Receives each error that is not awaited, even after the end of the transaction. */
+  onLost?: (error: unknown) => void
+  /** The clock that measures `longestIdle`. Without it, nothing is measured. */
+  now?: (() => number) | undefined
+}
+
+/**
+ * The work of a transaction that is running now: whether any is left at its end, in which order its statements and savepoints
+ * run, and how long no statement has run.
+ *
+ * Savepoints run one after the other, and statements from outside of an open savepoint wait for its end. Otherwise the
+ * connection would run them inside of it, and undo them with it.
+ */
+export class RunningWork {
+  /** The longest time, in milliseconds, in which the open transaction ran no statement. */
+  longestIdle = 0
+  private count = 0
+  private hasLost = false
+  private idleSince: number | undefined
+  private readonly root = new Level(this, undefined)
+  private readonly statements = new Map<Promise<unknown>, Level>()
+  private readonly onLost: (error: unknown) => void
+  private now: (() => number) | undefined
+
+  constructor({ onLost = () => {}, now }: RunningWorkOptions = {}) {
+    this.onLost = onLost
+    this.now = now
+  }
+
+  /** Whether work is still running, or has failed without being awaited. Then the response must not report success. */
+  get isUnfinished(): boolean {
+    return this.count > 0 || this.hasLost
+  }
+
+  /** Runs a piece of work, which must end before the transaction. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.count += 1
+    try {
+      return await work()
+    } catch (error) {
+      setOwner(error, this)
+      throw error
+    } finally {
+      this.count -= 1
+    }
+  }
+
+  /** Runs a statement once all savepoints that it is not part of have ended. */
+  query<T>(statement: () => Promise<T>): Promise<T> {
+    return this.run(async () => {
+      const level = this.level()
+      while (level.nested) await level.nested
+      this.endIdle()
+      const promise = statement()
+      this.statements.set(promise, level)
+      try {
+        return await promise
+      } finally {
+        this.statements.delete(promise)
+        if (this.statements.size === 0) this.idleSince = this.now?.()
+      }
+    })
+  }
+
+  /** Runs a savepoint after the previous savepoint and the earlier statements. */
+  nest<T>(work: () => Promise<T>): Promise<T> {
+    const level = this.level()
+    const previous = level.nested
+    const current = (async () => {
+      await previous
+      await this.settled((other) => other === level)
+      return levels.run(new Level(this, levels.getStore()), work)
+    })()
+    const end = (): void => {
+      if (level.nested === ended) level.nested = undefined
+    }
+    const ended = current.then(end, end)
+    level.nested = ended
+    return current
+  }
+
+  /** Waits for the running statements. */
+  async settled(isIncluded: (level: Level) => boolean = () => true): Promise<void> {
+    const promises = [...this.statements].flatMap(([promise, level]) => (isIncluded(level) ? [promise] : []))
+    if (promises.length > 0) await Promise.allSettled(promises)
+  }
+
+  /** Stops measuring `longestIdle`: the transaction ends, or a stream reads rows at the pace of its reader. */
+  stopClock(): void {
+    this.endIdle()
+    this.now = undefined
+  }
+
+  /** Receives an error of work that was not awaited. */
+  lose(error: unknown): void {
+    this.hasLost = true
+    this.onLost(error)
+  }
+
+  private endIdle(): void {
+    if (this.now && this.idleSince !== undefined)
+      this.longestIdle = Math.max(this.longestIdle, this.now() - this.idleSince)
+    this.idleSince = undefined
+  }
+
+  /** The savepoint in which the current code runs. */
+  private level(): Level {
+    for (let level = levels.getStore(); level; level = level.outer) if (level.owner === this) return level
+    return this.root
+  }
+}
+
+/** A transaction, or a savepoint in it. */
+class Level {
+  /** The end of the last savepoint that was requested in it. */
+  nested: Promise<void> | undefined
+
+  constructor(
+    readonly owner: RunningWork,
+    readonly outer: Level | undefined,
+  ) {}
+}
+
+const levels = new AsyncLocalStorage<Level>()
