@@ -1,5 +1,13 @@
 import { expect } from 'chai'
-import { humanize, defaultPathName, isOneLetterOff, nearest, pathNames, resourceNames } from '../src/names.js'
+import {
+  collectionIds,
+  humanize,
+  defaultPathName,
+  isOneLetterOff,
+  nearest,
+  pathNames,
+  resourceNames,
+} from '../src/names.js'
 
 describe('isOneLetterOff(word, other)', () => {
   const pairs = ['lsit list', 'ist list', 'lisst list', 'lost list', 'List list', 'lists list', 'wen new']
@@ -95,4 +103,20 @@ describe('humanize(field)', () => {
     }
     for (const [field, words] of Object.entries(rows)) expect(humanize(field)).to.equal(words)
   })
+})
+
+describe('collectionIds(path)', () => {
+  const rows = [
+    ['/posts', ['posts']],
+    ['/posts/{post_id}/comments', ['comments']],
+    ['/admin/posts', ['admin.posts', 'posts']],
+    ['/admin/posts/{post_id}/comments', ['admin.comments', 'comments']],
+    ['/news/{news_id}/admin/comments', ['admin.comments', 'comments']],
+    ['/news', ['news_index']],
+  ] as const
+  for (const [path, ids] of rows) {
+    it(`finds the name of ${path} under ${ids.join(' or ')}`, () => {
+      expect(collectionIds(path)).to.deep.equal(ids)
+    })
+  }
 })

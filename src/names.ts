@@ -34,6 +34,25 @@ export function resourceNames(path: string, isSingular = false): ResourceNames {
   return { plural, singular, param: `${singular}_id` }
 }
 
+/** The id of a collection's name in locale files: `posts`, or `news_index` if plural and singular are the same word. */
+export function collectionId(singular: string, plural: string): string {
+  return plural === singular ? `${plural}_index` : plural
+}
+
+/**
+ * The ids that the name of a collection may have, by the path of its list. The first one that has a translation applies:
+ * `/admin/posts/{post_id}/comments` -> `admin.comments`, `comments`.
+ */
+export const collectionIds = memoize((path): readonly string[] => {
+  const { plural, singular } = resourceNames(path)
+  const segments = path.split('/').filter(Boolean)
+  const isItem = (index: number) =>
+    isParameter(segments[index] ?? '') || isParameter(segments[index + 1] ?? '')
+  const namespace = segments.slice(0, -1).filter((_, index) => !isItem(index))
+  const id = collectionId(singular, plural)
+  return [...namespace, ''].map((_, index) => [...namespace.slice(index).map(snakeCase), id].join('.'))
+}, 1000)
+
 /** `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
 export function pathNames(path: string, isSingular = false): PathNames {
   const { plural, singular } = resourceNames(path, isSingular)

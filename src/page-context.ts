@@ -4,6 +4,7 @@ import type { Flash } from './sessions/flash.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
 import type { Catalogue } from './translations/catalogue.js'
+import { collectionIds } from './names.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
@@ -73,6 +74,7 @@ export class PageContext implements ViewContext {
     const item = record ? this.ctx.route.resource?.itemPath : ''
     return this.table.collections(item).map((route) => ({
       name: route.resource?.plural ?? '',
+      ids: collectionIds(route.path),
       path: record ? route.url(parentsOf(this.ctx, route), record) : route.url(),
     }))
   }

@@ -301,16 +301,16 @@ describe('kit generate and kit destroy', () => {
     )
     expect(app.read('src/actions/posts.ts')).to.contain(PUBLISH.trim()).and.to.contain(DRAFTS.trim())
     expect(app.read('locales/posts.en-us.yaml')).to.match(
-      /- id: post.publish.success\n {2}translation: Publish succeeded.\n$/,
+      /- id: post.publish.button\n {2}translation: Publish\n- id: post.publish.success\n {2}translation: Publish succeeded.\n/,
     )
     expect(app.read('spec/actions/posts.spec.ts'))
       .to.contain("it('publish changes a post', ")
       .and.to.contain("it('drafts shows some posts', ")
     expect(app.read('templates/posts/show.pug')).to.contain(
-      "\n      != actionButton(postPublishPath(post), 'Publish')\n",
+      "\n      != actionButton(postPublishPath(post), t('post.publish.button'))\n",
     )
     expect(app.read('templates/posts/index.pug')).to.contain(
-      '\n    .actions\n      a.button(href=postsDraftsPath()) Drafts\n      a.button.primary(',
+      "\n    .actions\n      a.button(href=postsDraftsPath())= t('post.drafts.button')\n      a.button.primary(",
     )
   })
 
@@ -348,12 +348,12 @@ describe('kit generate and kit destroy', () => {
       'A resource cannot be named "class": the word is reserved. Choose another name.',
     ],
     'a model with a reserved name': [
-      ['resource', 'sticker', '--use-model', 'Label'],
-      'A model cannot be named "Label": the word is reserved. Choose another name.',
+      ['resource', 'sticker', '--use-model', 'Date'],
+      'A model cannot be named "Date": the word is reserved. Choose another name.',
     ],
     'a reference to a model with a reserved name': [
-      ['resource', 'post', 'label:references'],
-      'A model cannot be named "label": the word is reserved. Choose another name.',
+      ['resource', 'post', 'date:references'],
+      'A model cannot be named "date": the word is reserved. Choose another name.',
     ],
     'a singular resource with a parent': [
       ['resource', 'profile', '--singular', '--parent', 'post'],

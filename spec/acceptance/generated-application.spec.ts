@@ -51,6 +51,10 @@ const ODD = [
   'equipment',
   'route',
   'use',
+  // Helpers and variables of templates.
+  'label',
+  'time',
+  'form',
 ]
 
 for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {

@@ -106,7 +106,9 @@ describeOnce('kit new blog', () => {
   it('names a two-word application in all places', () => {
     const app = readFileSync(join(folder, 'my-shop/src/app.ts'), 'utf8')
     expect(app).to.include("sessionName: '_my_shop_session'")
-    expect(readFileSync(join(folder, 'my-shop/templates/layout.pug'), 'utf8')).to.include('My Shop')
+    expect(readFileSync(join(folder, 'my-shop/locales/application.en-us.yaml'), 'utf8')).to.include(
+      'Welcome to My Shop',
+    )
   })
 
   for (const [engine, url, driver] of [

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { namesOf } from '../../src/generator/names.js'
+import { templateNames } from '../../src/generator/reserved.js'
 
 describe('namesOf(word)', () => {
   const rows = [
@@ -160,21 +161,25 @@ describe('namesOf(word)', () => {
     })
   }
 
+  for (const word of ['label', 'time', 'form', 'path', 'flash_message', 'actionButton', 'of', 'attribute']) {
+    it(`gives the records of ${word} variables that no template already has`, () => {
+      const { one, many } = namesOf(word)
+      expect([...templateNames])
+        .to.not.include.members([one])
+        .and.not.include.members([many])
+    })
+  }
+
   for (const word of [
     'class',
     'resource',
     'Resource',
     'model',
-    'path',
     'errors',
     'date',
     'admin/class',
     'function',
     'new',
-    'flash_message',
-    'actionButton',
-    'deleteButton',
-    'of',
     'xml',
   ]) {
     it(`refuses the reserved word ${word}`, () => {

@@ -160,7 +160,7 @@ describe('@Resource(path, { singular: true })', () => {
 
     it('links from its page to its nested resources, which are not collections of the application', async () => {
       const { text } = await site.get('/session')
-      expect(text.match(/<a [^>]*>/g)).to.deep.equal(['<a href="/session/devices" >'])
+      expect(text.match(/<a [^>]*>/g)).to.deep.equal(['<a href="/session/devices">'])
       expect(text).to.contain('<nav class="nested"')
     })
 

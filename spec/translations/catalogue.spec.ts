@@ -63,6 +63,19 @@ describe('new Catalogue(folder)', () => {
       },
     ))
 
+  it('treats an empty text as missing', () =>
+    withCatalogue(
+      {
+        'a.de.yaml':
+          "- id: hello\n  translation: ''\n- id: posts\n  translation: { one: '', other: '' }\n- id: bye\n  translation: Tschüss\n",
+        'a.en-us.yaml': { hello: 'Hello', posts: 'Posts' },
+      },
+      (catalogue) => {
+        const texts = ['hello', 'posts', 'bye'].map((id) => catalogue.translate('de', id, { count: 1 }))
+        expect(texts).to.deep.equal(['Hello', 'Posts', 'Tschüss'])
+      },
+    ))
+
   it('chooses the plural form by the language and the value `count`', () =>
     withCatalogue(
       {
@@ -180,7 +193,7 @@ describe('new Catalogue(folder)', () => {
 })
 
 const texts = (locale: string) =>
-  Reflect.get(frameworkCatalogue(), 'texts').get(locale) as Map<string, unknown>
+  Reflect.get(frameworkCatalogue(), 'byLocale').get(locale) as Map<string, unknown>
 const placeholders = (translation: unknown) =>
   [...new Set(JSON.stringify(translation).match(/\{\{\w+\}\}/g))].toSorted()
 

@@ -1,7 +1,15 @@
 import { camelize } from 'inflection'
 import { BadName, RepeatedParameter, ReservedName } from '../command-errors.js'
-import { collectionName, humanize, itemName, pathNames, resourceNames, type PathNames } from '../names.js'
-import { reservedResources } from './reserved.js'
+import {
+  collectionId,
+  collectionName,
+  humanize,
+  itemName,
+  pathNames,
+  resourceNames,
+  type PathNames,
+} from '../names.js'
+import { reservedResources, templateNames } from './reserved.js'
 
 /** All names that are derived from the word for a resource on the command line. */
 export interface Names {
@@ -29,10 +37,12 @@ export interface Names {
   param: string
   /** `blogPostsPath`, `blogPostPath`, ... */
   paths: PathNames
-  /** `blogPost` */
+  /** `blogPost`, or `labelRecord` if templates have a helper or variable of that name. */
   one: string
   /** `blogPosts`, or `newsList` if plural and singular are the same word. */
   many: string
+  /** The ids of its names in locale files: `admin.blog_post` and `admin.blog_posts`. */
+  ids: { one: string; many: string }
   /** The names for people. */
   words: { one: string; many: string; One: string; Many: string; aOne: string }
 }
@@ -68,10 +78,9 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   const path = `/${withoutParents(namespace, parent).concat(base).join('/')}`
   const fullPath = `${parent ? `${parent.fullPath}/{${parent.param}}` : ''}${path}`
   const { singular, param } = resourceNames(fullPath)
-  const one = camelize(singular, true)
-  const many = singular === plural ? `${one}List` : camelize(plural, true)
   const own = camelize(last, true)
-  if ([own, one, many].some((name) => reservedResources.has(name))) throw new ReservedName(kind, word)
+  const names = [singular, plural].map((name) => camelize(name, true))
+  if ([own, ...names].some((name) => reservedResources.has(name))) throw new ReservedName(kind, word)
   if (isRepeated(param, parent)) throw new RepeatedParameter(word, param)
   return {
     parent,
@@ -86,9 +95,22 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
     fullPath,
     param,
     paths: pathNames(fullPath, isSingular),
-    one,
-    many,
+    ...variablesOf(singular, plural),
+    ids: {
+      one: [...namespace, singular].join('.'),
+      many: [...namespace, collectionId(singular, plural)].join('.'),
+    },
     words: wordsOf(singular, plural),
+  }
+}
+
+/** The variables that contain one record, and several ones. */
+function variablesOf(singular: string, plural: string): Pick<Names, 'one' | 'many'> {
+  const one = camelize(singular, true)
+  const many = camelize(plural, true)
+  return {
+    one: templateNames.has(one) ? `${one}Record` : one,
+    many: one === many || templateNames.has(many) ? `${one}List` : many,
   }
 }
 

@@ -11,18 +11,27 @@ export const reservedAttributes: ReadonlySet<string> = new Set([
   ...words('id created_at updated_at validateCreate validateUpdate stampInsert stampUpdate'),
   ...Object.getOwnPropertyNames(Object.prototype),
   ...words('prototype _method authenticity_token'),
+  // The id of the heading "Edit post" is post.edit.
+  'edit',
 ])
 
 /**
- * The variable names that a resource must not have: variables and helpers of the handlers and templates, classes that the
- * files import, and global ones. In the generated files, such a name would have two meanings. `xml` isn't a valid name of
- * an XML element.
+ * The helpers of templates, and the variables of generated handlers and templates. The variable of a record has another
+ * name than these: `labelRecord`.
+ */
+export const templateNames: ReadonlySet<string> = new Set([
+  ...words('ctx errors path pagination form where'),
+  ...words('locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton'),
+  ...words('flashMessages collectionLinks nestedLinks of block attributes locals'),
+])
+
+/**
+ * The names that a resource must not have: classes that the files import, and global ones. In the generated files, such a
+ * name would have two meanings. `xml` isn't a valid name of an XML element.
  */
 export const reservedResources: ReadonlySet<string> = new Set([
   ...keywords,
-  ...words('ctx errors path pagination form where'),
-  ...words('locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton'),
-  ...words('flashMessages collectionLinks nestedLinks of block attributes locals xml'),
+  ...words('xml'),
   ...words('resource baseResource parent context sortByLabel model present validationErrors'),
   ...words('column entity joinColumn manyToOne relation entityManager migration'),
   ...words('object string number boolean date promise error constructor prototype'),

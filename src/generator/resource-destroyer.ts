@@ -36,7 +36,8 @@ export function resourceDestruction(
     useModel: sharedModel(folder, names),
   }
   const plan = planOf(folder, word, options)
-  const expected = [false, true].map((fullSpec) => stepsOf(folder, plan, { ...options, fullSpec }))
+  const variants = [options, { ...options, fullSpec: true }, { ...options, useModel: undefined }]
+  const expected = variants.map((variant) => stepsOf(folder, plan, variant))
 
   const actions = expected[0] ?? []
 

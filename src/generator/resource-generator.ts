@@ -110,7 +110,7 @@ export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOpt
   ]
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
-  const locals = localsOf(plan, migration.className)
+  const locals = localsOf(plan, migration.className, writesModel(options))
   const files = renderScaffolds(folder, scaffolds, paths, locals)
   return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
 }
@@ -120,10 +120,13 @@ function keysOf(parent: Names | undefined): string[] {
   return parent ? [`${parent.singular}_id`, parent.singular] : []
 }
 
+function writesModel({ skipModel, useModel }: ResourceOptions): boolean {
+  return !skipModel && useModel === undefined
+}
+
 function isWanted(path: string, options: ResourceOptions): boolean {
-  const withoutModel = options.skipModel === true || options.useModel !== undefined
-  if (/^(src|spec)\/models\//.test(path)) return !withoutModel
-  if (path.startsWith('migrations/')) return !withoutModel && !options.skipMigration
+  if (/^(src|spec)\/models\//.test(path)) return writesModel(options)
+  if (path.startsWith('migrations/')) return writesModel(options) && !options.skipMigration
   if (!path.startsWith('templates/')) return true
   return !options.skipTemplates && !(options.singular && path.endsWith('/index.pug'))
 }

@@ -7,10 +7,12 @@ import { modelImportsOf, relativePath } from './paths.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals, type AddedRoute } from './routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
+import { textsOf } from './texts.js'
 import { columnsOf, indicesOf } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
-export function localsOf({ kind, names, model, attributes, routes }: ResourcePlan, migrationClass: string) {
+export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: boolean) {
+  const { kind, names, model, attributes, routes } = plan
   const { parent, one } = names
   const nesting = nestingOf(names)
   const file = `src/actions/${names.file}`
@@ -23,7 +25,6 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
   const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
   if (parent) indexed.push([`${parent.singular}_id`, 'id'])
-  const scope = names.namespace.map((part) => `${part}.`).join('')
   return {
     ...names,
     model: model.model,
@@ -43,7 +44,7 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     details: attributes.filter((attribute) => attribute !== title),
     heading: title
       ? { title: title.show(one, model.singular), h1: title.show(one, model.singular) }
-      : { title: `| ${names.words.One}`, h1: ` ${names.words.One}` },
+      : { title: `= t('${names.ids.one}')`, h1: `= t('${names.ids.one}')` },
     /** The attributes that a request may set, as a list in the source. */
     fields: `[${attributes.map(({ name }) => `'${name}'`).join(', ')}]`,
     example: attributes[0]?.name ?? 'id',
@@ -53,9 +54,9 @@ export function localsOf({ kind, names, model, attributes, routes }: ResourcePla
     kitImports: kitImports(names, kind === 'api' ? [] : choices, routes),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
     handlers: handlersOf(names, added.routes),
-    message: `${scope}${names.singular}`,
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
+    texts: textsOf(names, added.routes, hasLabels ? { record: model.singular, attributes } : undefined),
     calls: callsOf(names, nesting),
     named: namedOf(names, nesting),
     spec: specLocals(names, nesting, model, references, attributes),

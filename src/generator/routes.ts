@@ -103,7 +103,8 @@ export function routeLocals(
       form: route.method === 'POST' ? '{}' : `{ _method: '${route.method}' }`,
       // A POST without JSON would need the token of a form.
       options: route.method === 'POST' ? "{ json: {}, accept: 'json' }" : "{ accept: 'json' }",
-      button: buttonOf(route, nesting),
+      label: humanize(route.word),
+      button: buttonOf(route, names, nesting),
     }
   })
   return {
@@ -117,10 +118,14 @@ export function routeLocals(
 }
 
 /** Returns the source of a link, or of a button if the route changes records, for a template. */
-function buttonOf({ method, word, on, fullPath }: AddedRoute, { records, parentRecords }: Nesting): string {
+function buttonOf(
+  { method, word, on, fullPath }: AddedRoute,
+  { ids }: Names,
+  { records, parentRecords }: Nesting,
+): string {
   const path = `${defaultPathName(fullPath)}(${on === 'item' ? records : parentRecords})`
-  const label = humanize(word)
-  if (method === 'GET') return `a.button(href=${path}) ${label}`
+  const text = `t('${ids.one}.${word}.button')`
+  if (method === 'GET') return `a.button(href=${path})= ${text}`
   const options = method === 'POST' ? '' : `, { method: '${method}' }`
-  return `!= actionButton(${path}, '${label}'${options})`
+  return `!= actionButton(${path}, ${text}${options})`
 }

@@ -21,7 +21,7 @@ export class Catalogue {
   /** The locales of the folder: `['de', 'en-US']`. */
   readonly locales: readonly string[]
   private readonly fallback: string
-  private readonly texts = new Map<string, Map<string, Translation>>()
+  private readonly byLocale = new Map<string, Map<string, Translation>>()
   /** The ids of the application's own texts, by locale. */
   private readonly own = new Map<string, ReadonlySet<string>>()
   /** The texts of a locale and its fallbacks, by id. */
@@ -34,7 +34,7 @@ export class Catalogue {
    */
   constructor(folder: string, { base, fallback = defaultLocale }: CatalogueOptions = {}) {
     this.fallback = fallback
-    for (const [locale, texts] of base?.texts ?? []) this.texts.set(locale, new Map(texts))
+    for (const [locale, texts] of base?.byLocale ?? []) this.byLocale.set(locale, new Map(texts))
     const entries = new Map<string, Map<string, Entry>>()
     for (const { file, locale } of localeFiles(folder)) {
       const ofLocale = entries.get(locale) ?? new Map<string, Entry>()
@@ -42,8 +42,9 @@ export class Catalogue {
       for (const entry of readLocaleFile(file)) addOnce(ofLocale, entry)
     }
     for (const [locale, ofLocale] of entries) {
-      this.addAll(locale, ofLocale)
-      if (base) this.own.set(locale, new Set(ofLocale.keys()))
+      const translated = [...ofLocale.values()].filter(({ translation }) => !isEmpty(translation))
+      this.addAll(locale, translated)
+      if (base) this.own.set(locale, new Set(translated.map(({ id }) => id)))
     }
     this.locales = [...entries.keys()]
   }
@@ -60,29 +61,29 @@ export class Catalogue {
     return interpolate(choose(text, values), values, text.locale)
   }
 
+  /** The texts of a locale and its fallbacks, by id: those of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
+  textsFor(locale: string): ReadonlyMap<string, Text> {
+    const kept = this.merged.get(locale)
+    if (kept) return kept
+    const texts = new Map<string, Text>()
+    for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
+      for (const [id, translation] of this.byLocale.get(candidate) ?? [])
+        texts.set(id, { translation, locale: candidate })
+    // Only existing locales are cached, so that requests cannot fill the memory.
+    if (this.byLocale.has(locale) || locale === this.fallback || locale === defaultLocale)
+      this.merged.set(locale, texts)
+    return texts
+  }
+
   /** Whether an id has a text, in the locale or one of its fallbacks. */
   has(locale: string, id: string): boolean {
     return this.textsFor(locale).has(id)
   }
 
-  private addAll(locale: string, entries: Map<string, Entry>): void {
-    const texts = this.texts.get(locale) ?? new Map<string, Translation>()
-    this.texts.set(locale, texts)
-    for (const { id, translation } of entries.values()) texts.set(id, translation)
-  }
-
-  /** The texts of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
-  private textsFor(locale: string): ReadonlyMap<string, Text> {
-    const kept = this.merged.get(locale)
-    if (kept) return kept
-    const texts = new Map<string, Text>()
-    for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
-      for (const [id, translation] of this.texts.get(candidate) ?? [])
-        texts.set(id, { translation, locale: candidate })
-    // Only existing locales are cached, so that requests cannot fill the memory.
-    if (this.texts.has(locale) || locale === this.fallback || locale === defaultLocale)
-      this.merged.set(locale, texts)
-    return texts
+  private addAll(locale: string, entries: readonly Entry[]): void {
+    const texts = this.byLocale.get(locale) ?? new Map<string, Translation>()
+    this.byLocale.set(locale, texts)
+    for (const { id, translation } of entries) texts.set(id, translation)
   }
 }
 
@@ -90,9 +91,14 @@ export class Catalogue {
 export type TextSource = 'application' | 'all'
 
 /** A text and its locale. */
-interface Text {
+export interface Text {
   translation: Translation
   locale: string
+}
+
+/** Whether a translation has yet to be written. `kit generate locale` writes empty ones. */
+function isEmpty(translation: Translation): boolean {
+  return (typeof translation === 'string' ? translation : translation['other']) === ''
 }
 
 /** Returns a locale and the more general ones: `zh-Hant-TW` -> `zh-Hant-TW`, `zh-Hant`, `zh`. */

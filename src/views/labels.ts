@@ -7,7 +7,10 @@ import type { ViewContext } from './view-context.js'
  * @param id model and attribute: `post.published_at`, which is "Published at" unless a locale file has this id
  */
 export function label(context: ViewContext, id: string): string {
-  const text = context.t(id)
-  const isTranslated = context.has ? context.has(id) : text !== id
-  return isTranslated ? text : humanize(id.slice(id.lastIndexOf('.') + 1))
+  return isTranslated(context, id) ? context.t(id) : humanize(id.slice(id.lastIndexOf('.') + 1))
+}
+
+/** Whether an id has a translation. */
+export function isTranslated(context: ViewContext, id: string): boolean {
+  return context.has ? context.has(id) : context.t(id) !== id
 }

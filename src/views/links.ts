@@ -1,5 +1,5 @@
-import { html, type Html } from './html.js'
-import { label } from './labels.js'
+import { attributes, html, type Html } from './html.js'
+import { isTranslated, label } from './labels.js'
 import type { CollectionLink, ViewContext } from './view-context.js'
 
 /** Renders links to the application's collections, except nested ones. */
@@ -16,7 +16,8 @@ export function nestedLinks(context: ViewContext, record: object): Html {
   </nav>`
 }
 
-function anchor(context: ViewContext, { name, path }: CollectionLink): Html {
+function anchor(context: ViewContext, { name, ids, path }: CollectionLink): Html {
   const isHere = context.currentUrl.split('?')[0] === path
-  return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${label(context, name)}</a>`
+  const text = label(context, ids.find((id) => isTranslated(context, id)) ?? name)
+  return html`<a${attributes({ href: path, 'aria-current': isHere ? 'page' : undefined })}>${text}</a>`
 }

@@ -22,8 +22,11 @@ export interface ViewContext {
   submittedValue?(record: object, field: string): unknown
 }
 
-/** The name and path of a collection: `{ name: 'comments', path: '/posts/1/comments' }`. */
+/** A link to a collection: `{ name: 'comments', ids: ['comments'], path: '/posts/1/comments' }`. */
 export interface CollectionLink {
+  /** Its name, without a translation. */
   name: string
+  /** The ids that its translation may have. The first one that has a translation applies. */
+  ids: readonly string[]
   path: string
 }

@@ -1,0 +1,82 @@
+import { humanize } from '../names.js'
+import type { Attribute } from './attributes.js'
+import type { Names } from './names.js'
+import type { routeLocals } from './routes.js'
+
+/** An entry of a generated locale file, as YAML. */
+export interface Text {
+  id: string
+  translation: string
+}
+
+/** The attributes that a resource's locale file has labels for. */
+interface Labelled {
+  /** The name of the record in translation ids. */
+  record: string
+  attributes: readonly Attribute[]
+}
+
+type Routes = ReturnType<typeof routeLocals>['routes']
+
+/**
+ * The texts of a resource in English.
+ *
+ * @param labelled the attributes whose labels are in the file; undefined if the file of another resource has them
+ */
+export function textsOf(names: Names, routes: Routes, labelled: Labelled | undefined) {
+  return {
+    names: nameTexts(names),
+    messages: [...actionMessages(names), ...routes.flatMap((route) => routeTexts(names, route))],
+    labels: labelled ? labelTexts(labelled) : [],
+  }
+}
+
+function nameTexts({ ids, words, isSingular }: Names): Text[] {
+  return [
+    text(ids.one, words.One),
+    ...(isSingular ? [] : [text(ids.many, words.Many)]),
+    text(`${ids.one}.new`, `New ${words.one}`),
+    text(`${ids.one}.edit`, `Edit ${words.one}`),
+  ]
+}
+
+function actionMessages({ ids, words, isSingular }: Names): Text[] {
+  return [
+    ...['created', 'updated', 'destroyed'].map((action) =>
+      text(`${ids.one}.${action}.success`, `${words.One} was ${action} successfully.`),
+    ),
+    ...(isSingular ? [text(`${ids.one}.exists.error`, `The ${words.one} already exists.`)] : []),
+  ]
+}
+
+function routeTexts({ ids }: Names, { word, method, label, success }: Routes[number]): Text[] {
+  return [
+    text(`${ids.one}.${word}.button`, label),
+    ...(method === 'GET' ? [] : [text(`${ids.one}.${word}.success`, success)]),
+  ]
+}
+
+function labelTexts({ record, attributes }: Labelled): Text[] {
+  return [
+    ...attributes.flatMap((attribute) => [
+      text(`${record}.${attribute.name}`, humanize(attribute.name)),
+      ...choiceTexts(record, attribute),
+    ]),
+    ...['created_at', 'updated_at'].map((name) => text(`${record}.${name}`, humanize(name))),
+  ]
+}
+
+/** The labels of the choices of a select. */
+function choiceTexts(record: string, { name, kind, isNullable, values }: Attribute): Text[] {
+  if (kind === 'bool' && isNullable) {
+    return [text(`${record}.${name}.true`, 'Yes'), text(`${record}.${name}.false`, 'No')]
+  }
+  return values.map((value) => text(`${record}.${name}.${value}`, humanize(value)))
+}
+
+/** Texts that YAML would read as another type are quoted. */
+function text(id: string, translation: string): Text {
+  const isPlain =
+    /^[a-z][\w .-]*$/i.test(translation) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(translation)
+  return { id, translation: isPlain ? translation : `'${translation}'` }
+}
