@@ -26,6 +26,7 @@ export { Use, type UseOptions } from './resources/use.js'
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
+export { RelationIds } from './data/relation-ids.js'
 export type { Where } from './data/records/conditions.js'
 export type { FindRecordOptions } from './data/records/locking.js'
 export type { RelationOf } from './data/records/relations.js'

@@ -100,8 +100,16 @@ const singulars = new Map<string, string>([
   ['shoes', 'shoe'],
 ])
 
-/** Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `api_url` -> `API URL`. */
-export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(field)), 1000)
+/**
+ * Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `label_ids` -> `Labels`,
+ * `api_url` -> `API URL`.
+ */
+export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(withoutIds(field))), 1000)
+
+/** `label_ids` -> `labels`. inflection removes `_id` itself. */
+function withoutIds(field: string): string {
+  return field.endsWith('_ids') ? collectionName(field.slice(0, -'_ids'.length)) : field
+}
 
 /** Writes words that are acronyms in capitals: `Book isbn` -> `Book ISBN`, `urls` -> `URLs`. */
 function capitalizeAcronyms(words: string): string {

@@ -2,6 +2,7 @@ import { getMetadataArgsStorage } from 'typeorm'
 import type { ColumnType } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
 import { memoizeByObject } from '../memoize.js'
+import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 
 /** The kind of an attribute's values, independent of the engine's column types. */
 export type AttributeKind =
@@ -19,12 +20,14 @@ export type AttributeKind =
   | 'json'
   | 'enum'
 
-/** A column of a model that a client may set. */
+/** A property of a model that a client may set: a column, or the ids of a to-many relation. */
 export interface Attribute {
   /** The property's name. The column, the JSON member and the form field have the same name. */
   name: string
   kind: AttributeKind
   nullable: boolean
+  /** Whether it is a list of such values: the ids of a to-many relation. */
+  isList?: true
   /** The values of an enum, as text. */
   values?: string[]
   /** The maximum number of characters of a string. */
@@ -84,11 +87,23 @@ export function kindOf(type: ColumnType | undefined): AttributeKind | undefined 
 /**
  * The attributes of a model that a client may set: its regular columns, the inherited ones first. It leaves out the id,
  * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
- * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array).
+ * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array). The lists of
+ * `@RelationIds` follow the columns.
  */
-export const attributesOf = memoizeByObject((model: Function): Attribute[] =>
-  columnsOf(model).filter(isSettable).flatMap(toAttribute),
-)
+export const attributesOf = memoizeByObject((model: Function): Attribute[] => [
+  ...columnsOf(model).filter(isSettable).flatMap(toAttribute),
+  ...relationIdsOf(model).map(({ name }): Attribute => ({
+    name,
+    kind: 'uuid',
+    nullable: false,
+    isList: true,
+  })),
+])
+
+/** The properties of a model with the ids of a relation, the inherited ones first. */
+export function relationIdsOf(model: Function): RelationIdsProperty[] {
+  return ancestorsOf(model).flatMap(ownRelationIds)
+}
 
 /** Whether a class, or a class that it extends, is marked with `@Entity`. */
 export function isEntity(model: Function): boolean {

@@ -10,6 +10,7 @@ import { engineForUrl, engineOf } from './engines/engines.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
 import type { Ping } from './engines/ping.js'
+import { linksOf } from './records/links.js'
 import { ModelSubscriber } from './model-subscriber.js'
 
 /** Milliseconds that the database has to respond to a ping. */
@@ -75,6 +76,7 @@ export class Database extends DataSource {
   /**
    * Opens the database. Concurrent calls open it once, and a call after a failure tries again.
    *
+   * @throws DeclarationError when a property with `@RelationIds` does not belong to a many-to-many relation
    * @throws DatabaseNotOpened when it cannot be opened; the message contains the file or the host, the cause and the remedy
    */
   async open(): Promise<this> {
@@ -83,7 +85,9 @@ export class Database extends DataSource {
       this.opening = undefined
       throw explainOpening(error, this.url)
     })
-    return this.opening
+    await this.opening
+    this.entityMetadatas.forEach(linksOf)
+    return this
   }
 
   /** Closes the database, if it is open. */

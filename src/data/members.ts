@@ -172,11 +172,13 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   if (fields.length === 0) return undefined
   const errors = new ValidationErrors()
   for (const { attribute, value } of fields) {
-    const isBlank = value === null || (typeof value === 'string' && value.trim() === '')
-    const rule = isBlank ? 'present' : `type.${attribute.kind}`
+    const isBlank =
+      !attribute.isList && (value === null || (typeof value === 'string' && value.trim() === ''))
+    const type = attribute.isList ? 'list' : attribute.kind
+    const rule = isBlank ? 'present' : `type.${type}`
     const name = attributeName(record.constructor, attribute.name, ctx.translate)
     const values = { attribute: name, values: attribute.values }
-    const own = isBlank ? `${name} cannot be blank.` : `${name} is not a ${attribute.kind}.`
+    const own = isBlank ? `${name} cannot be blank.` : `${name} is not a ${type}.`
     errors.add(
       attribute.name,
       rule,

@@ -44,7 +44,7 @@ export function bind<T extends object>(
     if (!Object.hasOwn(fields, attribute.name)) continue
     const value = fields[attribute.name]
     if (value === undefined) continue
-    const read = submission.isJson && attribute.kind === 'json' ? value : coerce(value, attribute)
+    const read = readValue(value, attribute, submission)
     if (read === unreadable) unread.push({ attribute, value, before: Reflect.get(record, attribute.name) })
     else Reflect.set(record, attribute.name, read)
   }
@@ -56,16 +56,36 @@ export function bind<T extends object>(
   return record
 }
 
+function readValue(value: unknown, attribute: Attribute, submission: Submission): unknown {
+  if (attribute.isList) return readList(value, attribute, submission)
+  return submission.isJson && attribute.kind === 'json' ? value : coerce(value, attribute)
+}
+
+/** Reads a list. Empty values are ignored, so that one empty value is the empty list. Repeated values count once. */
+function readList(value: unknown, attribute: Attribute, submission: Submission): unknown {
+  const values = valuesOf(value, submission)
+    ?.filter((one) => typeof one !== 'string' || one.trim() !== '')
+    .map((one) => (one === null ? unreadable : coerce(one, attribute)))
+  return values && !values.includes(unreadable) ? [...new Set(values)] : unreadable
+}
+
+/** The submitted values of a list. A form may also send one value (`a=1`) or an object (`a[b]=1`), XML one element. */
+function valuesOf(value: unknown, { isJson, isForm }: Submission): unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  if (isForm && typeof value === 'object' && value !== null) return Object.values(value)
+  return typeof value === 'string' && !isJson ? [value] : undefined
+}
+
 /** Returns the fields that the last `bind` could not read and that have not been set since. */
 export function unreadableOf(record: object): readonly UnreadableField[] {
   const fields = unreadableFields.get(record) ?? []
   return fields.filter(({ attribute, before }) => Object.is(Reflect.get(record, attribute.name), before))
 }
 
-/** Returns the submitted text of a field that could not be read, so that the form can show it again. */
+/** Returns the submitted text of a field that could not be read, so that the form can show it again. A list has none. */
 export function submittedValue(record: object, field: string): string | undefined {
   const found = unreadableOf(record).find(({ attribute }) => attribute.name === field)
-  if (!found) return undefined
+  if (!found || found.attribute.isList) return undefined
   return typeof found.value === 'object' ? '' : String(found.value)
 }
 
@@ -75,12 +95,12 @@ function fieldsOf(body: unknown): Record<string, unknown> {
   throw new BadRequest('The body must be an object with the fields of one record.')
 }
 
-/** Returns the fields of a form. A repeated field has its last value, or all values as a list if its column stores JSON. */
+/** Returns the fields of a form. A repeated field has its last value, or all values if its attribute is a list or JSON. */
 function withLastValues(
   fields: Record<string, unknown>,
   attributes: readonly Attribute[],
 ): Record<string, unknown> {
-  const lists = attributes.filter(({ kind }) => kind === 'json').map(({ name }) => name)
+  const lists = attributes.filter(({ kind, isList }) => isList || kind === 'json').map(({ name }) => name)
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, lists.includes(name) ? value : lastValue(value)]),
   )

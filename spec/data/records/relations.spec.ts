@@ -5,6 +5,7 @@ import { loadRelations, type RelationOf } from '../../../src/data/records/relati
 import { paginate } from '../../../src/data/records/pagination.js'
 import { findRecord } from '../../../src/data/records/find.js'
 import { saveRecord } from '../../../src/data/records/save.js'
+import { countQueries } from '../../support/count-queries.js'
 import { failure } from '../../support/failure.js'
 import { Cover, Issue, Label, Note, openTracker, Project, Task, titled } from '../../support/tracker.js'
 
@@ -42,7 +43,8 @@ describe('loadRelations(tx, records, relations)', () => {
     issues.push(await findRecord(tx, Issue, lone.id))
 
     const names = ['project', 'former_project', 'labels', 'cover', 'tasks']
-    for (const name of names) expect(await countQueries(() => loadRelations(tx, issues, [name]))).to.equal(1)
+    for (const name of names)
+      expect(await countQueries(database, () => loadRelations(tx, issues, [name]))).to.equal(1)
     expect(issues.map(({ project }) => project?.title ?? null)).to.deep.equal(['one', null, null])
     expect(issues.map(({ former_project }) => former_project?.title ?? null)).to.deep.equal([
       null,
@@ -72,9 +74,9 @@ describe('loadRelations(tx, records, relations)', () => {
 
   it('queries nothing for records without a reference', async () => {
     const issue = new Issue()
-    expect(await countQueries(() => loadRelations(tx, [issue], ['project', 'labels']))).to.equal(0)
+    expect(await countQueries(database, () => loadRelations(tx, [issue], ['project', 'labels']))).to.equal(0)
     expect([issue.project, issue.labels]).to.deep.equal([null, []])
-    expect(await countQueries(() => loadRelations(tx, [], ['project']))).to.equal(0)
+    expect(await countQueries(database, () => loadRelations(tx, [], ['project']))).to.equal(0)
   })
 
   it("throws UnknownRelation for a name that isn't a relation", async () => {
@@ -208,16 +210,4 @@ describe('loadRelations(tx, records, relations)', () => {
       expect((await findRecord(tx, Note, noteId)).issue?.title).to.equal('other')
     })
   })
-
-  async function countQueries(work: () => Promise<unknown>): Promise<number> {
-    const { logger } = database
-    let count = 0
-    database.logger = Object.assign(Object.create(logger), { logQuery: () => (count += 1) })
-    try {
-      await work()
-      return count
-    } finally {
-      database.logger = logger
-    }
-  }
 })

@@ -3,6 +3,7 @@ import { RecordNotFound } from '../../errors.js'
 import type { Model } from '../model.js'
 import { readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
+import { loadLinks } from './links.js'
 import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
 
 /**
@@ -36,6 +37,7 @@ export async function findRecordBy<T extends Model>(
   const record = where && (await findOne<T>(tx, metadata, where, lock))
   if (!record) throw notFound(metadata)
   if (lock) markLocked(record)
+  await loadLinks(tx, metadata, [record])
   return record
 }
 

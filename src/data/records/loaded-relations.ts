@@ -68,7 +68,8 @@ function recordsOf(value: unknown): object[] {
   return [value].flat().filter((one) => typeof one === 'object' && one !== null)
 }
 
-function isAsLoaded(record: object, { propertyName }: RelationMetadata): boolean {
+/** Whether a relation contains the records with which it was loaded. */
+export function isAsLoaded(record: object, { propertyName }: RelationMetadata): boolean {
   const values = loadedValues.get(record)
   if (!values?.has(propertyName)) return false
   const value: unknown = Reflect.get(record, propertyName)

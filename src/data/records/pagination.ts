@@ -7,6 +7,7 @@ import type {
 } from 'typeorm'
 import { readAlternatives, type Where } from './conditions.js'
 import { fastPath, type FastPath } from './fast-path/fast-path.js'
+import { loadLinks } from './links.js'
 import type { Model } from '../model.js'
 
 /** The position of a page in a list. */
@@ -92,9 +93,10 @@ export async function paginate<T extends Model>(
   const page = readNumber(query.page) ?? 1
   const readable = withReadConditions(tx, model, options)
   if (!readable) return { records: [], pagination: new Pagination(page, size, 0, isCounted) }
-  return isCounted
-    ? readCounted(tx, model, page, size, readable)
-    : readUncounted(tx, model, page, size, readable)
+  const read = isCounted ? readCounted : readUncounted
+  const found = await read(tx, model, page, size, readable)
+  await loadLinks(tx, tx.dataSource.getMetadata(model), found.records)
+  return found
 }
 
 /** The source of a list's query, with TypeORM's conditions. */

@@ -2,6 +2,7 @@ import { FindOptionsUtils, In, type EntityManager } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
+import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
 import { markLoaded, ownKeysOf } from './loaded-relations.js'
 import type { Model } from '../model.js'
 
@@ -72,32 +73,6 @@ async function loadByKey(
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
 
-/** The table that links the records: the one with the foreign key, or the join table. */
-interface Link {
-  table: string
-  /** The column that refers to the record whose relation it is. */
-  toOwner: ColumnMetadata
-  /** The column that refers to the related record. */
-  toRelated: ColumnMetadata
-}
-
-/** @throws UnknownRelation for a key of several columns */
-function linkOf(relation: RelationMetadata): Link {
-  const { entityMetadata, inverseEntityMetadata, inverseRelation, junctionEntityMetadata } = relation
-  const owning = relation.isOwning ? relation : inverseRelation
-  const keys = owning?.joinColumns ?? []
-  const [table, toOwner, toRelated] = junctionEntityMetadata
-    ? relation.isOwning
-      ? [junctionEntityMetadata, keys, relation.inverseJoinColumns]
-      : [junctionEntityMetadata, owning?.inverseJoinColumns ?? [], keys]
-    : relation.isOwning
-      ? [entityMetadata, entityMetadata.primaryColumns, keys]
-      : [inverseEntityMetadata, keys, inverseEntityMetadata.primaryColumns]
-  if (!toOwner[0] || !toRelated[0] || toOwner.length + toRelated.length > 2)
-    throw new UnknownRelation(entityMetadata.targetName, relation.propertyName)
-  return { table: table.tablePath, toOwner: toOwner[0], toRelated: toRelated[0] }
-}
-
 /** Loads the records that a table links to the given records. */
 async function loadByLink(
   tx: EntityManager,
@@ -131,20 +106,6 @@ async function loadByLink(
   return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
 }
 
-/** The column that a key refers to; for a primary key, the column itself. */
-function referencedBy(key: ColumnMetadata): ColumnMetadata {
-  return key.referencedColumn ?? key
-}
-
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)
-}
-
-/** The distinct values of a column. */
-function valuesOf(records: readonly object[], column: ColumnMetadata): unknown[] {
-  return [...new Set(records.map((record) => valueOf(record, column)).filter(isSet))]
-}
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null
 }

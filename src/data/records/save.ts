@@ -6,6 +6,7 @@ import type { Model } from '../model.js'
 import { inSavepoint } from '../transactions/transaction-manager.js'
 import { validate, type Translate } from '../validation.js'
 import { fastPath } from './fast-path/fast-path.js'
+import { assignmentsOf, settleLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
 import { dropStale, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
 import { translate, translateAdded, violationsOf } from './violations.js'
@@ -33,21 +34,33 @@ export async function saveRecord(
   if (!hookErrors.isEmpty) return translateAdded(hookErrors, record, t)
 
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  const violations = await withoutLoaded(metadata, record, () => tryWrite(tx, record, isNew, t))
-  if (!violations) dropStale(metadata, record)
-  return violations
+  const links = assignmentsOf(metadata, record)
+  const unknown = await unknownIds(tx, links)
+  if (unknown) return translate(unknown, record, t)
+
+  const violations = await withoutLoaded(metadata, record, () => tryWrite(tx, record, { isNew, links }, t))
+  if (violations) return violations
+  dropStale(metadata, record)
+  settleLinks(metadata, record, isNew, links)
+  return undefined
+}
+
+/** The parts of a record's state that decide what is written. */
+interface Changes {
+  isNew: boolean
+  links: readonly Assignment[]
 }
 
 /** Writes a record. If the database rejects it, returns the errors. */
 async function tryWrite(
   tx: EntityManager,
   record: Model,
-  isNew: boolean,
+  changes: Changes,
   t: Translate | undefined,
 ): Promise<ValidationErrors | undefined> {
   const { id, created_at, updated_at } = record
   try {
-    await protectedWrite(tx, record, (manager) => write(manager, record, isNew))
+    await protectedWrite(tx, record, (manager) => write(manager, record, changes))
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
@@ -72,8 +85,14 @@ export async function destroyRecord(tx: EntityManager, record: Model, t?: Transl
   }
 }
 
-/** Inserts or updates a record, by the fast path or by TypeORM. */
-async function write(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {
+/** Inserts or updates a record, and writes its new links. */
+async function write(tx: EntityManager, record: Model, { isNew, links }: Changes): Promise<void> {
+  await writeColumns(tx, record, isNew)
+  await writeLinks(tx, record, isNew, links)
+}
+
+/** Inserts or updates the columns of a record, by the fast path or by TypeORM. */
+async function writeColumns(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
   if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return
   if (isNew) engineOf(tx.dataSource).prepareInsert?.(metadata, record)

@@ -1,0 +1,138 @@
+import { In, type EntityManager, type EntityMetadata } from 'typeorm'
+import { ValidationErrors } from '../../errors.js'
+import { humanize } from '../../names.js'
+import { coerce } from '../../coerce.js'
+import { engineOf } from '../engines/engines.js'
+import type { Model } from '../model.js'
+import { referencedBy } from './link.js'
+import { assignedIds, linksOf, setLoadedIds, type Links } from './links.js'
+import { isAsLoaded, markLoaded } from './loaded-relations.js'
+import { lockOption } from './locking.js'
+
+/** The new links of a record. */
+export interface Assignment extends Links {
+  ids: readonly unknown[]
+}
+
+/** The links of a record that were bound or assigned, and differ from those that it was read with. */
+export function assignmentsOf(metadata: EntityMetadata, record: object): Assignment[] {
+  return linksOf(metadata).flatMap((links) => {
+    const ids = assignedIds(record, links.property)
+    return ids ? [{ ...links, ids }] : []
+  })
+}
+
+/** Returns an error for each property with ids of records that do not exist. */
+export async function unknownIds(
+  tx: EntityManager,
+  assignments: readonly Assignment[],
+): Promise<ValidationErrors | undefined> {
+  const errors = new ValidationErrors()
+  for (const { property, relation, toRelated, ids } of assignments) {
+    const { propertyName } = referencedBy(toRelated)
+    const where = { [propertyName]: In(ids) }
+    const isKnown =
+      ids.every(isId) &&
+      (ids.length === 0 || (await tx.countBy(relation.inverseEntityMetadata.target, where)) === ids.length)
+    if (isKnown) continue
+    const attribute = humanize(property)
+    const message = `${attribute} contains a record that does not exist.`
+    errors.add(property, 'references', message, { attribute })
+  }
+  return errors.isEmpty ? undefined : errors
+}
+
+/** PostgreSQL rejects a query with an id that isn't a UUID. */
+function isId(id: unknown): boolean {
+  return coerce(id, { name: 'id', kind: 'uuid', nullable: false }) === id
+}
+
+/** Writes the new links of a saved record. */
+export async function writeLinks(
+  tx: EntityManager,
+  record: Model,
+  isNew: boolean,
+  assignments: readonly Assignment[],
+): Promise<void> {
+  if (assignments.length > 0 && !isNew) await lockOwner(tx, record)
+  for (const { table, toOwner, toRelated, ids } of assignments) {
+    const owner: unknown = referencedBy(toOwner).getEntityValue(record)
+    // A new record has no links. On MariaDB, deleting none of them would lock a gap in which others insert theirs.
+    if (!isNew) await removeLinks(tx, table, toOwner.databaseName, owner, toRelated.databaseName, ids)
+    if (ids.length === 0) continue
+    await tx
+      .createQueryBuilder()
+      .insert()
+      .into(table)
+      .values(ids.map((id) => ({ [toOwner.propertyName]: owner, [toRelated.propertyName]: id })))
+      .orIgnore()
+      .updateEntity(false)
+      .callListeners(false)
+      .execute()
+  }
+}
+
+/** Without the lock, two requests that write the links of a record at the same time could leave those of both. */
+async function lockOwner(tx: EntityManager, record: Model): Promise<void> {
+  if (!engineOf(tx.dataSource).rowLock) return
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  const lock = lockOption(tx, metadata)
+  await tx.findOne(metadata.target, {
+    select: { id: true },
+    where: { id: record.id },
+    ...lock,
+    loadEagerRelations: false,
+  })
+}
+
+async function removeLinks(
+  tx: EntityManager,
+  table: string,
+  toOwner: string,
+  owner: unknown,
+  toRelated: string,
+  kept: readonly unknown[],
+): Promise<void> {
+  const { driver } = tx.dataSource
+  const query = tx
+    .createQueryBuilder()
+    .delete()
+    .from(table)
+    .where(`${driver.escape(toOwner)} = :owner`, { owner })
+  if (kept.length > 0) query.andWhere(`${driver.escape(toRelated)} NOT IN (:...kept)`, { kept })
+  await query.execute()
+}
+
+/** Sets the properties of a saved record to its present links, and removes related records that are no longer linked. */
+export function settleLinks(
+  metadata: EntityMetadata,
+  record: object,
+  isNew: boolean,
+  assignments: readonly Assignment[],
+): void {
+  for (const { property, relation, toRelated } of linksOf(metadata)) {
+    const assigned = assignments.find((one) => one.property === property)?.ids.map(String)
+    const related = relatedIds(record, relation.propertyName, (one) =>
+      referencedBy(toRelated).getEntityValue(one),
+    )
+    const written = related && !isAsLoaded(record, relation) ? related : undefined
+    const ids = assigned ?? written ?? (isNew ? [] : undefined)
+    if (!ids) continue
+    setLoadedIds(record, property, ids)
+    if (!related) continue
+    const isCurrent = String(related.toSorted()) === String(ids.toSorted())
+    if (isCurrent) markLoaded(record, relation.propertyName)
+    else Reflect.deleteProperty(record, relation.propertyName)
+  }
+}
+
+/** The ids of the records in a relation; undefined if it is not set. */
+function relatedIds(
+  record: object,
+  relation: string,
+  idOf: (related: object) => unknown,
+): string[] | undefined {
+  const value: unknown = Reflect.get(record, relation)
+  if (value === undefined) return undefined
+  return [value].flat().flatMap((one) => (typeof one === 'object' && one !== null ? String(idOf(one)) : []))
+}
