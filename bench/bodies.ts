@@ -51,6 +51,9 @@ const bodies: Record<string, Body> = {
     Array.from({ length: 100 }, (_, i) => part(`f${i}`, filled('a', 10_000), `; filename="${i}.txt"`)),
   ),
   'multipart: one header': multipart([Buffer.concat([Buffer.from('A: '), filled('b')])]),
+  'multipart: 500 headers of asterisks': multipart(
+    Array.from({ length: 500 }, (_, i) => part(`f${i}`, filled('x', 1), `; x="${'*'.repeat(1900)}"`)),
+  ),
   'multipart: chunks of one byte': { ...upload(filled('a', size / 4)), chunk: 1 },
   'multipart: CR in chunks of one byte': { ...upload(filled('\r', size / 4)), chunk: 1 },
   'multipart: chunks of 100 bytes': { ...upload(filled('a')), chunk: 100 },
@@ -82,6 +85,7 @@ const bodies: Record<string, Body> = {
   'xml: entities': { type: xml, content: text('<r><a>', '&amp;', '</a></r>') },
   'xml: CDATA': { type: xml, content: text('<r><a>', '<![CDATA[x]]>', '</a></r>') },
   'xml: comments': { type: xml, content: text('<r>', '<!--x-->', '</r>') },
+  'xml: open comments': { type: xml, content: text('<r>&amp;', '<!--', '</r>') },
   'xml: open elements': { type: xml, content: text('', '<a>', '') },
   'xml: one long tag': { type: xml, content: text('<r><a', ' ', '/></r>') },
   'xml: one long name': { type: xml, content: text('<r><', 'a', '/></r>') },

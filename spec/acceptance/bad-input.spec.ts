@@ -45,13 +45,18 @@ function escape(text: string): string {
 }
 
 /** Asserts that a refusal has its status, a body in the requested format, and its request id. */
-function expectRefusal(answer: SpecResponse, statuses: number[], format: Format, what = ''): void {
+async function expectRefusal(
+  answer: SpecResponse,
+  statuses: number[],
+  format: Format,
+  what = '',
+): Promise<void> {
   expect(answer.status, `${what}: ${answer.text.slice(0, 300)}`).to.be.oneOf(statuses)
   expect(answer.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
-  if (answer.status >= 400) expectBody(answer, format, what)
+  if (answer.status >= 400) await expectBody(answer, format, what)
 }
 
-function expectBody(answer: SpecResponse, format: Format, what: string): void {
+async function expectBody(answer: SpecResponse, format: Format, what: string): Promise<void> {
   const type = answer.headers.get('content-type') ?? ''
   if (format === 'html') {
     expect(type, what).to.equal('text/html; charset=utf-8')
@@ -59,7 +64,7 @@ function expectBody(answer: SpecResponse, format: Format, what: string): void {
     return
   }
   expect(type, what).to.match(new RegExp(`^application/problem\\+${format}`))
-  const problem = format === 'json' ? answer.json : parseXml(answer.text)
+  const problem = format === 'json' ? answer.json : await parseXml(answer.text)
   expect(String(problem.status), what).to.equal(String(answer.status))
   expect(problem.request_id, what).to.equal(answer.headers.get('x-request-id'))
 }
@@ -123,8 +128,12 @@ describe('Bad input', () => {
         it(`returns 422 if the title is ${JSON.stringify(value)}`, async () => {
           for (const format of ['html', 'json', 'xml'] as const) {
             const accept = types[format]
-            expectRefusal(await site.post('/posts', { ...encode({ title: value }), accept }), [422], format)
-            expectRefusal(await site.put(post, { ...encode({ title: value }), accept }), [422], format)
+            await expectRefusal(
+              await site.post('/posts', { ...encode({ title: value }), accept }),
+              [422],
+              format,
+            )
+            await expectRefusal(await site.put(post, { ...encode({ title: value }), accept }), [422], format)
           }
         })
       }
@@ -150,9 +159,9 @@ describe('Bad input', () => {
               const what = `${attribute}: ${JSON.stringify(value).slice(0, 60)}`
               const request = { ...encode({ ...thing, [attribute]: value }), accept: types.json }
               const answer = await everything.site.post('/things', request)
-              expectRefusal(answer, [422], 'json', what)
+              await expectRefusal(answer, [422], 'json', what)
               expect(answer.json.errors, what).to.have.all.keys(attribute)
-              expectRefusal(await everything.site.put(row, request), [422], 'json', what)
+              await expectRefusal(await everything.site.put(row, request), [422], 'json', what)
             }
           }
         }
@@ -162,7 +171,7 @@ describe('Bad input', () => {
         if (sent.endsWith('form')) return
         for (const name of Object.keys(thing)) {
           const request = { ...encode({ ...thing, [name]: null }), accept: types.json }
-          expectRefusal(await everything.site.post('/things', request), [422], 'json', name)
+          await expectRefusal(await everything.site.post('/things', request), [422], 'json', name)
         }
       })
 
@@ -180,7 +189,7 @@ describe('Bad input', () => {
             const fields: Fields = Object.fromEntries([[key, value]])
             for (const format of ['html', 'json', 'xml'] as const) {
               const answer = await site.post('/posts', { ...encode(fields), accept: types[format] })
-              expectRefusal(answer, [400, 422], format, key)
+              await expectRefusal(answer, [400, 422], format, key)
             }
           }
         }
@@ -194,7 +203,7 @@ describe('Bad input', () => {
     for (const encode of Object.values(encodings)) {
       for (const format of ['html', 'json', 'xml'] as const) {
         const accept = types[format]
-        expectRefusal(
+        await expectRefusal(
           await site.post('/posts', { ...encode({ title: 'x'.repeat(1024 * 1024 + 1) }), accept }),
           [413],
           format,
@@ -214,7 +223,7 @@ describe('Bad input', () => {
         headers: { 'content-type': types.json },
         accept: types.json,
       })
-      expectRefusal(answer, [422], 'json', title)
+      await expectRefusal(answer, [422], 'json', title)
     }
   })
 
@@ -276,9 +285,9 @@ describe('Bad input', () => {
       it(`returns ${statuses.join(' or ')} for ${what}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           const request = { body, accept: types[format], headers: { ...(type && { 'content-type': type }) } }
-          expectRefusal(await site.post('/posts', request), statuses, format)
-          expectRefusal(await site.put(post, request), statuses, format)
-          expectRefusal(await site.post(`${post}/comments`, request), statuses, format)
+          await expectRefusal(await site.post('/posts', request), statuses, format)
+          await expectRefusal(await site.put(post, request), statuses, format)
+          await expectRefusal(await site.post(`${post}/comments`, request), statuses, format)
         }
       })
     }
@@ -286,9 +295,17 @@ describe('Bad input', () => {
     it('is refused if a compressed body is broken or expands too far', async () => {
       const headers = { 'content-type': types.json, 'content-encoding': 'gzip' }
       const bomb = gzipSync(`{"title":"${'x'.repeat(50_000_000)}"}`)
-      expectRefusal(await site.post('/posts', { body: bomb, headers, accept: types.json }), [413], 'json')
-      expectRefusal(await site.post('/posts', { body: 'x', headers, accept: types.json }), [400], 'json')
-      expectRefusal(
+      await expectRefusal(
+        await site.post('/posts', { body: bomb, headers, accept: types.json }),
+        [413],
+        'json',
+      )
+      await expectRefusal(
+        await site.post('/posts', { body: 'x', headers, accept: types.json }),
+        [400],
+        'json',
+      )
+      await expectRefusal(
         await site.post('/posts', {
           body: 'x',
           headers: { ...headers, 'content-encoding': 'x' },
@@ -301,8 +318,8 @@ describe('Bad input', () => {
 
     it('is not read if the path or the method is refused', async () => {
       const request = { body: '{', headers: { 'content-type': types.json }, accept: types.json }
-      expectRefusal(await site.post('/nope', request), [404], 'json')
-      expectRefusal(await site.put('/posts', request), [405], 'json')
+      await expectRefusal(await site.post('/nope', request), [404], 'json')
+      await expectRefusal(await site.put('/posts', request), [405], 'json')
     })
 
     it('is read by the first of two content types', async () => {
@@ -358,7 +375,7 @@ describe('Bad input', () => {
               `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
             )
             // `/posts/..` is a path of its own, not the path of the list.
-            expectRefusal(answer, [404], format, `${method} ${path}`)
+            await expectRefusal(answer, [404], format, `${method} ${path}`)
           }
         }
       })
@@ -366,7 +383,7 @@ describe('Bad input', () => {
 
     it('returns 400 if the percent-encoding is broken', async () => {
       for (const path of ['/%', '/%zz', '/posts/%', '/posts/%c0%af', '/posts/%ff', '/%u0041']) {
-        expectRefusal(await raw(site, 'GET', path, 'Accept: application/json\r\n'), [400], 'json', path)
+        await expectRefusal(await raw(site, 'GET', path, 'Accept: application/json\r\n'), [400], 'json', path)
       }
     })
 
@@ -392,7 +409,7 @@ describe('Bad input', () => {
         `/${'a/'.repeat(4000)}`,
       ]) {
         const answer = await raw(site, 'GET', path, 'Accept: application/json\r\n')
-        expectRefusal(answer, [404], 'json', path)
+        await expectRefusal(answer, [404], 'json', path)
         expect(answer.headers.get('location'), path).to.equal(null)
       }
     })
@@ -475,7 +492,7 @@ describe('Bad input', () => {
       it(`returns 405 and lists the allowed methods for ${method}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           const answer = await raw(site, method, '/posts', `Accept: ${types[format]}\r\n`)
-          expectRefusal(answer, [405], format)
+          await expectRefusal(answer, [405], format)
           expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
         }
       })
@@ -500,29 +517,33 @@ describe('Bad input', () => {
       ]) {
         for (const encode of [encodings['an html form'], encodings['a multipart form']]) {
           const answer = await site.post(post, { ...encode?.({ _method: method }), accept: types.json })
-          expectRefusal(answer, [405], 'json', method)
+          await expectRefusal(answer, [405], 'json', method)
         }
       }
       const twice = await site.post(post, {
         body: '_method[]=DELETE&_method[a]=PUT',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       })
-      expectRefusal(twice, [405], 'html')
+      await expectRefusal(twice, [405], 'html')
     })
 
     it('is not read from JSON, XML, a query or a header', async () => {
-      expectRefusal(await site.post(post, { json: { _method: 'DELETE' }, accept: types.json }), [405], 'json')
-      expectRefusal(
+      await expectRefusal(
+        await site.post(post, { json: { _method: 'DELETE' }, accept: types.json }),
+        [405],
+        'json',
+      )
+      await expectRefusal(
         await site.post(post, { xml: '<r><_method>DELETE</_method></r>', accept: types.json }),
         [405],
         'json',
       )
-      expectRefusal(
+      await expectRefusal(
         await site.post(`${post}?_method=DELETE`, { form: { a: '1' }, accept: types.json }),
         [405],
         'json',
       )
-      expectRefusal(
+      await expectRefusal(
         await site.post(post, { headers: { 'x-http-method-override': 'DELETE' }, accept: types.json }),
         [405],
         'json',
@@ -534,7 +555,7 @@ describe('Bad input', () => {
     it("is replaced if it isn't a valid request id", async () => {
       for (const id of ['', ' ', 'a b', 'x'.repeat(129), 'ä', '<script>', '"', 'a,b', '%0d%0a', '../x']) {
         const answer = await raw(site, 'GET', '/nope', `Accept: application/json\r\nX-Request-Id: ${id}\r\n`)
-        expectRefusal(answer, [404], 'json', id)
+        await expectRefusal(answer, [404], 'json', id)
         expect(answer.headers.get('x-request-id'), id).to.match(/^[0-9a-f-]{36}$/)
       }
       const own = await site.get('/nope', { headers: { 'x-request-id': 'My_id-1.0' }, accept: types.json })
@@ -554,14 +575,14 @@ describe('Bad input', () => {
         'a'.repeat(5000),
       ]) {
         const answer = await site.get('/posts', { headers: { accept } })
-        expectRefusal(answer, accept === ';;;' ? [200] : [406], 'html', accept)
+        await expectRefusal(answer, accept === ';;;' ? [200] : [406], 'html', accept)
       }
-      expectRefusal(
+      await expectRefusal(
         await site.post('/posts', { json: { title: 'never saved' }, accept: 'image/png' }),
         [406],
         'html',
       )
-      expectRefusal(await site.get('/posts/new', { accept: types.json }), [406], 'html')
+      await expectRefusal(await site.get('/posts/new', { accept: types.json }), [406], 'html')
     })
 
     it('may be an invalid host', async () => {

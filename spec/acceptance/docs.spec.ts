@@ -91,8 +91,8 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
   }
 
   for (const [place, { code }] of blocksIn('xml')) {
-    it(`${place} is well-formed XML`, () => {
-      parseXml(code)
+    it(`${place} is well-formed XML`, async () => {
+      await parseXml(code)
     })
   }
 

@@ -148,7 +148,7 @@ function filled(request: FuzzRequest, ids: string[]): FuzzRequest {
 
 async function ask(site: Site, request: FuzzRequest): Promise<{ request: FuzzRequest; answer: FuzzAnswer }> {
   const answer = await send(site.url, request)
-  const flaw = flawOf(request.method, answer)
+  const flaw = await flawOf(request.method, answer)
   if (flaw) throw new Error(`${flaw} (${engine}): ${describeRequest(request)}\n${answer.text.slice(0, 2000)}`)
   return { request, answer }
 }

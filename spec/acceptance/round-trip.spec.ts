@@ -129,7 +129,7 @@ describe('A form with every kind of attribute', () => {
 
       it('is returned from the database as JSON and as XML', async () => {
         expect(fieldsOf(await everything.site.get(path, json))).to.deep.equal(out)
-        const shown = parseXml((await everything.site.get(path, xml)).text) as Fields
+        const shown = (await parseXml((await everything.site.get(path, xml)).text)) as Fields
         for (const [name, value] of Object.entries(out)) {
           if (!name.endsWith('json'))
             expect(shown[name], name).to.equal(value === null ? null : String(value))

@@ -45,7 +45,10 @@ function asLatin1(headers: Record<string, string>): Record<string, string> {
 }
 
 /** The mistake in a response to any request; undefined if there is none. */
-export function flawOf(method: string, { status, headers, text }: FuzzAnswer): string | undefined {
+export async function flawOf(
+  method: string,
+  { status, headers, text }: FuzzAnswer,
+): Promise<string | undefined> {
   if (status >= 500) return `its status is ${status}`
   // A response of Node itself has no id.
   if (!headers['x-request-id'] && ![400, 408, 413, 417, 431].includes(status)) return 'it has no request id'
@@ -54,7 +57,7 @@ export function flawOf(method: string, { status, headers, text }: FuzzAnswer): s
   const type = headers['content-type'] ?? ''
   try {
     if (/[/+]json/.test(type)) JSON.parse(text)
-    else if (/[/+]xml/.test(type)) parseXml(text)
+    else if (/[/+]xml/.test(type)) await parseXml(text)
     else if (type.startsWith('text/html') && !/^\s*<(!doctype html|form)[^]*<\/(html|form)>\s*$/i.test(text))
       return 'its page is cut short'
   } catch (error) {

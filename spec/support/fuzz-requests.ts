@@ -316,6 +316,7 @@ const expensive: fc.Arbitrary<Content> = fc
       ],
       ['multipart/form-data; boundary=x', '', '--x--\r\n'],
       ['application/xml', '<r>', '</r>'],
+      ['application/xml', '<r>&amp;', '</r>'],
       ['application/xml', '<r', '/>'],
       ['application/json', '{"a":[', '1]}'],
       ['application/json', '{', '"z":1}'],

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { setImmediate } from 'node:timers/promises'
 import type * as Saxes from 'saxes'
 import { defaultMembersLimit } from '../depth.js'
 import { BadRequest, TooManyMembers } from '../errors.js'
@@ -9,6 +10,9 @@ const require = createRequire(import.meta.url)
 
 /** The most elements within one another. */
 const maxDepth = 100
+
+/** Characters that are parsed at a time. Other requests are handled in between. */
+const slice = 64 * 1024
 
 /** An element that is being read. */
 interface Element {
@@ -25,7 +29,10 @@ interface Element {
  * @param members the most elements, attributes, entities, comments, CDATA sections and processing instructions
  * @throws BadRequest (400) when the document is not well-formed, is nested too deep, or has a DOCTYPE; TooManyMembers (413)
  */
-export function parseXml(text: string, members = defaultMembersLimit): Record<string, unknown> {
+export async function parseXml(
+  text: string,
+  members = defaultMembersLimit,
+): Promise<Record<string, unknown>> {
   const { SaxesParser }: typeof Saxes = require('saxes')
   const parser = new SaxesParser()
   const reader = new XmlReader(members)
@@ -39,10 +46,11 @@ export function parseXml(text: string, members = defaultMembersLimit): Record<st
   parser.on('doctype', () => {
     throw new BadRequest('The XML body must not have a DOCTYPE.')
   })
-  reader.count(entitiesIn(text))
+  reader.count(entitiesIn(text, members))
   try {
     // XML 1.0, section 2.11: the parser handles the line ends of other systems one by one.
-    parser.write(text.replaceAll(/\r\n?/g, '\n')).close()
+    await writeSlices(parser, text.replaceAll(/\r\n?/g, '\n'))
+    parser.close()
   } catch (error) {
     if (error instanceof BadRequest || error instanceof TooManyMembers) throw error
     throw new BadRequest(
@@ -52,11 +60,37 @@ export function parseXml(text: string, members = defaultMembersLimit): Record<st
   return reader.fields
 }
 
-/** How many references to entities and characters there are. The parser has no event for them. */
-function entitiesIn(text: string): number {
-  if (!text.includes('&')) return 0
-  const markup = text.replaceAll(/<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>/gs, '')
-  return markup.split('&').length - 1
+async function writeSlices(parser: Saxes.SaxesParser, text: string): Promise<void> {
+  for (let start = 0; start < text.length; start += slice) {
+    if (start > 0) await setImmediate()
+    parser.write(text.slice(start, start + slice))
+  }
+}
+
+/** The sections in which `&` does not begin a reference, with their ends. */
+const sections = new Map([
+  ['<!--', '-->'],
+  ['<![CDATA[', ']]>'],
+  ['<?', '?>'],
+])
+
+/**
+ * The number of references to entities and characters, for which the parser has no event. Counts until there are more than
+ * `most`, or until a section has no end, which the parser rejects.
+ */
+function entitiesIn(text: string, most: number): number {
+  let count = 0
+  const marks = /&|<!--|<!\[CDATA\[|<\?/g
+  for (let mark = marks.exec(text); mark && count <= most; mark = marks.exec(text)) {
+    const end = sections.get(mark[0])
+    if (end === undefined) count++
+    else {
+      const position = text.indexOf(end, marks.lastIndex)
+      if (position < 0) break
+      marks.lastIndex = position + end.length
+    }
+  }
+  return count
 }
 
 /** Makes the fields from what the parser finds. */

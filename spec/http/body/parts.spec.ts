@@ -47,6 +47,7 @@ describe('partCheck(boundary, mostDelimiters)', () => {
           'X: y\rContent-Disposition: form-data; name="a"',
           'Content-Disposition: form-data; name="a\nb"',
           "Content-Disposition: form-data; name*=utf-8''a%0Ab",
+          "Content-Disposition: form-data; name*=utf-8''a*b%0Ab",
         ]) {
           const part = `--X\r\n${headers}\r\n\r\nv\r\n--X--`
           expect(refusal(part, size), headers).to.be.instanceOf(BadRequest)

@@ -60,7 +60,7 @@ function checkHeaders(headers: string): void {
   if (headers.startsWith('--')) return
   const [, disposition = ''] = /^content-disposition:(.*)$/im.exec(headers) ?? []
   const isFormData = /^[\t ]?form-data(?:;|$)/i.test(disposition)
-  const hasLineBreak = /\r(?!\n)|(?<!\r)\n/.test(headers) || /\*.*%0[ad]/is.test(headers)
+  const hasLineBreak = /\r(?!\n)|(?<!\r)\n/.test(headers) || /\*[^*]*%0[ad]/i.test(headers)
   if (!isFormData || hasLineBreak)
     throw new BadRequest('A part of the multipart body is not valid form-data.')
 }
