@@ -61,12 +61,8 @@ export {
   sessionsTable,
   type DatabaseSessionsOptions,
 } from './sessions/database-sessions.js'
-export {
-  redisSessions,
-  type IoRedisClient,
-  type NodeRedisClient,
-  type RedisSessionsOptions,
-} from './sessions/redis-sessions.js'
+export { redisSessions, type RedisSessionsOptions } from './sessions/redis-sessions.js'
+export type { IoRedisClient, NodeRedisClient } from './redis.js'
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
 export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 

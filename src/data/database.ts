@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm'
-import type { DataSourceOptions, LoggerOptions, MixedList } from 'typeorm'
+import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
@@ -119,6 +119,21 @@ export class Database extends DataSource {
       const reason = signal.aborted ? `did not respond within ${PING_TIMEOUT / 1000} s` : 'does not respond'
       throw new ServiceUnavailable(`The database ${reason}.`, 5, { cause })
     })
+  }
+
+  /**
+   * Runs a short read outside of a request's transaction, for example before slow work. Call it before the first query of
+   * `ctx.tx`, because it uses another connection.
+   *
+   * @example const user = await database.read((tx) => tx.findOneBy(User, { email }))
+   */
+  async read<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const runner = this.createQueryRunner('slave')
+    try {
+      return await work(runner.manager)
+    } finally {
+      await runner.release()
+    }
   }
 
   /** Runs the pending migrations and returns their names. `report` is called after each of them. */

@@ -1,28 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { ServiceUnavailable, SessionStoreNotReached } from '../errors.js'
+import { SessionStoreNotReached } from '../errors.js'
+import { Redis, type IoRedisClient, type NodeRedisClient } from '../redis.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
-
-/** A client of the package `redis` (node-redis), as `createClient()` makes it. */
-export interface NodeRedisClient {
-  readonly isOpen: boolean
-  readonly isReady: boolean
-  connect(): Promise<unknown>
-  close(): Promise<unknown>
-  destroy(): void
-  on(event: 'error', listener: (error: Error) => void): unknown
-  sendCommand(args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
-}
-
-/** A client of the package `ioredis`, as `new Redis()` makes it. */
-export interface IoRedisClient {
-  /** `wait`, `connecting`, `ready`, `reconnecting`, ... */
-  readonly status: string
-  connect(): Promise<unknown>
-  quit(): Promise<unknown>
-  disconnect(): void
-  on(event: 'error', listener: (error: Error) => void): unknown
-  call(command: string, ...args: string[]): Promise<unknown>
-}
 
 /** The options of `redisSessions()`. */
 export interface RedisSessionsOptions {
@@ -44,153 +22,46 @@ export function redisSessions(
   client: NodeRedisClient | IoRedisClient,
   options: RedisSessionsOptions = {},
 ): SessionStore {
-  return new RedisSessions('call' in client ? new IoRedis(client) : new NodeRedis(client), options)
+  return new RedisSessions(client, options)
 }
 
 class RedisSessions implements SessionStore {
+  private readonly redis: Redis
   private readonly prefix: string
-  private readonly timeout: number
-  private isOurs = false
 
   constructor(
-    private readonly connection: Connection,
+    client: NodeRedisClient | IoRedisClient,
     { prefix = 'session:', timeout = 2000 }: RedisSessionsOptions,
   ) {
+    this.redis = new Redis(client, timeout, 'session store')
     this.prefix = prefix
-    this.timeout = timeout
   }
 
   async get(id: string): Promise<SessionData | undefined> {
-    const text = await this.ask('GET', this.prefix + id)
+    const text = await this.redis.send('GET', this.prefix + id)
     return typeof text === 'string' ? readSession(text) : undefined
   }
 
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
     const expiry = ['PX', String(Math.max(1, Math.round(maxAge)))]
     // A session that is not new and no longer exists has been ended.
-    const reply = await this.ask(
-      'SET',
-      this.prefix + id,
-      JSON.stringify(data),
-      ...expiry,
-      isNew ? 'NX' : 'XX',
-    )
+    const condition = isNew ? 'NX' : 'XX'
+    const reply = await this.redis.send('SET', this.prefix + id, JSON.stringify(data), ...expiry, condition)
     return reply !== null
   }
 
   async destroy(id: string): Promise<void> {
-    await this.ask('DEL', this.prefix + id)
+    await this.redis.send('DEL', this.prefix + id)
   }
 
   /** @throws SessionStoreNotReached when Redis does not respond */
   async start(): Promise<void> {
-    try {
-      this.isOurs = this.connection.isClosed
-      if (this.isOurs) await this.inTime(this.connection.open())
-      await this.ask('PING')
-    } catch (error) {
-      if (this.isOurs) this.connection.giveUp()
-      this.isOurs = false
+    await this.redis.start().catch((error: unknown) => {
       throw new SessionStoreNotReached(error)
-    }
-  }
-
-  async stop(): Promise<void> {
-    if (this.isOurs) await this.inTime(this.connection.close()).catch(() => this.connection.giveUp())
-    this.isOurs = false
-  }
-
-  private async ask(...command: [string, ...string[]]): Promise<unknown> {
-    if (this.connection.isLost) throw new ServiceUnavailable('The session store does not respond.', 5)
-    return this.inTime(this.connection.send(command, AbortSignal.timeout(this.timeout)))
-  }
-
-  private async inTime<T>(work: Promise<T>): Promise<T> {
-    const end = new AbortController()
-    const late = delay(this.timeout, undefined, { signal: end.signal, ref: false }).then(() => {
-      throw new ServiceUnavailable(`The session store did not respond within ${this.timeout} ms.`, 5)
     })
-    try {
-      return await Promise.race([work, late])
-    } finally {
-      end.abort()
-      late.catch(() => undefined)
-      work.catch(() => undefined)
-    }
-  }
-}
-
-/** The common interface of the clients of both packages. */
-interface Connection {
-  /** Whether it has not been opened yet. */
-  readonly isClosed: boolean
-  /** Whether it was open and has been lost. */
-  readonly isLost: boolean
-  open(): Promise<unknown>
-  close(): Promise<unknown>
-  /** Closes it immediately, also while it is being opened. */
-  giveUp(): void
-  send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
-}
-
-class NodeRedis implements Connection {
-  constructor(private readonly client: NodeRedisClient) {
-    // Without a listener, a lost connection would end the process. Requests that need it fail, and are logged.
-    client.on('error', () => {})
   }
 
-  get isClosed(): boolean {
-    return !this.client.isOpen
-  }
-
-  get isLost(): boolean {
-    return !this.client.isReady
-  }
-
-  open(): Promise<unknown> {
-    return this.client.connect()
-  }
-
-  close(): Promise<unknown> {
-    return this.client.close()
-  }
-
-  giveUp(): void {
-    this.client.destroy()
-  }
-
-  /** @param signal cancels a command that has not been sent */
-  send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown> {
-    return this.client.sendCommand(command, { abortSignal: signal })
-  }
-}
-
-class IoRedis implements Connection {
-  constructor(private readonly client: IoRedisClient) {
-    client.on('error', () => {})
-  }
-
-  get isClosed(): boolean {
-    return this.client.status === 'wait' || this.client.status === 'end'
-  }
-
-  get isLost(): boolean {
-    return ['reconnecting', 'close', 'end'].includes(this.client.status)
-  }
-
-  open(): Promise<unknown> {
-    return this.client.connect()
-  }
-
-  close(): Promise<unknown> {
-    return this.client.quit()
-  }
-
-  giveUp(): void {
-    this.client.disconnect()
-  }
-
-  send([command, ...args]: [string, ...string[]]): Promise<unknown> {
-    return this.client.call(command, ...args)
+  stop(): Promise<void> {
+    return this.redis.stop()
   }
 }

@@ -1,0 +1,125 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { Column, Entity } from 'typeorm'
+import {
+  checkPassword,
+  hashPassword,
+  needsRehash,
+  verifyPassword,
+  normalizeEmail,
+} from '../../src/auth/index.js'
+import { WorkQueue } from '../../src/auth/work-queue.js'
+import { App, errors, Model, ValidationErrors } from '../../src/index.js'
+import { Gate } from '../support/gate.js'
+import { Site } from '../support/site.js'
+
+describe('hashPassword and verifyPassword', () => {
+  it('keep the parameters and the salt with the hash', async () => {
+    const hash = await hashPassword('correct horse')
+    expect(hash).to.match(/^\$scrypt\$ln=15,r=8,p=3\$[\w+/]{22}==\$[\w+/]{43}=$/)
+    expect(await verifyPassword('correct horse', hash)).to.equal(true)
+    expect(await verifyPassword('Correct horse', hash)).to.equal(false)
+  })
+
+  it('treat two spellings of the same Unicode text alike', async () => {
+    expect(await verifyPassword('caf\u00e9 au lait', await hashPassword('cafe\u0301 au lait'))).to.equal(true)
+  })
+
+  it('reject each password of an unknown user, and of a malformed hash', async () => {
+    for (const stored of [undefined, null, '', 'plain', '$scrypt$ln=15,r=8,p=3$c2FsdA==$AAAA'])
+      expect(await verifyPassword('', stored)).to.equal(false)
+  })
+
+  it('accept a hash with weaker parameters, which needs to be computed again', async () => {
+    // scrypt('secret', 'salt of 16 bytes', ln = 4)
+    const { scryptSync } = await import('node:crypto')
+    const salt = Buffer.from('salt of 16 bytes')
+    const weak = scryptSync('secret', salt, 32, { N: 16, r: 8, p: 3 }).toString('base64')
+    const stored = `$scrypt$ln=4,r=8,p=3$${salt.toString('base64')}$${weak}`
+    expect(await verifyPassword('secret', stored)).to.equal(true)
+    expect(needsRehash(stored)).to.equal(true)
+    expect(needsRehash(await hashPassword('secret'))).to.equal(false)
+  })
+})
+
+describe('The queue of passwords', () => {
+  it('runs two tasks at a time, lets others wait, and rejects further ones with 503', async () => {
+    const queue = new WorkQueue(2, 3, 'Too many.')
+    const gate = new Gate()
+    let running = 0
+    let most = 0
+    const task = async () => {
+      most = Math.max(most, ++running)
+      await gate.wait()
+      running -= 1
+    }
+    const accepted = Array.from({ length: 5 }, () => queue.run(task))
+    const refused = await queue.run(task).catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(errors.ServiceUnavailable)
+    expect(refused).to.have.deep.property('headers', { 'Retry-After': '5' })
+    gate.pass()
+    await Promise.all(accepted)
+    expect([most, running]).to.deep.equal([2, 0])
+  })
+
+  it('goes on after a task has failed', async () => {
+    const queue = new WorkQueue(1, 1, 'Too many.')
+    const failing = queue.run(() => Promise.reject(new Error('failed')))
+    const next = queue.run(async () => 'done')
+    expect(await failing.catch((error: Error) => error.message)).to.equal('failed')
+    expect(await next).to.equal('done')
+  })
+})
+
+@Entity('users')
+class User extends Model {
+  @Column('varchar') email = 'ada@example.com'
+  @Column('varchar') password_hash = ''
+}
+
+describe('checkPassword', () => {
+  const cases: [unknown, string | undefined][] = [
+    [undefined, 'present'],
+    [12345678, 'present'],
+    ['', 'present'],
+    ['1234567', 'password_too_short'],
+    ['        ', undefined],
+    ['é'.repeat(7), 'password_too_short'],
+    ['x'.repeat(200), undefined],
+    ['x'.repeat(201), 'password_too_long'],
+    ['password', 'password_common'],
+    ['PassWord1', 'password_common'],
+    ['ＰＡＳＳＷＯＲＤ', 'password_common'],
+    [' ADA@example.com', 'password_is_address'],
+    ['only lower case', undefined],
+  ]
+
+  it('accepts 8 to 200 characters, and neither common passwords nor the address', async () => {
+    const app = new App({ logger: pino({ level: 'silent' }) })
+    app.get('/', (ctx) => {
+      ctx.body = cases.map(([password]) => {
+        const found = new ValidationErrors()
+        const isAccepted = checkPassword(ctx, found, new User(), password)
+        return { isAccepted, codes: found.codes['password'], message: found.on('password')[0] }
+      })
+    })
+    const site = await Site.open(app)
+    const results = (await site.get('/')).json as {
+      isAccepted: boolean
+      codes?: string[]
+      message?: string
+    }[]
+    await site.close()
+    expect(results.map(({ codes }) => codes?.[0])).to.deep.equal(cases.map(([, rule]) => rule))
+    expect(results.map(({ isAccepted }) => isAccepted)).to.deep.equal(cases.map(([, rule]) => !rule))
+    expect(results[3]?.message).to.equal('Password must have at least 8 characters.')
+    expect(results[8]?.message).to.equal('Password is one of the most common passwords. Choose another one.')
+  })
+})
+
+describe('normalizeEmail', () => {
+  it('trims an address and writes it in lower case', () => {
+    expect(normalizeEmail('  Ada@Example.COM\n')).to.equal('ada@example.com')
+    expect(normalizeEmail(['a@b.c'])).to.equal('')
+  })
+})

@@ -1,0 +1,236 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { createClient } from 'redis'
+import type { MigrationInterface, QueryRunner } from 'typeorm'
+import {
+  databaseLimits,
+  rateLimit,
+  rateLimitsTable,
+  redisLimits,
+  type LimitStore,
+  type RateLimitOptions,
+} from '../../src/auth/index.js'
+import { clientNetwork } from '../../src/auth/client-network.js'
+import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
+import { App, Database, transaction } from '../../src/index.js'
+import { describeOnce, newDatabase } from '../support/engine.js'
+import { needRedis, redisUrl } from '../support/redis.js'
+import { Site } from '../support/site.js'
+
+class CreateLimits1700000000000 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    await runner.createTable(rateLimitsTable(runner))
+  }
+  async down(runner: QueryRunner) {
+    await runner.dropTable('rate_limits')
+  }
+}
+
+const logger = pino({ level: 'silent' })
+
+async function openDatabase(): Promise<Database> {
+  const config = { test: { url: await newDatabase() }, migrations: [CreateLimits1700000000000] }
+  const database = await new Database(config, 'test').open()
+  await database.migrate()
+  return database
+}
+
+/** The counts of a store are the same for every store. */
+function countsRequests(make: () => LimitStore): void {
+  const key = () => crypto.randomUUID()
+
+  it('counts the requests of a key until its window ends', async () => {
+    const store = make()
+    const [one, other] = [key(), key()]
+    const counts = [
+      await store.add(one, 60_000),
+      await store.add(one, 60_000),
+      await store.add(other, 60_000),
+    ]
+    expect(counts.map(({ count }) => count)).to.deep.equal([1, 2, 1])
+    for (const { milliseconds } of counts) expect(milliseconds).to.be.within(1, 60_000)
+  })
+
+  it('takes counts back, but never more than there are', async () => {
+    const store = make()
+    const one = key()
+    await store.takeBack(one)
+    await store.add(one, 60_000)
+    await store.takeBack(one)
+    await store.takeBack(one)
+    expect((await store.add(one, 60_000)).count).to.equal(1)
+    await store.reset(one)
+    expect((await store.add(one, 60_000)).count).to.equal(1)
+  })
+
+  it('counts concurrent requests one by one', async () => {
+    const store = make()
+    const one = key()
+    const counts = await Promise.all(Array.from({ length: 20 }, () => store.add(one, 60_000)))
+    expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).to.deep.equal(
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    )
+  })
+
+  it('begins a new window after the end', async () => {
+    const store = make()
+    const one = key()
+    await store.add(one, 1)
+    const until = Date.now() + 3
+    while (Date.now() < until) await new Promise(setImmediate)
+    expect((await store.add(one, 60_000)).count).to.equal(1)
+  })
+}
+
+describeOnce('Rate limits in memory', () => countsRequests(() => new MemoryLimits()))
+
+describe('databaseLimits', () => {
+  let database: Database
+
+  beforeEach(async () => {
+    database = await openDatabase()
+  })
+
+  afterEach(() => database.close())
+
+  countsRequests(() => databaseLimits(database))
+
+  it('deletes expired counts', async () => {
+    let now = 0
+    const store = databaseLimits(database, { now: () => now, cleanUpEvery: 1 })
+    await store.add('a', 10)
+    now = 1000
+    await store.add('b', 10)
+    const rows = await database.manager.query('SELECT id FROM rate_limits')
+    expect(rows).to.have.length(1)
+  })
+
+  it('keep a request counted that is rolled back, and count one that is retried once', async () => {
+    const app = new App({ logger })
+    app.use(transaction(database))
+    app.use(rateLimit({ to: 2, within: '1 hour', store: databaseLimits(database) }))
+    app.post('/', async (ctx) => {
+      await ctx.tx.query('DELETE FROM rate_limits')
+      ctx.status = 422
+      ctx.body = 'wrong'
+    })
+    const site = await Site.open(app)
+    const statuses = []
+    for (let i = 0; i < 4; i++) statuses.push((await site.post('/')).status)
+    await site.close()
+    expect(statuses).to.deep.equal([422, 422, 429, 429])
+  })
+
+  it('takes the count of a success back after the commit', async () => {
+    const app = new App({ logger })
+    app.use(transaction(database))
+    app.use(rateLimit({ to: 2, within: '1 hour', failures: true, store: databaseLimits(database) }))
+    app.post('/', async (ctx) => {
+      await ctx.tx.query("DELETE FROM rate_limits WHERE id = 'x'")
+      ctx.status = ctx.get('X-Fail') ? 422 : 200
+      ctx.body = 'done'
+    })
+    const site = await Site.open(app)
+    const fail = { headers: { 'X-Fail': '1' } }
+    const statuses = []
+    for (const options of [{}, {}, {}, fail, {}, fail, {}, fail])
+      statuses.push((await site.post('/', options)).status)
+    await site.close()
+    expect(statuses).to.deep.equal([200, 200, 200, 422, 200, 422, 429, 429])
+  })
+})
+
+describeOnce('redisLimits', () => {
+  const redis = createClient({ url: redisUrl })
+  redis.on('error', () => {})
+
+  before(async function () {
+    await needRedis(this)
+    await redis.connect()
+  })
+
+  after(async () => {
+    if (redis.isOpen) await redis.close()
+  })
+
+  countsRequests(() => redisLimits(redis, { prefix: `spec:${crypto.randomUUID()}:` }))
+})
+
+describeOnce('rateLimit', () => {
+  async function visit(options: Partial<RateLimitOptions>, app = new App({ logger })): Promise<Site> {
+    app.use(rateLimit({ to: 2, within: '3 minutes', name: 'visits', ...options }))
+    app.get('/', (ctx) => void (ctx.body = 'welcome'))
+    return Site.open(app)
+  }
+
+  it('returns 429 with Retry-After, and states the rest of the limit', async () => {
+    const site = await visit({})
+    const answers = [await site.get('/'), await site.get('/'), await site.get('/', { accept: 'json' })]
+    await site.close()
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 429])
+    const [first, , last] = answers
+    expect(first?.headers.get('RateLimit-Policy')).to.equal('"visits";q=2;w=180')
+    expect(first?.headers.get('RateLimit')).to.match(/^"visits";r=1;t=1[78]\d$/)
+    expect(last?.headers.get('RateLimit')).to.match(/^"visits";r=0;t=1[78]\d$/)
+    expect(last?.headers.get('Retry-After')).to.match(/^1[78]\d$/)
+    expect(last?.json.detail).to.match(/^Too many attempts\. Try again in 1[78]\d seconds\.$/)
+  })
+
+  it('counts by the address that the trusted proxy wrote, whatever the client sends', async () => {
+    const site = await visit({}, new App({ logger, proxy: 1 }))
+    const statuses = []
+    for (const forged of ['1.1.1.1', '2.2.2.2', '3.3.3.3'])
+      statuses.push((await site.get('/', { headers: { 'X-Forwarded-For': `${forged}, 192.0.2.7` } })).status)
+    const other = await site.get('/', { headers: { 'X-Forwarded-For': '192.0.2.8' } })
+    await site.close()
+    expect([...statuses, other.status]).to.deep.equal([200, 200, 429, 200])
+  })
+
+  it('counts by any text, and not at all without one', async () => {
+    const site = await visit({ by: (ctx) => ctx.get('X-Account') || undefined })
+    const statuses = []
+    for (const account of ['a', 'a', 'a', 'b', '', '', ''])
+      statuses.push((await site.get('/', { headers: { 'X-Account': account } })).status)
+    await site.close()
+    expect(statuses).to.deep.equal([200, 200, 429, 200, 200, 200, 200])
+  })
+
+  it('forgets a count on reset', async () => {
+    const limit = rateLimit({ to: 1, within: '1 hour', by: () => 'all' })
+    const app = new App({ logger })
+    app.use(limit)
+    app.get('/', (ctx) => void (ctx.body = 'welcome'))
+    const site = await Site.open(app)
+    expect([(await site.get('/')).status, (await site.get('/')).status]).to.deep.equal([200, 429])
+    await limit.reset('all')
+    expect((await site.get('/')).status).to.equal(200)
+    await site.close()
+  })
+
+  it('lets requests pass if the store fails, or rejects them with 503', async () => {
+    const fail = () => Promise.reject(new Error('down'))
+    const store = { add: fail, takeBack: fail, reset: fail }
+    const statuses = []
+    for (const ifStoreFails of ['pass', 'reject'] as const) {
+      const site = await visit({ store, ifStoreFails, failures: true })
+      statuses.push((await site.get('/')).status)
+      await site.close()
+    }
+    expect(statuses).to.deep.equal([200, 503])
+  })
+})
+
+describeOnce('clientNetwork', () => {
+  const cases = {
+    '192.0.2.7': '192.0.2.7',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+    '2001:DB8:1:2::9': '2001:db8:1:2::/64',
+    '2001:db8::1': '2001:db8:0:0::/64',
+    '::1': '0:0:0:0::/64',
+    'fe80::1%eth0': 'fe80:0:0:0::/64',
+    '64:ff9b::192.0.2.7': '64:ff9b:0:0::/64',
+    unknown: 'unknown',
+  }
+  for (const [address, network] of Object.entries(cases))
+    it(`counts ${address} as ${network}`, () => expect(clientNetwork(address)).to.equal(network))
+})

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import { readToken, signedToken } from '../../src/auth/index.js'
+
+describe('signedToken and readToken', () => {
+  it('read the value of a token', async () => {
+    const token = signedToken('reset', 'user 1', { expires: '20 minutes', stamp: 'a' })
+    expect(await readToken('reset', token, { stamp: 'a' })).to.equal('user 1')
+    expect(
+      await readToken('reset', token, { stamp: async (value) => (value === 'user 1' ? 'a' : 'b') }),
+    ).to.equal('user 1')
+  })
+
+  it('reject a token of another purpose, with another stamp, or of another secret', async () => {
+    const token = signedToken('reset', '1', { expires: '1 hour', stamp: 'a' })
+    expect(await readToken('confirm', token, { stamp: 'a' })).to.equal(undefined)
+    expect(await readToken('reset', token, { stamp: 'b' })).to.equal(undefined)
+    expect(await readToken('reset', token)).to.equal(undefined)
+    expect(await readToken('reset', token, { stamp: () => undefined })).to.equal(undefined)
+    expect(await readToken('reset', token, { stamp: 'a', secret: 'x'.repeat(40) })).to.equal(undefined)
+    const unstamped = signedToken('reset', '1', { expires: '1 hour' })
+    expect(await readToken('reset', unstamped, { stamp: () => undefined })).to.equal(undefined)
+  })
+
+  it('reject a token that has expired', async () => {
+    const token = signedToken('reset', '1', { expires: 1 })
+    const until = Date.now() + 2
+    while (Date.now() < until) await new Promise(setImmediate)
+    expect(await readToken('reset', token)).to.equal(undefined)
+  })
+
+  it('reject everything else without an error', async () => {
+    const token = signedToken('reset', '1', { expires: '1 day' })
+    const [content = '', signature = ''] = token.split('.')
+    const forged = Buffer.from(JSON.stringify({ value: '2', expires: 9e15 })).toString('base64url')
+    for (const text of [
+      undefined,
+      5,
+      '',
+      '.',
+      'null',
+      'bnVsbA.x',
+      content,
+      `${forged}.${signature}`,
+      `${token}.x`,
+    ])
+      expect(await readToken('reset', text), String(text)).to.equal(undefined)
+  })
+
+  it('reject a malformed duration', () => {
+    expect(() => signedToken('reset', '1', { expires: '5 parsecs' as '5 days' })).to.throw(
+      '"5 parsecs" isn\'t a duration. Use milliseconds, or a text like "15 minutes".',
+    )
+  })
+})

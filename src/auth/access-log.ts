@@ -1,0 +1,24 @@
+import type { Context } from '../context.js'
+
+/** What happened to an account. */
+export type AccessEvent =
+  | 'signed_up'
+  | 'signed_in'
+  | 'sign_in_failed'
+  | 'signed_out'
+  | 'reset_requested'
+  | 'password_reset'
+  | 'password_changed'
+  | 'email_changed'
+  | 'rate_limited'
+  | 'rejected'
+  | 'token_created'
+  | 'token_revoked'
+
+/**
+ * Writes a line to the log about an access to an account (ASVS 7.1): the event, the id of the user if it is known, and the
+ * address of the client. Never pass passwords or tokens.
+ */
+export function logAccess(ctx: Context, event: AccessEvent, user?: { id: string }): void {
+  ctx.log.info({ event, user_id: user?.id, ip: ctx.ip }, `account: ${event.replaceAll('_', ' ')}`)
+}

@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto'
+import type { Model } from '../data/model.js'
+
+/** The members that the model of users has. */
+export interface Account extends Model {
+  /** The address in the form of `normalizeEmail`. */
+  email: string
+  /** The result of `hashPassword`. */
+  password_hash: string
+}
+
+/** A class of users. */
+export type AccountClass<User extends Account = Account> = new () => User
+
+/**
+ * A text that changes with the password of a user. It does not reveal the hash. Sessions, bearer tokens and links that
+ * carry it end when the password changes.
+ */
+export function passwordStamp(user: Account): string {
+  return createHash('sha256')
+    .update(`password ${user.id} ${user.password_hash}`)
+    .digest('base64url')
+    .slice(0, 22)
+}

@@ -1,0 +1,88 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Context } from '../context.js'
+import type { Database } from '../data/database.js'
+import { newId } from '../data/ids.js'
+import type { Model } from '../data/model.js'
+import { passwordStamp, type Account } from './account.js'
+
+/** The members that the model of bearer tokens has. */
+export interface ApiToken extends Model {
+  user_id: string
+  /** The SHA-256 of the secret. */
+  secret_hash: string
+  /** The `passwordStamp` of the user. */
+  stamp: string
+  expires_at: Date
+  last_used_at: Date | null
+}
+
+/** A class of bearer tokens. */
+export type ApiTokenClass = new () => ApiToken
+
+/** The time for which a token is valid, in days, unless it says otherwise. */
+const days = 90
+
+/** The time between two updates of `last_used_at`: one write an hour. */
+const hour = 3_600_000
+
+/**
+ * Fills a new bearer token of a user, and returns its text, which is shown once: `prefix_id_secret_checksum`. The record
+ * has the hash of the secret. Scanners of source code recognize the text by its prefix, and its typing errors by the
+ * checksum.
+ *
+ * @example const text = issueToken(token, ctx.user, { prefix: 'shop' })
+ */
+export function issueToken(token: ApiToken, user: Account, { prefix = 'kit' } = {}): string {
+  const secret = randomBytes(32).toString('hex')
+  token.id ??= newId()
+  token.user_id = user.id
+  token.stamp = passwordStamp(user)
+  token.secret_hash = hashed(secret)
+  token.expires_at ??= new Date(Date.now() + days * 86_400_000)
+  const text = `${prefix}_${token.id.replaceAll('-', '')}_${secret}`
+  return `${text}_${checksum(text)}`
+}
+
+/** The bearer token of a request; undefined if its `Authorization` is anything else. Tokens in the query are not read. */
+export function bearerOf(ctx: Context): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(ctx.get('Authorization'))?.[1]
+}
+
+/** Finds the record of a valid token, and notes that it was used. */
+export async function findByToken(
+  database: Database,
+  model: ApiTokenClass,
+  text = '',
+): Promise<ApiToken | undefined> {
+  const { id, secret } = parse(text) ?? {}
+  if (!id || !secret) return undefined
+  const token = await database.read((tx) => tx.findOneBy(model, { id }))
+  if (!token || token.secret_hash !== hashed(secret) || Number(token.expires_at) <= Date.now())
+    return undefined
+  if (Number(token.last_used_at ?? 0) < Date.now() - hour) await noteUse(database, model, id)
+  return token
+}
+
+async function noteUse(database: Database, model: ApiTokenClass, id: string): Promise<void> {
+  const update = database.createQueryBuilder().update(model).set({ last_used_at: new Date() })
+  // The use of a token does not depend on it, for example while the database is read-only.
+  await update
+    .where('id = :id', { id })
+    .execute()
+    .catch(() => undefined)
+}
+
+function parse(text: string): { id: string; secret: string } | undefined {
+  const [, unsigned = '', hex = '', secret = '', sum] =
+    /^(\w+_([\da-f]{32})_([\da-f]{64}))_([\da-f]{8})$/.exec(text) ?? []
+  if (sum === undefined || sum !== checksum(unsigned)) return undefined
+  return { id: hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'), secret }
+}
+
+function checksum(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8)
+}
+
+function hashed(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}

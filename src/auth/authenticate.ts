@@ -1,0 +1,63 @@
+import type { Next } from 'koa'
+import type { Context, Middleware } from '../context.js'
+import type { Database } from '../data/database.js'
+import { passwordStamp, type Account, type AccountClass } from './account.js'
+import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
+import { currentUser, setUser } from './current-user.js'
+import { userOfSession } from './sign-in.js'
+
+/** The options of `authenticate()`. */
+export interface AuthenticateOptions<User extends Account> {
+  /** Whether a user may sign in, for example `(user) => !user.suspended`. Others are out with their next request. */
+  isActive?(user: User): boolean
+  /** The model of bearer tokens. A request with `Authorization` is then authenticated by its token alone. */
+  tokens?: ApiTokenClass
+}
+
+/**
+ * Sets `ctx.user` to the user of the session, or of the bearer token. The user is read in each request, outside of the
+ * request's transaction, so that a deleted user is out with the next request.
+ *
+ * A page for a user is not stored by the browser (`Cache-Control: private, no-store`), so that it isn't shown again after
+ * the sign-out. JSON and XML are revalidated.
+ *
+ * @example app.use(authenticate(database, User))
+ */
+export function authenticate<User extends Account>(
+  database: Database,
+  model: AccountClass<User>,
+  options: AuthenticateOptions<User> = {},
+): Middleware {
+  const { tokens, isActive = () => true } = options
+
+  return async function authenticate(ctx: Context, next: Next): Promise<void> {
+    const user = await (tokens && ctx.get('Authorization') !== '' ? ofToken(ctx, tokens) : ofSession(ctx))
+    if (user && isActive(user)) setUser(ctx, user)
+    await next()
+    if (currentUser(ctx)) keepPrivate(ctx)
+  }
+
+  async function ofSession(ctx: Context): Promise<User | undefined> {
+    const known = ctx.hasSession ? userOfSession(ctx) : undefined
+    if (!known) return undefined
+    const user = await read(known.id)
+    return user && passwordStamp(user) === known.stamp ? user : undefined
+  }
+
+  async function ofToken(ctx: Context, model: ApiTokenClass): Promise<User | undefined> {
+    const token = await findByToken(database, model, bearerOf(ctx))
+    const user = token && (await read(token.user_id))
+    return user && passwordStamp(user) === token.stamp ? user : undefined
+  }
+
+  async function read(id: string): Promise<User | undefined> {
+    // TypeORM cannot see that every user has an id.
+    const where = { id } as object
+    return (await database.read((tx) => tx.findOne(model, { where }))) ?? undefined
+  }
+}
+
+function keepPrivate(ctx: Context): void {
+  if (ctx.headerSent || ctx.res.hasHeader('Cache-Control')) return
+  ctx.set('Cache-Control', ctx.response.is('html') ? 'private, no-store' : 'private, no-cache')
+}

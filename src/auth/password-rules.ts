@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Context } from '../context.js'
+import { attributeName, messageOf } from '../data/validation.js'
+import type { ValidationErrors } from '../errors.js'
+import type { Account } from './account.js'
+import { normalizeEmail } from './email.js'
+
+/** The least and the most characters of a password. */
+const lengths = { min: 8, max: 200 }
+
+/**
+ * Adds an error if a new password is too short (less than 8 characters), too long (more than 200), one of the 10,000 most
+ * common ones, or the address of its user. There are no rules of composition, and a password is neither cut nor trimmed.
+ *
+ * @returns whether the password is acceptable
+ * @example if (checkPassword(ctx, errors, user, password)) user.password_hash = await hashPassword(password)
+ */
+export function checkPassword(
+  ctx: Context,
+  errors: ValidationErrors,
+  user: Account,
+  password: unknown,
+  field = 'password',
+): password is string {
+  const rule = brokenRule(password, user.email)
+  if (rule === undefined) return true
+  const model = user.constructor
+  const values = { attribute: attributeName(model, field, ctx.translate), ...lengths }
+  const own = `${values.attribute} is not acceptable.`
+  errors.add(field, rule, messageOf(model, field, rule, values, { own }, ctx.translate), values)
+  return false
+}
+
+function brokenRule(password: unknown, address: string): string | undefined {
+  if (typeof password !== 'string' || password === '') return 'present'
+  const text = password.normalize('NFKC')
+  const { length } = [...text]
+  if (length < lengths.min) return 'password_too_short'
+  if (length > lengths.max) return 'password_too_long'
+  if (isAddress(text, address)) return 'password_is_address'
+  return commonPasswords().has(text.toLowerCase()) ? 'password_common' : undefined
+}
+
+/** Whether a password is the address, or the part of it before the @. */
+function isAddress(password: string, address: unknown): boolean {
+  const email = normalizeEmail(address)
+  return email !== '' && [email, email.replace(/@.*/, '')].includes(normalizeEmail(password))
+}
+
+let common: ReadonlySet<string> | undefined
+
+/** The list is read when the first password is chosen. */
+function commonPasswords(): ReadonlySet<string> {
+  const file = join(import.meta.dirname, '../../../passwords/common.txt')
+  return (common ??= new Set(readFileSync(file, 'utf8').trimEnd().split('\n')))
+}

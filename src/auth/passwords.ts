@@ -1,0 +1,84 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { WorkQueue } from './work-queue.js'
+
+/** The parameters of scrypt. */
+interface Parameters {
+  /** The binary logarithm of the cost. */
+  ln: number
+  r: number
+  p: number
+}
+
+/** 32 MiB of memory: one of the minimum settings that OWASP recommends. */
+const current: Parameters = { ln: 15, r: 8, p: 3 }
+
+const saltLength = 16
+const hashLength = 32
+
+/** A hash takes some hundred milliseconds of a core and 32 MiB, so only two are computed at a time. */
+const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the same time.')
+
+/**
+ * Returns the hash of a password, with its parameters and salt: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Two spellings of the
+ * same Unicode text have the same hash (NFKC).
+ *
+ * Call it before the request's first query or after its commit, because it takes some hundred milliseconds.
+ *
+ * @throws ServiceUnavailable (503) when 100 other passwords wait already
+ */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(saltLength)
+  const hash = await queue.run(() => derive(password, salt, current))
+  const { ln, r, p } = current
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${salt.toString('base64')}$${hash.toString('base64')}`
+}
+
+/**
+ * Whether a password matches a stored hash. Without a hash, because there is no such user, it does the same work and
+ * returns false, so its duration does not reveal which users exist.
+ *
+ * @throws ServiceUnavailable (503) when 100 other passwords wait already
+ */
+export async function verifyPassword(password: string, stored?: string | null): Promise<boolean> {
+  const known = parse(stored)
+  const { parameters, salt, hash } = known ?? unknownUser
+  const derived = await queue.run(() => derive(password, salt, parameters))
+  return timingSafeEqual(derived, hash) && known !== undefined
+}
+
+/** Whether a hash has weaker parameters than those of today. After a sign-in, hash the password again. */
+export function needsRehash(stored: string): boolean {
+  const parameters = parse(stored)?.parameters
+  return !parameters || parameters.ln < current.ln || parameters.r < current.r || parameters.p < current.p
+}
+
+interface StoredHash {
+  parameters: Parameters
+  salt: Buffer
+  hash: Buffer
+}
+
+/** The work for a user who does not exist. */
+const unknownUser: StoredHash = {
+  parameters: current,
+  salt: Buffer.alloc(saltLength),
+  hash: Buffer.alloc(hashLength),
+}
+
+function parse(stored: string | null | undefined): StoredHash | undefined {
+  const [, ln, r, p, salt = '', hash = ''] =
+    /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([^$]+)\$([^$]+)$/.exec(stored ?? '') ?? []
+  const bytes = Buffer.from(hash, 'base64')
+  if (bytes.length !== hashLength) return undefined
+  const parameters = { ln: Number(ln), r: Number(r), p: Number(p) }
+  return { parameters, salt: Buffer.from(salt, 'base64'), hash: bytes }
+}
+
+function derive(password: string, salt: Buffer, { ln, r, p }: Parameters): Promise<Buffer> {
+  const options = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 256 }
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, hashLength, options, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
+  })
+}

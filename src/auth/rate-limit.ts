@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import type { Next } from 'koa'
+import type { Logger } from 'pino'
+import type { Context, Middleware } from '../context.js'
+import { transactionOf } from '../data/transactions/request-transaction.js'
+import { ServiceUnavailable } from '../errors.js'
+import { PerRequest } from '../per-request.js'
+import { workerNumber } from '../workers/worker.js'
+import { logAccess } from './access-log.js'
+import { clientNetwork } from './client-network.js'
+import { currentUser } from './current-user.js'
+import { milliseconds, type Duration } from './duration.js'
+import { TooManyRequests } from './errors.js'
+import { MemoryLimits } from './stores/memory-limits.js'
+import type { LimitCount, LimitStore } from './stores/limit-store.js'
+
+/** The options of `rateLimit()`. */
+export interface RateLimitOptions {
+  /** The number of requests that pass. */
+  to: number
+  /** The time in which they are counted: `'3 minutes'`. It begins with the first one. */
+  within: Duration
+  /**
+   * The text by which requests are counted, by default the client's address (an IPv6 address by its network, /64).
+   * Requests for which it returns undefined are not limited.
+   */
+  by?: (ctx: Context) => string | undefined
+  /** Whether only failures count: a response below 400 takes its own count back (false). */
+  failures?: boolean
+  /** The name of the limit. Limits with the same name share their counts. By default each has its own. */
+  name?: string
+  /** Keeps the counts: this process's memory, `databaseLimits(database)`, or `redisLimits(client)`. */
+  store?: LimitStore
+  /** If the store fails: requests pass, or are rejected with 503 (`pass`). */
+  ifStoreFails?: 'pass' | 'reject'
+}
+
+/** The middleware of `rateLimit()`. */
+export interface RateLimit extends Middleware {
+  /** Forgets the count of a text that `by` returns, for example of an account whose password was reset. */
+  reset(text: string): Promise<void>
+}
+
+let created = 0
+
+/**
+ * Limits how many requests a client sends in a time. A request is counted before its handler runs, outside of its
+ * transaction, so it stays counted if it is rolled back. Further requests return 429 with `Retry-After`. All responses have
+ * the headers `RateLimit` and `RateLimit-Policy`.
+ *
+ * @example
+ * app.use(rateLimit({ to: 100, within: '1 minute' }))
+ * @throws TooManyRequests (429); ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
+ */
+export function rateLimit(options: RateLimitOptions): RateLimit {
+  created += 1
+  const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${created}` } = options
+  const { ifStoreFails = 'pass' } = options
+  const store: LimitStore = options.store ?? new MemoryLimits()
+  const window = milliseconds(options.within)
+  const counted = new PerRequest<boolean>(`counted ${name}`)
+
+  async function rateLimit(ctx: Context, next: Next): Promise<void> {
+    const text = by(ctx)
+    if (text === undefined) return next()
+    const key = keyOf(text)
+    // A request that is retried after a conflict is counted once.
+    if (!counted.has(ctx)) await count(ctx, key)
+    await next()
+    if (failures && counted.get(ctx) && ctx.status < 400) takeBack(ctx, key)
+  }
+
+  async function count(ctx: Context, key: string): Promise<void> {
+    const added = await ask(ctx, () => store.add(key, window))
+    counted.set(ctx, added !== undefined)
+    if (added) check(ctx, added)
+  }
+
+  function check(ctx: Context, { count, milliseconds: left }: LimitCount): void {
+    const seconds = Math.max(1, Math.ceil(left / 1000))
+    ctx.append('RateLimit-Policy', `"${name}";q=${to};w=${Math.ceil(window / 1000)}`)
+    ctx.append('RateLimit', `"${name}";r=${Math.max(0, to - count)};t=${seconds}`)
+    if (count <= to) return
+    logAccess(ctx, 'rate_limited', currentUser(ctx))
+    throw new TooManyRequests(seconds)
+  }
+
+  /** After the commit, because a store in the database would wait for the request's own transaction. */
+  function takeBack(ctx: Context, key: string): unknown {
+    const work = () => ask(ctx, () => store.takeBack(key), 'pass')
+    const transaction = transactionOf(ctx)
+    return transaction ? transaction.hooks.push(work) : work()
+  }
+
+  async function ask<T>(ctx: Context, work: () => Promise<T>, fails = ifStoreFails): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (cause) {
+      if (fails === 'reject')
+        throw new ServiceUnavailable('The store of rate limits does not respond.', 5, { cause })
+      ctx.log.error({ err: cause }, 'the store of rate limits failed, so the request was not counted')
+      return undefined
+    }
+  }
+
+  /** The store sees neither addresses nor accounts. */
+  function keyOf(text: string): string {
+    return createHash('sha256')
+      .update(JSON.stringify([name, text]))
+      .digest('base64url')
+  }
+
+  return Object.assign(rateLimit, {
+    reset: (text: string) => store.reset(keyOf(text)),
+    start: async (logger: Logger) => {
+      if (store instanceof MemoryLimits && workerNumber() !== undefined) logger.warn(notShared(name))
+      await store.start?.()
+    },
+    stop: async () => store.stop?.(),
+  })
+}
+
+function notShared(name: string): string {
+  return (
+    `The rate limit "${name}" counts in the memory of each worker, so each worker allows as many requests. ` +
+    'Give it a store: databaseLimits(database) or redisLimits(client).'
+  )
+}

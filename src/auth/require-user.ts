@@ -1,0 +1,50 @@
+import type { Next } from 'koa'
+import type { Context, Middleware } from '../context.js'
+import { chooseFormat } from '../http/responder.js'
+import { logAccess } from './access-log.js'
+import { currentUser } from './current-user.js'
+import { milliseconds, type Duration } from './duration.js'
+import { Unauthorized } from './errors.js'
+import { keepReturnTo } from './return-to.js'
+import { userOfSession } from './sign-in.js'
+
+/** The options of `requireUser()`. */
+export interface RequireUserOptions {
+  /** The time since the sign-in, after which the user has to sign in again: `'15 minutes'`. */
+  recently?: Duration
+  /** The name of the route of the sign-in page (`newSessionPath`). */
+  signInPath?: string
+}
+
+/**
+ * Rejects requests without a user: a page is redirected to the sign-in page with 303, JSON and XML return 401. After the
+ * sign-in, the visitor returns to the page.
+ *
+ * Routes that are declared below it are for users. `kit routes --public` lists the others.
+ *
+ * @example
+ * app.use(authenticate(database, User))
+ * app.use(requireUser())
+ */
+export function requireUser(options: RequireUserOptions = {}): Middleware {
+  const { signInPath = 'newSessionPath' } = options
+  const recently = options.recently === undefined ? Infinity : milliseconds(options.recently)
+
+  async function requireUser(ctx: Context, next: Next): Promise<void> {
+    if (currentUser(ctx) && isRecent(ctx)) return next()
+    logAccess(ctx, 'rejected', currentUser(ctx))
+    if (!ctx.hasSession) throw new Unauthorized('Bearer')
+    if (chooseFormat(ctx) !== 'html') throw new Unauthorized('Session')
+    keepReturnTo(ctx)
+    ctx.seeOther(ctx.pathFor(signInPath), { info: ctx.t('account.sign_in_first') })
+  }
+
+  /** A bearer token has no time of a sign-in: it is as good as the password until it expires. */
+  function isRecent(ctx: Context): boolean {
+    if (recently === Infinity) return true
+    const { signedInAt = 0 } = (ctx.hasSession && userOfSession(ctx)) || {}
+    return signedInAt > Date.now() - recently
+  }
+
+  return requireUser
+}

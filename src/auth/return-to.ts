@@ -1,0 +1,25 @@
+import type { Context } from '../context.js'
+
+const key = 'return_to'
+
+/** The longest path that is kept: a session in a cookie is small. */
+const longest = 1000
+
+/** Keeps the page that a visitor has requested, for the time after the sign-in. Only a GET of a page can be repeated. */
+export function keepReturnTo(ctx: Context): void {
+  if (ctx.method === 'GET' && isSafePath(ctx.url)) ctx.session[key] = ctx.url
+}
+
+/** Returns the path that `requireUser()` has kept and forgets it; `/` without one. */
+export function takeReturnTo(ctx: Context): string {
+  const { [key]: path } = ctx.session
+  delete ctx.session[key]
+  return isSafePath(path) ? path : '/'
+}
+
+/** Whether a redirect to a path stays on the site in every browser. */
+function isSafePath(path: unknown): path is string {
+  if (typeof path !== 'string' || path.length > longest) return false
+  // oxlint-disable-next-line no-control-regex
+  return /^\/(?!\/)[^\\\u0000-\u0020\u007f]*$/.test(path) && !path.includes('//')
+}

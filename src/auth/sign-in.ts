@@ -1,0 +1,46 @@
+import type { Context } from '../context.js'
+import { logAccess } from './access-log.js'
+import { passwordStamp, type Account } from './account.js'
+
+/** The values that a session has about its user. */
+const keys = { user: 'user_id', stamp: 'user_stamp', time: 'signed_in_at' }
+
+/** The user that a session names. */
+export interface SessionUser {
+  id: string
+  stamp: string
+  /** The time of the sign-in, in milliseconds since 1970. */
+  signedInAt: number
+}
+
+/**
+ * Signs a user in: the session gets a new id, which prevents session fixation, and remembers the user. It ends when the
+ * user's password changes. The values of another user's session are dropped.
+ */
+export function signIn(ctx: Context, user: Account): void {
+  const before = ctx.session[keys.user]
+  if (before !== undefined && before !== user.id) ctx.session = {}
+  ctx.renewSession()
+  Object.assign(ctx.session, {
+    [keys.user]: user.id,
+    [keys.stamp]: passwordStamp(user),
+    [keys.time]: Date.now(),
+  })
+  Object.assign(ctx, { user })
+  logAccess(ctx, 'signed_in', user)
+}
+
+/** Ends the session. In a store, its id becomes worthless, also in a copied cookie. */
+export function signOut(ctx: Context): void {
+  const user = userOfSession(ctx)
+  ctx.session = null
+  Reflect.deleteProperty(ctx, 'user')
+  logAccess(ctx, 'signed_out', user)
+}
+
+/** The user that the session names, who may have been deleted since. */
+export function userOfSession(ctx: Context): SessionUser | undefined {
+  const { [keys.user]: id, [keys.stamp]: stamp, [keys.time]: signedInAt } = ctx.session
+  if (typeof id !== 'string' || typeof stamp !== 'string') return undefined
+  return { id, stamp, signedInAt: Number(signedInAt) || 0 }
+}

@@ -1,0 +1,133 @@
+import { Table, type EntityManager, type QueryRunner } from 'typeorm'
+import { column } from '../../data/columns.js'
+import type { Database } from '../../data/database.js'
+import { explainMissingTable } from '../../data/migrations/pending.js'
+import type { LimitCount, LimitStore } from './limit-store.js'
+
+/** The options of `databaseLimits()`. */
+export interface DatabaseLimitsOptions {
+  /** The name of the table (`rate_limits`). A migration creates it with `rateLimitsTable()`. */
+  table?: string
+  /** Milliseconds between two clean-ups of expired counts (10 minutes). */
+  cleanUpEvery?: number
+  /** The clock. */
+  now?: () => number
+}
+
+/**
+ * Keeps the counts of rate limits in the application's database, for all of its processes. Each request is counted in a
+ * short transaction of its own, before the request's transaction begins.
+ *
+ * @example rateLimit({ to: 10, within: '3 minutes', store: databaseLimits(database) })
+ */
+export function databaseLimits(database: Database, options: DatabaseLimitsOptions = {}): LimitStore {
+  return new DatabaseLimits(database, options)
+}
+
+/** The table of rate limits, for a migration. */
+export function rateLimitsTable(runner: QueryRunner, name = 'rate_limits'): Table {
+  return new Table({
+    name,
+    columns: [
+      // The hash of a key, 43 characters.
+      column(runner, 'id', 'string', { isPrimary: true, length: '64' }),
+      column(runner, 'requests', 'int'),
+      // Milliseconds since 1970: the same in every engine and time zone.
+      column(runner, 'ends_at', 'bigint'),
+    ],
+    indices: [{ name: `${name}_ends_at`, columnNames: ['ends_at'] }],
+  })
+}
+
+interface Row {
+  requests: number
+  ends_at: number | string
+}
+
+class DatabaseLimits implements LimitStore {
+  private readonly table: string
+  private readonly cleanUpEvery: number
+  private readonly now: () => number
+  private cleanedUp = 0
+
+  constructor(
+    private readonly database: Database,
+    { table = 'rate_limits', cleanUpEvery = 600_000, now = Date.now }: DatabaseLimitsOptions,
+  ) {
+    this.table = table
+    this.cleanUpEvery = cleanUpEvery
+    this.now = now
+  }
+
+  async add(key: string, window: number): Promise<LimitCount> {
+    const known = (await this.count(key, window)) ?? (await this.addNew(key, window))
+    await this.cleanUp()
+    return { count: Number(known.requests), milliseconds: Math.max(0, Number(known.ends_at) - this.now()) }
+  }
+
+  async takeBack(id: string): Promise<void> {
+    const update = this.database.createQueryBuilder().update(this.table)
+    await update
+      .set({ requests: () => 'requests - 1' })
+      .where('id = :id AND requests > 0', { id })
+      .execute()
+  }
+
+  async reset(id: string): Promise<void> {
+    await this.database.createQueryBuilder().delete().from(this.table).where('id = :id', { id }).execute()
+  }
+
+  async start(): Promise<void> {
+    await this.database.open()
+  }
+
+  stop(): Promise<void> {
+    return this.database.close()
+  }
+
+  /** Counts a request of a known key. The update locks the row, so the row that is read is the counted one. */
+  private async count(id: string, window: number): Promise<Row | undefined> {
+    const now = this.now()
+    try {
+      return await this.database.transaction(async (tx) => {
+        const update = tx.createQueryBuilder().update(this.table)
+        const { affected } = await update
+          .set({
+            requests: () => 'CASE WHEN ends_at > :now THEN requests + 1 ELSE 1 END',
+            ends_at: () => 'CASE WHEN ends_at > :now THEN ends_at ELSE :ends END',
+          })
+          .where('id = :id', { id })
+          .setParameters({ now, ends: now + window })
+          .execute()
+        return affected === 0 ? undefined : this.read(tx, id)
+      })
+    } catch (error) {
+      throw await explainMissingTable(this.database, error)
+    }
+  }
+
+  /** A request that another one has preceded is counted as one of a known key. */
+  private async addNew(id: string, window: number): Promise<Row> {
+    const row = { id, requests: 0, ends_at: this.now() + window }
+    await this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore().execute()
+    const counted = await this.count(id, window)
+    return counted ?? { requests: 1, ends_at: row.ends_at }
+  }
+
+  private async read(tx: EntityManager, id: string): Promise<Row | undefined> {
+    const query = tx.createQueryBuilder().select('requests', 'requests').addSelect('ends_at', 'ends_at')
+    return query.from(this.table, 'counted').where('id = :id', { id }).getRawOne<Row>()
+  }
+
+  /** Deletes expired counts from time to time. A failure does not affect the request. */
+  private async cleanUp(): Promise<void> {
+    const now = this.now()
+    if (now < this.cleanedUp + this.cleanUpEvery) return
+    this.cleanedUp = now
+    const expired = this.database.createQueryBuilder().delete().from(this.table)
+    await expired
+      .where('ends_at <= :now', { now })
+      .execute()
+      .catch(() => undefined)
+  }
+}

@@ -1,0 +1,44 @@
+import type { LimitCount, LimitStore } from './limit-store.js'
+
+/** The number of keys after which expired ones are removed. */
+const mostKeys = 10_000
+
+interface Window {
+  count: number
+  endsAt: number
+}
+
+/** Keeps counts in the memory of this process. Other processes do not see them, and a restart forgets them. */
+export class MemoryLimits implements LimitStore {
+  private readonly windows = new Map<string, Window>()
+
+  constructor(private readonly now: () => number = Date.now) {}
+
+  async add(key: string, window: number): Promise<LimitCount> {
+    const now = this.now()
+    const known = this.windows.get(key)
+    const current = known && known.endsAt > now ? known : { count: 0, endsAt: now + window }
+    current.count += 1
+    // The key moves to the end, so the first keys are the oldest.
+    if (current !== known) this.windows.delete(key)
+    this.windows.set(key, current)
+    if (this.windows.size > mostKeys) this.prune(now)
+    return { count: current.count, milliseconds: current.endsAt - now }
+  }
+
+  async takeBack(key: string): Promise<void> {
+    const window = this.windows.get(key)
+    if (window && window.count > 0) window.count -= 1
+  }
+
+  async reset(key: string): Promise<void> {
+    this.windows.delete(key)
+  }
+
+  /** Removes expired windows. If all of them count, the oldest one is removed. */
+  private prune(now: number): void {
+    for (const [key, { endsAt }] of this.windows) if (endsAt <= now) this.windows.delete(key)
+    const [oldest] = this.windows.size > mostKeys ? this.windows.keys() : []
+    if (oldest !== undefined) this.windows.delete(oldest)
+  }
+}

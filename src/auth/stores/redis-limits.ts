@@ -1,0 +1,68 @@
+import { Redis, type IoRedisClient, type NodeRedisClient } from '../../redis.js'
+import type { LimitCount, LimitStore } from './limit-store.js'
+
+/** The options of `redisLimits()`. */
+export interface RedisLimitsOptions {
+  /** The prefix of the keys (`limit:`). */
+  prefix?: string
+  /** Milliseconds that Redis has to respond (2000). */
+  timeout?: number
+}
+
+/**
+ * Keeps the counts of rate limits in Redis, for all processes of an application.
+ *
+ * @example rateLimit({ to: 100, within: '1 minute', store: redisLimits(redis) })
+ */
+export function redisLimits(
+  client: NodeRedisClient | IoRedisClient,
+  options: RedisLimitsOptions = {},
+): LimitStore {
+  return new RedisLimits(client, options)
+}
+
+/** Redis runs a script as one step. */
+const add = `
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return {count, redis.call('PTTL', KEYS[1])}`
+
+const takeBack = `
+if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
+return 0`
+
+class RedisLimits implements LimitStore {
+  private readonly redis: Redis
+  private readonly prefix: string
+
+  constructor(
+    client: NodeRedisClient | IoRedisClient,
+    { prefix = 'limit:', timeout = 2000 }: RedisLimitsOptions,
+  ) {
+    this.redis = new Redis(client, timeout, 'store of rate limits')
+    this.prefix = prefix
+  }
+
+  async add(key: string, window: number): Promise<LimitCount> {
+    const time = String(Math.ceil(window))
+    const reply: unknown = await this.redis.send('EVAL', add, '1', this.prefix + key, time)
+    const [count, left] = [reply].flat().map(Number)
+    return { count: count ?? 1, milliseconds: Math.max(0, left ?? window) }
+  }
+
+  async takeBack(key: string): Promise<void> {
+    await this.redis.send('EVAL', takeBack, '1', this.prefix + key)
+  }
+
+  async reset(key: string): Promise<void> {
+    await this.redis.send('DEL', this.prefix + key)
+  }
+
+  start(): Promise<void> {
+    return this.redis.start()
+  }
+
+  stop(): Promise<void> {
+    return this.redis.stop()
+  }
+}

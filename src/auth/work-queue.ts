@@ -1,0 +1,37 @@
+import { ServiceUnavailable } from '../errors.js'
+
+/** Runs a limited number of expensive tasks at a time. A limited number of others wait, and further ones are rejected. */
+export class WorkQueue {
+  private readonly waiting: (() => void)[] = []
+  private running = 0
+
+  /**
+   * @param most the number of tasks that run at a time
+   * @param mostWaiting the number of tasks that wait
+   * @param message the message of the error for further tasks
+   */
+  constructor(
+    private readonly most: number,
+    private readonly mostWaiting: number,
+    private readonly message: string,
+  ) {}
+
+  /** @throws ServiceUnavailable (503) when too many tasks wait already */
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.running >= this.most) await this.wait()
+    else this.running += 1
+    try {
+      return await task()
+    } finally {
+      // The next task takes over, so the number of running tasks stays the same.
+      const next = this.waiting.shift()
+      if (next) next()
+      else this.running -= 1
+    }
+  }
+
+  private wait(): Promise<void> {
+    if (this.waiting.length >= this.mostWaiting) throw new ServiceUnavailable(this.message, 5)
+    return new Promise((resolve) => this.waiting.push(resolve))
+  }
+}

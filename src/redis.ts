@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ServiceUnavailable } from './errors.js'
+
+/** A client of the package `redis` (node-redis), as `createClient()` makes it. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean
+  readonly isReady: boolean
+  connect(): Promise<unknown>
+  close(): Promise<unknown>
+  destroy(): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  sendCommand(args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
+}
+
+/** A client of the package `ioredis`, as `new Redis()` makes it. */
+export interface IoRedisClient {
+  /** `wait`, `connecting`, `ready`, `reconnecting`, ... */
+  readonly status: string
+  connect(): Promise<unknown>
+  quit(): Promise<unknown>
+  disconnect(): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  call(command: string, ...args: string[]): Promise<unknown>
+}
+
+/**
+ * Sends commands to Redis, and waits for each reply only for a time. A client that is not connected yet is connected at the
+ * start and closed at the end.
+ */
+export class Redis {
+  private readonly connection: Connection
+  private isOurs = false
+
+  /**
+   * @param timeout milliseconds that Redis has to respond
+   * @param purpose what is kept in Redis, for messages: `session store`
+   */
+  constructor(
+    client: NodeRedisClient | IoRedisClient,
+    private readonly timeout: number,
+    private readonly purpose: string,
+  ) {
+    this.connection = 'call' in client ? new IoRedis(client) : new NodeRedis(client)
+  }
+
+  /** @throws the error of the client, or ServiceUnavailable, when Redis does not respond */
+  async start(): Promise<void> {
+    try {
+      this.isOurs = this.connection.isClosed
+      if (this.isOurs) await this.inTime(this.connection.open())
+      await this.send('PING')
+    } catch (error) {
+      if (this.isOurs) this.connection.giveUp()
+      this.isOurs = false
+      throw error
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.isOurs) await this.inTime(this.connection.close()).catch(() => this.connection.giveUp())
+    this.isOurs = false
+  }
+
+  /** @throws ServiceUnavailable (503) when Redis does not reply in time */
+  async send(...command: [string, ...string[]]): Promise<unknown> {
+    if (this.connection.isLost) throw new ServiceUnavailable(`The ${this.purpose} does not respond.`, 5)
+    return this.inTime(this.connection.send(command, AbortSignal.timeout(this.timeout)))
+  }
+
+  private async inTime<T>(work: Promise<T>): Promise<T> {
+    const end = new AbortController()
+    const late = delay(this.timeout, undefined, { signal: end.signal, ref: false }).then(() => {
+      throw new ServiceUnavailable(`The ${this.purpose} did not respond within ${this.timeout} ms.`, 5)
+    })
+    try {
+      return await Promise.race([work, late])
+    } finally {
+      end.abort()
+      late.catch(() => undefined)
+      work.catch(() => undefined)
+    }
+  }
+}
+
+/** The common interface of the clients of both packages. */
+interface Connection {
+  /** Whether it has not been opened yet. */
+  readonly isClosed: boolean
+  /** Whether it was open and has been lost. */
+  readonly isLost: boolean
+  open(): Promise<unknown>
+  close(): Promise<unknown>
+  /** Closes it immediately, also while it is being opened. */
+  giveUp(): void
+  send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
+}
+
+class NodeRedis implements Connection {
+  constructor(private readonly client: NodeRedisClient) {
+    // Without a listener, a lost connection would end the process. Requests that need it fail, and are logged.
+    client.on('error', () => {})
+  }
+
+  get isClosed(): boolean {
+    return !this.client.isOpen
+  }
+
+  get isLost(): boolean {
+    return !this.client.isReady
+  }
+
+  open(): Promise<unknown> {
+    return this.client.connect()
+  }
+
+  close(): Promise<unknown> {
+    return this.client.close()
+  }
+
+  giveUp(): void {
+    this.client.destroy()
+  }
+
+  /** @param signal cancels a command that has not been sent */
+  send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown> {
+    return this.client.sendCommand(command, { abortSignal: signal })
+  }
+}
+
+class IoRedis implements Connection {
+  constructor(private readonly client: IoRedisClient) {
+    client.on('error', () => {})
+  }
+
+  get isClosed(): boolean {
+    return this.client.status === 'wait' || this.client.status === 'end'
+  }
+
+  get isLost(): boolean {
+    return ['reconnecting', 'close', 'end'].includes(this.client.status)
+  }
+
+  open(): Promise<unknown> {
+    return this.client.connect()
+  }
+
+  close(): Promise<unknown> {
+    return this.client.quit()
+  }
+
+  giveUp(): void {
+    this.client.disconnect()
+  }
+
+  send([command, ...args]: [string, ...string[]]): Promise<unknown> {
+    return this.client.call(command, ...args)
+  }
+}
