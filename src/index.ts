@@ -21,6 +21,7 @@ export type { Next } from 'koa'
 export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from './resources/resource.js'
 export { Parent } from './resources/parent.js'
 export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
+export type { BodyClass, RouteResponse } from './resources/route-description.js'
 export { Use, type UseOptions } from './resources/use.js'
 
 // Data

@@ -73,6 +73,11 @@ describe('An application with the examples of docs/resources.md and docs/middlew
     const line = source.findIndex((one) => one.includes('async close(')) + 1
     expect(output).to.include('POST /tickets/{ticket_id}/close (ticketClosePath)')
     expect(output).to.match(new RegExp(`File +src/actions/tickets\\.ts:${line}$`))
+    const [close] = JSON.parse((await run('routes', '--json', '--grep', 'ticketClosePath')).output)
+    expect([close.summary, close.responses]).to.deep.equal([
+      'Closes a ticket',
+      { 200: 'Ticket', 404: 'problem' },
+    ])
     const totals = await run('routes', '--match', 'GET /reports/totals')
     expect(totals.output).to.match(/Middleware .*, requireAdmin, stopwatch\n/)
   })

@@ -8,6 +8,7 @@ import {
   type Context,
   type ResourceClass,
   type RouteMethod,
+  type RouteOptions,
 } from '../../src/index.js'
 import { mark } from '../support/marks.js'
 import { rowsOf } from '../support/route-rows.js'
@@ -106,6 +107,117 @@ describe('@Route', () => {
       parentPath: '',
       action: 'drafts',
       model: Post,
+    })
+  })
+
+  describe('with summary, body and responses', () => {
+    class Post {}
+    class PublishForm {}
+    const options: RouteOptions = {
+      summary: 'Publishes a post',
+      body: PublishForm,
+      responses: { 200: Post, 202: [Post], 204: 'empty', 409: 'problem' },
+    }
+
+    function resourceWith(options: RouteOptions): ResourceClass {
+      @Resource('/posts')
+      class PostsResource extends BaseResource {
+        @Route('DELETE', '/drafts', options)
+        drafts(_ctx: Context) {}
+      }
+      return PostsResource
+    }
+
+    it('has them as its description, as app.post has', () => {
+      const app = new App()
+      app.resource(resourceWith(options))
+      app.post('/publish', answer, options)
+      for (const [method, path] of [
+        ['DELETE', '/posts/drafts'],
+        ['POST', '/publish'],
+      ] as const)
+        expect(app.match(method, path)?.route.description).to.deep.equal(options)
+    })
+
+    it('reads the body that a class describes, also of DELETE', () => {
+      for (const [body, expected] of [
+        [PublishForm, true],
+        [true, true],
+        [false, false],
+        [undefined, false],
+      ] as const) {
+        const app = new App()
+        app.resource(resourceWith(body === undefined ? {} : { body }))
+        const { route } = app.match('DELETE', '/posts/drafts') ?? {}
+        expect(route?.readsBody).to.equal(expected)
+        expect(route?.description.body).to.equal(body === PublishForm ? body : undefined)
+      }
+    })
+
+    it('is inherited with its route', () => {
+      class Base extends BaseResource {
+        @Route('GET', '/drafts', { summary: 'Lists drafts' })
+        drafts(_ctx: Context) {}
+      }
+      class PostsResource extends Base {
+        override drafts(_ctx: Context) {}
+      }
+      const app = new App()
+      app.resource('/posts', PostsResource)
+      expect(app.match('GET', '/posts/drafts')?.route.description.summary).to.equal('Lists drafts')
+    })
+
+    const mistakes: Array<[options: object, message: string]> = [
+      [
+        { summary: '' },
+        'The summary of PostsResource.drafts is "". Write one line, for example "Publishes a post".',
+      ],
+      [
+        { summary: 'Two\nlines' },
+        'The summary of PostsResource.drafts is "Two\\nlines". Write one line, for example "Publishes a post".',
+      ],
+      [
+        { body: 'form' },
+        'The option "body" of PostsResource.drafts is "form". Use true, false, or a class that describes the body.',
+      ],
+      [
+        { responses: { ok: Post } },
+        'The response "ok" of PostsResource.drafts isn\'t a valid status. Use a number from 200 to 599.',
+      ],
+      [
+        { responses: { 600: Post } },
+        'The response "600" of PostsResource.drafts isn\'t a valid status. Use a number from 200 to 599.',
+      ],
+      [
+        { responses: { 200: 'Post' } },
+        'The response "200" of PostsResource.drafts is "Post". Use a class, a list of one class like [Post], "problem" or "empty".',
+      ],
+      [
+        { responses: { 200: [] } },
+        'The response "200" of PostsResource.drafts is []. Use a class, a list of one class like [Post], "problem" or "empty".',
+      ],
+      [
+        { responses: { 204: Post } },
+        'The response "204" of PostsResource.drafts never has a body. Use "empty", or another status.',
+      ],
+      [
+        { responses: { 200: 'problem' } },
+        'The response "200" of PostsResource.drafts is a problem document, but reports no error. Use a status from 400.',
+      ],
+    ]
+    for (const [wrong, message] of mistakes) {
+      it(`stops the start if they are wrong: ${JSON.stringify(wrong)}`, () => {
+        // Plain JavaScript could pass these options.
+        expect(() => new App().resource(resourceWith(wrong as RouteOptions))).to.throw(message)
+      })
+    }
+
+    it('does not compile with a status that is not a number, or with another kind of response', () => {
+      // @ts-expect-error: not a status
+      const status: RouteOptions = { responses: { ok: Post } }
+      // @ts-expect-error: not a class
+      const kind: RouteOptions = { responses: { 200: 'post' } }
+      expect([status, kind]).to.have.length(2)
     })
   })
 

@@ -3,6 +3,7 @@ import { DeclarationError } from '../errors.js'
 import { actions } from './actions.js'
 import { recordRoute } from './decorations.js'
 import { checkMethod, type MethodDecoration } from './method-decorator.js'
+import type { BodyClass, RouteResponse } from './route-description.js'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
@@ -15,8 +16,18 @@ export interface RouteOptions {
   name?: string
   /** Other paths with the same handler. They begin where the path of the route begins. */
   aliases?: string[]
-  /** Whether the route reads a body. By default, it does if its method is neither GET, HEAD nor DELETE. */
-  body?: boolean
+  /**
+   * Whether the route reads a body, or the class that describes this body. By default, it does if its method is neither
+   * GET, HEAD nor DELETE.
+   */
+  body?: boolean | BodyClass
+  /** One line about what the route does: `Publishes a post`. */
+  summary?: string
+  /**
+   * Its responses by status, with the class of the record in the body: `{ 200: Post, 409: 'problem' }`, or `[Post]` for a
+   * list. They describe the route, and do not change what it returns.
+   */
+  responses?: Readonly<Record<number, RouteResponse>>
 }
 
 /**
@@ -35,7 +46,8 @@ export interface RouteOptions {
  * @param path the path below that of the resource. If it begins with a parameter, that is the item's: `{post_id}`, or
  *   `{id}` in a class that is mounted in several places
  * @throws DeclarationError when the method is static, is not a method, or is one of the seven handlers. Mounting throws
- *   one when the path begins with the parameter of something else, or another handler has the same method and path
+ *   one when the path begins with the parameter of something else, another handler has the same method and path, or
+ *   `summary`, `body` or `responses` is wrong
  */
 export function Route(method: RouteMethod, path: string, options: RouteOptions = {}): MethodDecoration {
   return <H extends Handler>(target: object, name: string, descriptor: TypedPropertyDescriptor<H>): void => {

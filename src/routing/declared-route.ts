@@ -1,5 +1,6 @@
 import type { Context, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
+import type { RouteDescription } from '../resources/route-description.js'
 import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
@@ -19,6 +20,8 @@ export interface RouteDeclaration {
   handlerName: string
   /** Whether the route reads a body; undefined if its method decides. */
   readsBody?: boolean | undefined
+  /** Its requests and responses, as its options describe them. */
+  description?: RouteDescription
   /** The resource that the route belongs to. */
   resource?: RouteResource
   /** Whether it also handles PATCH. */
@@ -65,6 +68,8 @@ export class DeclaredRoute {
   readonly handlerName: string
   /** Whether the route reads a body. */
   readonly readsBody: boolean
+  /** Its requests and responses, as its options describe them. */
+  readonly description: RouteDescription
   readonly resource: RouteResource | undefined
   readonly middleware: readonly Middleware[]
   readonly handler: Middleware
@@ -86,6 +91,7 @@ export class DeclaredRoute {
     this.hasDefaultName = options.hasDefaultName ?? false
     this.handlerName = options.handlerName
     this.readsBody = options.readsBody ?? !bodiless.includes(options.method)
+    this.description = options.description ?? {}
     this.resource = options.resource
     this.middleware = options.middleware
     this.handler = options.handler

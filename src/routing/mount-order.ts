@@ -5,7 +5,7 @@ import { PathPattern } from './path.js'
 /** A route of a resource, before it is mounted. */
 export interface HandlerRoute extends Pick<
   RouteDeclaration,
-  'method' | 'path' | 'aliases' | 'name' | 'hasDefaultName' | 'includesPatch' | 'readsBody'
+  'method' | 'path' | 'aliases' | 'name' | 'hasDefaultName' | 'includesPatch' | 'readsBody' | 'description'
 > {
   /** The name of the method. */
   handler: string

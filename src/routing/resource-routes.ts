@@ -2,12 +2,13 @@ import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
-import { defaultPathName, pathNames, resourceNames } from '../names.js'
+import { pathNames, resourceNames } from '../names.js'
 import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import { decoratedPath } from './decorated-path.js'
 import type { RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
+import { fromOptions } from './route-options.js'
 import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
 /** The path, host and middleware with which a resource is mounted. */
@@ -106,16 +107,8 @@ function decoratedRoutes(
     routes.map(({ method, path: relative, options }) => {
       const absolute = (one: string) => decoratedPath(collection, one, param, `${resource.name}.${handler}`)
       const path = absolute(relative)
-      const { name, aliases = [], body } = options
-      return {
-        handler,
-        method,
-        path,
-        aliases: aliases.map(absolute),
-        name: name ?? defaultPathName(path),
-        hasDefaultName: name === undefined,
-        readsBody: body,
-      }
+      const aliases = (options.aliases ?? []).map(absolute)
+      return { handler, method, path, aliases, ...fromOptions(options, path, `${resource.name}.${handler}`) }
     }),
   )
 }

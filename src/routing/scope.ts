@@ -2,7 +2,7 @@ import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
-import { defaultPathName } from '../names.js'
+import { fromOptions } from './route-options.js'
 import type { ResourceClass } from '../resources/resource.js'
 import type { RouteOptions } from '../resources/route.js'
 import { middlewareOf } from '../resources/decorations.js'
@@ -196,10 +196,8 @@ export class Scope {
       path: fullPath,
       host,
       aliases: (options.aliases ?? []).map((alias) => joinPaths(prefix, alias)),
-      name: options.name ?? defaultPathName(fullPath),
-      hasDefaultName: options.name === undefined,
+      ...fromOptions(options, fullPath, `${method} ${fullPath}`),
       handlerName,
-      readsBody: options.body,
       middleware: [...this.middleware],
       handler: toMiddleware(handler, handlerName),
       declared: handler,

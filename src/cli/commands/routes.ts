@@ -81,28 +81,29 @@ async function list(app: App, { grep = '', json }: Options): Promise<string> {
 async function match(app: App, request: string, { json }: Options): Promise<string> {
   const { method, host, path } = parse(request)
   const found = app.match(method, path, host)
-  if (!found) throw new CommandError(refusal(app, method, path, host))
+  if (!found) throw new CommandError(noRoute(app, method, path, host))
   const { route, params } = found
   const [file] = await locate([route.declared])
-  const answer = {
+  const row = {
     ...rowOf(route, app),
+    ...descriptionOf(route.description),
     params,
     middleware: await middlewareRows(route),
     file,
   }
-  if (json) return JSON.stringify(answer, null, 2)
+  if (json) return JSON.stringify(row, null, 2)
   return table(undefined, [
     ['Request', `${method} ${path}`],
-    ['Route', `${answer.method} ${answer.path}${answer.name && ` (${answer.name})`}`],
+    ['Route', `${row.method} ${row.path}${row.name && ` (${row.name})`}`],
     [
       'Parameters',
       Object.entries(params)
         .map((pair) => pair.join('='))
         .join(', ') || 'none',
     ],
-    ['Middleware', answer.middleware.map(nameAndFile).join(', ') || 'none'],
-    ['Handler', answer.handler],
-    ['File', answer.file ?? 'unknown'],
+    ['Middleware', row.middleware.map(nameAndFile).join(', ') || 'none'],
+    ['Handler', row.handler],
+    ['File', row.file ?? 'unknown'],
   ])
 }
 
@@ -122,7 +123,11 @@ function nameAndFile({ name, file }: MiddlewareRow): string {
 /** The rows with the file and line of each handler. */
 async function withFiles(rows: RouteRow[], routes: readonly DeclaredRoute[]): Promise<object[]> {
   const files = await locate(routes.map(({ declared }) => declared))
-  return rows.map((row, index) => ({ ...row, file: files[index] }))
+  return rows.map((row, index) => ({
+    ...row,
+    ...descriptionOf(routes[index]?.description),
+    file: files[index],
+  }))
 }
 
 function rowOf(route: DeclaredRoute, app: App): RouteRow {
@@ -134,6 +139,21 @@ function rowOf(route: DeclaredRoute, app: App): RouteRow {
     name: route.name ?? '',
     handler: route.handlerName,
   }
+}
+
+/** The description of a route, with the names of its classes. */
+function descriptionOf({ summary, body, responses }: DeclaredRoute['description'] = {}): object {
+  const names = Object.entries(responses ?? {}).map(([status, response]) => [status, nameOf(response)])
+  return {
+    ...(summary !== undefined && { summary }),
+    ...(body && { body: body.name }),
+    ...(responses && { responses: Object.fromEntries(names) }),
+  }
+}
+
+function nameOf(response: NonNullable<DeclaredRoute['description']['responses']>[number]): string | string[] {
+  if (typeof response === 'string') return response
+  return typeof response === 'function' ? response.name : response.map(({ name }) => name)
 }
 
 /** `PUT /posts/1`, `/posts` (a GET), or `GET http://tenant.example.com/posts`. */
@@ -157,7 +177,7 @@ function isEncoded(path: string): boolean {
   }
 }
 
-function refusal(app: App, method: string, path: string, host: string): string {
+function noRoute(app: App, method: string, path: string, host: string): string {
   const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((it) => app.match(it, path, host))
   if (others.length === 0) return `No route matches ${method} ${path}.`
   return `No route matches ${method} ${path}. The path has routes for ${others.join(', ')}.`
