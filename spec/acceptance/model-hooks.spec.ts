@@ -45,10 +45,15 @@ class Article extends Model {
       .add('place', 'taken')
       .add('base', 'strange')
   }
+
+  override validateUpdate(errors: ValidationErrors): void {
+    errors.add('title', 'taken', 'Title is taken.').add('place', 'full', 'The place is full.')
+  }
 }
 
 describe("An error that a model's hook adds", () => {
   let site: Site
+  let database: Database
 
   before(async () => {
     const folder = await writeLocales(temporaryFolder(), {
@@ -59,16 +64,18 @@ describe("An error that a model's hook adds", () => {
         'article.title': 'Überschrift',
       },
     })
-    const database = new Database(
-      { test: { url: await newDatabase(), logging: false }, models: [Article] },
-      'test',
-    )
+    database = new Database({ test: { url: await newDatabase(), logging: false }, models: [Article] }, 'test')
     const app = new App({ api: true })
     app.use(transaction(database))
     app.use(translations(folder))
     app.post('/articles', async (ctx: Context) => {
       const errors = await ctx.save(ctx.bind(new Article()))
       return ctx.respond(errors?.status ?? 201, { json: errors, xml: errors })
+    })
+    app.put('/articles/{id}', async (ctx: Context) => {
+      const article = await ctx.find(Article, ctx.params['id'])
+      const errors = await ctx.save(ctx.bind(article))
+      return ctx.respond(errors?.status ?? 200, { json: errors })
     })
     site = await Site.open(app)
     await database.synchronize()
@@ -90,6 +97,20 @@ describe("An error that a model's hook adds", () => {
       },
       codes: { title: ['taken', 'early'], place: ['full', 'late', 'taken'], base: ['strange'] },
     })
+  })
+
+  it('is translated in the same order if it is added to a record that is updated', async () => {
+    const article = Object.assign(new Article(), { title: 'one' })
+    await database.manager.insert(Article, article)
+    const { status, json } = await site.put(`/articles/${article.id}`, {
+      json: { title: 'two' },
+      accept: 'application/json',
+      headers: { 'Accept-Language': 'de' },
+    })
+    expect([status, json.errors]).to.deep.equal([
+      422,
+      { title: ['Überschrift: gibt es schon.'], place: ['Place ist voll.'] },
+    ])
   })
 
   it('has the given message if the application has no translation', async () => {

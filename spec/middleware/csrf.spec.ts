@@ -284,7 +284,7 @@ describe('csrf(options)', () => {
           const answer = await site.post('/thing', {
             form: { a: '1' },
             fromPage: false,
-            headers: { authorization },
+            headers: { authorization, cookie: 'lang=de' },
           })
           expect(answer.status, authorization).to.equal(403)
         }

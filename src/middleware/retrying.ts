@@ -5,7 +5,10 @@ import { TransactionConflict } from '../errors.js'
 import { snapshotResponse } from '../http/response-snapshot.js'
 import { IDEMPOTENT } from '../methods.js'
 
-/** Milliseconds after which a request is no longer retried, because each attempt may have waited long for locks. */
+/**
+ * Milliseconds within which a request is retried. Each attempt may have waited long for locks, so a retry must have time for an
+ * attempt that takes as long as the longest one so far.
+ */
 const maxDuration = 10_000
 
 /** Options for retrying requests. */
@@ -21,7 +24,8 @@ export interface RepeatOptions {
  * and `ctx.state` are reset to what they were before the first attempt.
  *
  * @param run runs the request; `attempt` is the number of earlier attempts
- * @throws TransactionConflict when the request may not be retried, when no retry is left, or after 10 seconds
+ * @throws TransactionConflict when the request may not be retried, when no retry is left, or when a retry may
+ * end after 10 seconds
  */
 export async function retrying(
   ctx: Context,
@@ -31,13 +35,16 @@ export async function retrying(
 ): Promise<void> {
   // A request that is never retried needs no snapshot.
   if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return run(0)
-  const began = now()
+  const deadline = now() + maxDuration
+  let longest = 0
   const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
   for (let attempt = 0; ; attempt += 1) {
+    const began = now()
     try {
       return await run(attempt)
     } catch (error) {
-      const isOver = attempt >= repeats || now() - began >= maxDuration || ctx.res.headersSent
+      longest = Math.max(longest, now() - began)
+      const isOver = attempt >= repeats || now() + longest >= deadline || ctx.res.headersSent
       if (!(error instanceof TransactionConflict) || isOver || !isRepeatable(ctx)) throw error
       ctx.log.warn(
         { err: error },

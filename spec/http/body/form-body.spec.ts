@@ -311,32 +311,38 @@ describe('A multipart form', () => {
   })
 
   describe('when the maximum number of forms is being read', () => {
-    it('is refused with 503 and Retry-After until one of them has been read', async () => {
-      const app = new App({ api: true, uploadsLimit: 2 })
-      app.post('/', (ctx) => void (ctx.body = 'read'))
-      const one = await Site.open(app)
-      try {
-        const headers = { 'content-type': 'multipart/form-data; boundary=X' }
-        const part = `--X\r\n${field('a')}\r\n\r\n1`
-        const uploads = [1, 2].map(() => request(one.url, { method: 'POST', headers, agent: false }))
-        const begun = uploads.map(async (upload) => {
-          const [response] = await once(upload, 'response')
-          return (response as IncomingMessage).statusCode
-        })
-        const whole = () =>
-          one.post('/', { body: `${part}\r\n--X--\r\n`, headers, accept: 'application/json' })
-        for (const upload of uploads) upload.write(part)
-        let refused = await whole()
-        while (refused.status !== 503) refused = await whole()
-        expect(refused.headers.get('retry-after')).to.equal('1')
-        expect((await one.post('/', { json: {} })).status).to.equal(200)
-        for (const upload of uploads) upload.end('\r\n--X--\r\n')
-        expect(await Promise.all(begun)).to.deep.equal([200, 200])
-        expect((await whole()).status).to.equal(200)
-      } finally {
-        await one.close()
-      }
-    })
+    for (const [limit, options] of [
+      [2, { uploadsLimit: 2 }],
+      [50, {}],
+    ] as const)
+      it(`is refused with 503 and Retry-After until one of them has been read: ${limit}`, async () => {
+        const app = new App({ api: true, ...options })
+        app.post('/', (ctx) => void (ctx.body = 'read'))
+        const one = await Site.open(app)
+        try {
+          const headers = { 'content-type': 'multipart/form-data; boundary=X' }
+          const part = `--X\r\n${field('a')}\r\n\r\n1`
+          const uploads = Array.from({ length: limit }, () =>
+            request(one.url, { method: 'POST', headers, agent: false }),
+          )
+          const begun = uploads.map(async (upload) => {
+            const [response] = await once(upload, 'response')
+            return (response as IncomingMessage).statusCode
+          })
+          const whole = () =>
+            one.post('/', { body: `${part}\r\n--X--\r\n`, headers, accept: 'application/json' })
+          for (const upload of uploads) upload.write(part)
+          let refused = await whole()
+          while (refused.status !== 503) refused = await whole()
+          expect(refused.headers.get('retry-after')).to.equal('1')
+          expect((await one.post('/', { json: {} })).status).to.equal(200)
+          for (const upload of uploads) upload.end('\r\n--X--\r\n')
+          expect(new Set(await Promise.all(begun))).to.deep.equal(new Set([200]))
+          expect((await whole()).status).to.equal(200)
+        } finally {
+          await one.close()
+        }
+      })
   })
 
   describe('deletes its files', () => {

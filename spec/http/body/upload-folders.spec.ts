@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import { App } from '../../../src/index.js'
 import {
   makeUploadFolder,
   removeStaleUploads,
@@ -46,6 +48,24 @@ describe('removeStaleUploads()', () => {
     await removeUploadFolder(folder)
     await removeUploadFolder(folder)
     expect(existsSync(folder)).to.equal(false)
+  })
+
+  it('runs when an application starts', async () => {
+    const usual = process.env['TMPDIR']
+    process.env['TMPDIR'] = parent
+    const [old, other] = ['resource-kit-upload-a', 'resource-kit-upload-b'].map((name) => join(parent, name))
+    const longAgo = (Date.now() - 25 * hour) / 1000
+    utimesSync(String(old), longAgo, longAgo)
+    try {
+      const app = new App({ api: true })
+      await app.start()
+      while (existsSync(String(old))) await delay(5)
+      expect(existsSync(String(other))).to.equal(true)
+      await app.close()
+    } finally {
+      if (usual === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = usual
+    }
   })
 
   it('ignores a missing temporary folder', async () => {
