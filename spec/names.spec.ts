@@ -7,6 +7,7 @@ import {
   nearest,
   pathNames,
   resourceNames,
+  singularIds,
 } from '../src/names.js'
 
 describe('isOneLetterOff(word, other)', () => {
@@ -102,6 +103,13 @@ describe('humanize(field)', () => {
       tips: 'Tips',
     }
     for (const [field, words] of Object.entries(rows)) expect(humanize(field)).to.equal(words)
+  })
+})
+
+describe('singularIds(path)', () => {
+  it('finds the name of a singular resource', () => {
+    expect(singularIds('/settings')).to.deep.equal(['settings'])
+    expect(singularIds('/admin/users/{user_id}/profile')).to.deep.equal(['admin.profile', 'profile'])
   })
 })
 

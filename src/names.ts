@@ -45,13 +45,22 @@ export function collectionId(singular: string, plural: string): string {
  */
 export const collectionIds = memoize((path): readonly string[] => {
   const { plural, singular } = resourceNames(path)
+  return inNamespaces(path, collectionId(singular, plural))
+}, 1000)
+
+/** The ids that the name of a singular resource may have: `/admin/profile` -> `admin.profile`, `profile`. */
+export const singularIds = memoize(
+  (path): readonly string[] => inNamespaces(path, resourceNames(path, true).singular),
+  1000,
+)
+
+function inNamespaces(path: string, id: string): string[] {
   const segments = path.split('/').filter(Boolean)
   const isItem = (index: number) =>
     isParameter(segments[index] ?? '') || isParameter(segments[index + 1] ?? '')
   const namespace = segments.slice(0, -1).filter((_, index) => !isItem(index))
-  const id = collectionId(singular, plural)
   return [...namespace, ''].map((_, index) => [...namespace.slice(index).map(snakeCase), id].join('.'))
-}, 1000)
+}
 
 /** `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
 export function pathNames(path: string, isSingular = false): PathNames {

@@ -4,7 +4,7 @@ import type { Flash } from './sessions/flash.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
 import type { Catalogue } from './translations/catalogue.js'
-import { collectionIds } from './names.js'
+import { collectionIds, singularIds } from './names.js'
 import { viewHelpers } from './views/helpers.js'
 import type { Renderer } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
@@ -72,9 +72,9 @@ export class PageContext implements ViewContext {
 
   collections(record?: object): CollectionLink[] {
     const item = record ? this.ctx.route.resource?.itemPath : ''
-    return this.table.collections(item).map((route) => ({
+    return this.table.entriesOf(item).map((route) => ({
       name: route.resource?.plural ?? '',
-      ids: collectionIds(route.path),
+      ids: route.resource?.isSingular ? singularIds(route.path) : collectionIds(route.path),
       path: record ? route.url(parentsOf(this.ctx, route), record) : route.url(),
     }))
   }

@@ -101,6 +101,7 @@ describe('@Route', () => {
     expect(app.match('GET', '/posts/drafts')?.route.resource).to.deep.equal({
       plural: 'posts',
       singular: 'post',
+      isSingular: false,
       param: 'post_id',
       parentKeys: [],
       itemPath: '/posts/{post_id}',
@@ -351,6 +352,24 @@ describe('@Route', () => {
           return PostsResource
         },
         'PostsResource.drafts is not a method, but @Route requires one. Write it as "drafts(ctx: Context) { ... }".',
+      ],
+      'its name is fixed, and its class is mounted in two places': [
+        () => {
+          class Publishable extends BaseResource {
+            @Route('POST', '/{id}/publish', { name: 'publishPath' })
+            publish(_ctx: Context) {}
+          }
+          class PostsResource extends Publishable {}
+          class PagesResource extends Publishable {
+            override publish(_ctx: Context) {}
+          }
+          const app = new App()
+          app.resource('/posts', PostsResource)
+          return app.resource('/pages', PagesResource)
+        },
+        'Two routes are named "publishPath": /posts/{post_id}/publish (PostsResource.publish) and ' +
+          '/pages/{page_id}/publish (PagesResource.publish). Remove the option "name" of @Route. ' +
+          'Each place where the class is mounted then derives a name from its path.',
       ],
       'it is on a getter of a value': [
         () => {

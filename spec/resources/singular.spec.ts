@@ -158,9 +158,12 @@ describe('@Resource(path, { singular: true })', () => {
       })
     }
 
-    it('links from its page to its nested resources, which are not collections of the application', async () => {
+    it('is linked like the collections of the application, and links to its nested resources', async () => {
       const { text } = await site.get('/session')
-      expect(text.match(/<a [^>]*>/g)).to.deep.equal(['<a href="/session/devices">'])
+      expect(text.match(/<a [^>]*>/g)).to.deep.equal([
+        '<a href="/session/devices">',
+        '<a href="/session" aria-current="page">',
+      ])
       expect(text).to.contain('<nav class="nested"')
     })
 

@@ -66,6 +66,7 @@ export function resourceRoutes(
     resource: {
       plural: names.plural,
       singular: names.singular,
+      isSingular: singular,
       param,
       parentKeys: mountPoint.parentKeys,
       itemPath: item,

@@ -1,6 +1,8 @@
 import { Router, type Layer } from '@koa/router'
 import { DeclarationError, UnknownRoute } from '../errors.js'
 import { nearest } from '../names.js'
+import { actions } from '../resources/actions.js'
+import { BaseResource } from '../resources/resource.js'
 import { PathPattern, type PathArgument } from './path.js'
 import { RouteIndex } from './route-index.js'
 import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
@@ -27,8 +29,8 @@ export class RouteTable {
   hasHosts = false
   /** A path helper for each route name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
-  /** The list routes, by the path of the item in which they are nested. */
-  private readonly lists = new Map<string, DeclaredRoute[]>()
+  /** The routes to which pages link, by the path of the item in which their resources are nested. */
+  private readonly resourceEntries = new Map<string, DeclaredRoute[]>()
   /** Compiles paths to regular expressions. It serves no requests. */
   private readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
@@ -45,7 +47,7 @@ export class RouteTable {
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
     this.hasHosts ||= route.host !== undefined
-    if (route.resource?.action === 'list') this.addList(route, route.resource.parentPath)
+    if (route.resource && isEntry(route)) this.addEntry(route, route.resource.parentPath)
     for (const pattern of [route.pattern, ...route.aliases]) this.register(pattern, route)
     return route
   }
@@ -67,9 +69,9 @@ export class RouteTable {
     return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
   }
 
-  /** The list routes of the resources that are nested in an item, or without an item, of those that are not nested. */
-  collections(itemPath = ''): readonly DeclaredRoute[] {
-    return this.lists.get(itemPath) ?? []
+  /** The entries of the resources that are nested in an item, or without an item, of those that are not nested. */
+  entriesOf(itemPath = ''): readonly DeclaredRoute[] {
+    return this.resourceEntries.get(itemPath) ?? []
   }
 
   /**
@@ -83,8 +85,8 @@ export class RouteTable {
     return route.url(...args)
   }
 
-  private addList(route: DeclaredRoute, parentPath: string): void {
-    this.lists.set(parentPath, [...(this.lists.get(parentPath) ?? []), route])
+  private addEntry(route: DeclaredRoute, parentPath: string): void {
+    this.resourceEntries.set(parentPath, [...this.entriesOf(parentPath), route])
   }
 
   private register(pattern: PathPattern, route: DeclaredRoute): void {
@@ -118,7 +120,10 @@ export class RouteTable {
       this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
     } else if (taken.path !== route.path) {
       throw new DeclarationError(
-        `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). Change the name or the path of one of them.`,
+        `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). ` +
+          (isMountedTwice(taken, route)
+            ? 'Remove the option "name" of @Route. Each place where the class is mounted then derives a name from its path.'
+            : 'Change the name or the path of one of them.'),
       )
     }
   }
@@ -127,6 +132,18 @@ export class RouteTable {
   private unname(name: string): void {
     for (const route of this.routes) if (route.name === name) route.name = undefined
   }
+}
+
+/** Whether a route is the first page of its resource: the list, or the page of a singular resource that has one. */
+function isEntry({ resource, declared }: DeclaredRoute): boolean {
+  if (!resource?.isSingular) return resource?.action === 'list'
+  return resource.action === 'show' && declared !== BaseResource.prototype.show
+}
+
+/** Whether two routes come from the same `@Route`, also of a base class. */
+function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): boolean {
+  if (!resource || resource.action !== other.resource?.action) return false
+  return !actions.some(({ handler }) => handler === resource.action)
 }
 
 /** The decoded parameters of a path. Decoding cannot fail, because `canonicalPath` has encoded the path. */

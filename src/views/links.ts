@@ -2,12 +2,12 @@ import { attributes, html, type Html } from './html.js'
 import { isTranslated, label } from './labels.js'
 import type { CollectionLink, ViewContext } from './view-context.js'
 
-/** Renders links to the application's collections, except nested ones. */
+/** Renders links to the application's collections and singular resources, except nested ones. */
 export function collectionLinks(context: ViewContext): Html {
   return html`${context.collections?.().map((link) => anchor(context, link))}`
 }
 
-/** Renders links to the collections that are nested in a record, for example to a post's comments; empty if there are none. */
+/** Renders links to the resources that are nested in a record, for example to a post's comments; empty if there are none. */
 export function nestedLinks(context: ViewContext, record: object): Html {
   const links = context.collections?.(record) ?? []
   if (links.length === 0) return html``

@@ -16,7 +16,7 @@ export interface ViewContext {
   readonly flash: FlashMessage[]
   /** The path and query of the page: `/posts?page=2`. */
   readonly currentUrl: string
-  /** The collections that are nested in a record, or without one those of the application. */
+  /** The collections and singular resources that are nested in a record, or without one those of the application. */
   collections?(record?: object): CollectionLink[]
   /** The submitted value of a field, if it could not be read as the field's type; else undefined. */
   submittedValue?(record: object, field: string): unknown
