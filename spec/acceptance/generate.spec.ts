@@ -5,6 +5,7 @@ import { destroyCommand } from '../../src/cli/commands/destroy.js'
 import { generateCommand } from '../../src/cli/commands/generate.js'
 import { Application, blogFiles, generated } from '../support/generated.js'
 import { kit } from '../support/kit.js'
+import { runCommand } from '../support/run-command.js'
 
 describe('kit generate and kit destroy', () => {
   let app: Application
@@ -14,14 +15,14 @@ describe('kit generate and kit destroy', () => {
 
   /** Runs `kit generate ...` in the application, and returns its output. */
   async function kitGenerate(...args: string[]): Promise<string> {
-    return run((out) => generateCommand(out, () => app.folder), args)
+    return runCommand((out) => generateCommand(out, () => app.folder), args)
   }
 
   /** Runs `kit destroy ...` there, with these answers. */
   async function kitDestroy(args: string[], answers = '', ran: string[] = []): Promise<string> {
     const hasRun = (name: string) => Promise.resolve(ran.includes(name))
     const settings = { folder: () => app.folder, input: Readable.from([answers]), hasRun }
-    return run((out) => destroyCommand(out, settings), args)
+    return runCommand((out) => destroyCommand(out, settings), args)
   }
 
   it('writes examples/blog exactly', async () => {
@@ -529,7 +530,7 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'post', 'title')
     const hasRun = () => Promise.reject(new Error('The application does not compile:\nsrc/app.ts'))
     const settings = { folder: () => app.folder, hasRun }
-    const said = await run((out) => destroyCommand(out, settings), ['resource', 'post', '-y'])
+    const said = await runCommand((out) => destroyCommand(out, settings), ['resource', 'post', '-y'])
     expect(timelessText(said)).to.contain(
       'It is not known whether migrations/0000000000000_create_posts.ts has been run: The application does not compile:\n',
     )
@@ -618,17 +619,6 @@ describe('kit generate and kit destroy', () => {
     expect(one).to.not.equal(two)
   })
 })
-
-async function run(
-  command: (out: { write(text: string): void }) => {
-    parseAsync(args: string[], from: { from: 'user' }): Promise<unknown>
-  },
-  args: string[],
-): Promise<string> {
-  let said = ''
-  await command({ write: (text) => void (said += text) }).parseAsync(args, { from: 'user' })
-  return said
-}
 
 async function failure(work: () => Promise<unknown>): Promise<string> {
   try {

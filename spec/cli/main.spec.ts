@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { kit, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-const COMMANDS = 'new generate destroy routes db dev build start console info'.split(' ')
+const COMMANDS = 'new generate destroy routes locales db dev build start console info'.split(' ')
 
 describe('kit', () => {
   let folder: string
@@ -35,7 +35,13 @@ describe('kit', () => {
     })
   }
 
-  for (const page of ['generate resource', 'generate migration', 'destroy resource']) {
+  for (const page of [
+    'generate resource',
+    'generate migration',
+    'generate locale',
+    'destroy resource',
+    'destroy locale',
+  ]) {
     it(`shows the help of ${page}, with an example`, async () => {
       const { output } = await kit(folder, [...page.split(' '), '--help'])
       expect(output).to.include(`Usage: kit ${page}`).and.to.include(`Example:\n  $ kit ${page}`)
@@ -47,9 +53,9 @@ describe('kit', () => {
     [['xyzzyx'], 'There is no command "xyzzyx". `kit --help` lists the commands.'],
     [
       ['generate', 'post', 'title'],
-      'There is no command "generate post". Known commands: resource, migration, secret.',
+      'There is no command "generate post". Known commands: resource, migration, locale, secret.',
     ],
-    [['destroy', 'post'], 'There is no command "destroy post". Known commands: resource.'],
+    [['destroy', 'post'], 'There is no command "destroy post". Known commands: resource, locale.'],
     [['new'], "Missing required argument 'name'. Run the command with `--help` for its usage."],
     [
       ['new', 'blog', '--ap'],

@@ -11,9 +11,10 @@ export interface Entry {
 /** The commands, in the order in which they are listed. */
 export const COMMANDS: readonly Entry[] = [
   { name: 'new', summary: 'create an application' },
-  { name: 'generate', alias: 'g', summary: 'generate a resource, a migration or a secret' },
+  { name: 'generate', alias: 'g', summary: 'generate a resource, a migration, a locale or a secret' },
   { name: 'destroy', alias: 'd', summary: 'delete generated files' },
   { name: 'routes', summary: 'print the routing table' },
+  { name: 'locales', summary: 'list the missing texts of each language' },
   { name: 'db', summary: 'migrate, roll back, create, drop or seed the database' },
   { name: 'dev', summary: 'serve the application and restart it when its code changes' },
   { name: 'build', summary: 'compile the application if it is out of date' },

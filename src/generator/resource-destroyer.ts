@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 import { handlersIn, isSingular, parentOf } from './application.js'
+import { translatedRemark, translationsOf } from './locale-generator.js'
 import { isCreate, type FileAction } from './files.js'
 import { itemName } from '../names.js'
 import { namesOf, type Names } from './names.js'
@@ -39,7 +40,11 @@ export function resourceDestruction(
   const variants = [options, { ...options, fullSpec: true }, { ...options, useModel: undefined }]
   const expected = variants.map((variant) => stepsOf(folder, plan, variant))
 
-  const actions = expected[0] ?? []
+  const own = expected[0] ?? []
+  const translations = own.flatMap(({ path }) =>
+    path.startsWith('locales/') ? translationsOf(folder, path) : [],
+  )
+  const actions = [...own, ...translations]
 
   async function remark(path: string): Promise<string | undefined> {
     const text = readFileSync(join(folder, path), 'utf8')
@@ -47,6 +52,7 @@ export function resourceDestruction(
     const users = isDeleted ? importersOf(folder, path, actions) : []
     const remarks = [
       users.length > 0 && `${users.join(', ')} ${users.length > 1 ? 'need' : 'needs'} ${path}.`,
+      translations.some((file) => file.path === path) && translatedRemark(folder, path),
       (await runRemark(path, text, hasRun)) ??
         (isEdited(path, text) && `${path} has been edited since it was generated.`),
     ]

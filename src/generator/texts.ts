@@ -1,3 +1,4 @@
+import { stringify } from 'yaml'
 import { humanize } from '../names.js'
 import type { Attribute } from './attributes.js'
 import type { Names } from './names.js'
@@ -76,7 +77,5 @@ function choiceTexts(record: string, { name, kind, isNullable, values }: Attribu
 
 /** Texts that YAML would read as another type are quoted. */
 function text(id: string, translation: string): Text {
-  const isPlain =
-    /^[a-z][\w .-]*$/i.test(translation) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(translation)
-  return { id, translation: isPlain ? translation : `'${translation}'` }
+  return { id, translation: stringify(translation, { singleQuote: true, lineWidth: 0 }).trim() }
 }

@@ -6,7 +6,7 @@ import { interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
 /** The folder of the framework's own texts. */
-const frameworkLocales = join(import.meta.dirname, '../../../locales')
+export const frameworkLocales = join(import.meta.dirname, '../../../locales')
 
 /** The options of a catalogue. */
 export interface CatalogueOptions {
@@ -96,6 +96,11 @@ export interface Text {
   locale: string
 }
 
+/** `de-CH` -> `de` */
+export function languageOf(locale: string): string {
+  return truncations(locale).at(-1) ?? locale
+}
+
 /** Whether a translation has yet to be written. `kit generate locale` writes empty ones. */
 function isEmpty(translation: Translation): boolean {
   return (typeof translation === 'string' ? translation : translation['other']) === ''
@@ -151,7 +156,7 @@ function choose({ translation, locale }: Text, { count }: Values): string {
   if (typeof translation === 'string') return translation
   const isNone = Number(count) === 0 && 'zero' in translation
   const category = isNone ? 'zero' : pluralRules(locale).select(Number(count))
-  return translation[category] ?? translation['other'] ?? ''
+  return translation[category] || (translation['other'] ?? '')
 }
 
 let framework: Catalogue | undefined

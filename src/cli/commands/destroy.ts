@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream'
 import { Command } from 'commander'
 import { NothingToDestroy } from '../../command-errors.js'
 import { destroy } from '../../generator/files.js'
-import { resourceDestruction, type HasRun } from '../../generator/resource-destroyer.js'
+import { localeDestruction } from '../../generator/locale-generator.js'
+import { resourceDestruction, type Destruction, type HasRun } from '../../generator/resource-destroyer.js'
 import { enterApplication } from '../support/application-folder.js'
 import { hasRun } from '../support/has-run.js'
 import { sayTo, type Output } from '../support/output.js'
@@ -18,7 +19,7 @@ export interface DestroySettings {
   hasRun?: HasRun
 }
 
-/** `kit destroy resource`. */
+/** `kit destroy resource | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
   const { folder = enterApplication, input = process.stdin } = settings
   return new Command('destroy')
@@ -36,18 +37,39 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
         .argument('<name>', 'singular name: post, blog_post, admin/widget')
         .option('-y, --yes', 'answer yes to every question')
         .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
-        .action(async (name: string, { yes = false }: { yes?: boolean }) => {
-          const questions = new Questions(input, out)
-          const confirm = yes
-            ? () => Promise.resolve(true)
-            : (question: string) => questions.confirm(question)
-          try {
-            const { actions, remark } = resourceDestruction(folder(), name, settings.hasRun ?? hasRun)
-            const isFound = await destroy(folder(), actions, { confirm, remark, say: sayTo(out) })
-            if (!isFound) throw new NothingToDestroy(name)
-          } finally {
-            if (!yes) await questions.close()
-          }
+        .action(async (name: string, flags: Flags) => {
+          const destruction = resourceDestruction(folder(), name, settings.hasRun ?? hasRun)
+          const isFound = await undo(destruction, flags)
+          if (!isFound) throw new NothingToDestroy(name)
         }),
     )
+    .addCommand(
+      new Command('locale')
+        .summary('delete the files of a language')
+        .description(
+          'Deletes the files of a language in the folder locales. Asks for each of them before it deletes any; the answers ' +
+            'can come from a pipe. Reports files that contain translations.',
+        )
+        .argument('<language>', 'code of the language: de, fr, pt-BR')
+        .option('-y, --yes', 'answer yes to every question')
+        .addHelpText('after', '\nExample:\n  $ kit destroy locale de')
+        .action(async (language: string, flags: Flags) => {
+          await undo(localeDestruction(folder(), language), flags)
+        }),
+    )
+
+  /** Undoes the confirmed steps. Returns whether there was anything to undo. */
+  async function undo({ actions, remark }: Destruction, { yes = false }: Flags): Promise<boolean> {
+    const questions = new Questions(input, out)
+    const confirm = yes ? () => Promise.resolve(true) : (question: string) => questions.confirm(question)
+    try {
+      return await destroy(folder(), actions, { confirm, remark, say: sayTo(out) })
+    } finally {
+      if (!yes) await questions.close()
+    }
+  }
+}
+
+interface Flags {
+  yes?: boolean
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { knownTypes } from '../../generator/attribute-words.js'
 import { generate, isCreate, type FileAction } from '../../generator/files.js'
+import { localeActions } from '../../generator/locale-generator.js'
 import { migrationActions } from '../../generator/migration-generator.js'
 import { resourceActions } from '../../generator/resource-generator.js'
 import { enterApplication } from '../support/application-folder.js'
@@ -25,17 +26,18 @@ interface ResourceFlags {
 type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
 
 /**
- * `kit generate resource | migration | secret`.
+ * `kit generate resource | migration | locale | secret`.
  *
  * @param folder the application's folder
  */
 export function generateCommand(out: Output, folder: () => string = enterApplication): Command {
   return new Command('generate')
     .alias('g')
-    .description('Generates a resource, a migration or a secret.')
+    .description('Generates a resource, a migration, a locale or a secret.')
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
     .addCommand(resourceCommand(out, folder))
     .addCommand(migrationCommand(out, folder))
+    .addCommand(localeCommand(out, folder))
     .addCommand(secretCommand(out))
 }
 
@@ -91,6 +93,21 @@ function migrationCommand(out: Output, folder: () => string): Command {
     .addHelpText('after', '\nExample:\n  $ kit generate migration add_state_to_posts state:enum:draft,public')
     .action((name: string, attributes: string[], flags: WriteFlags) => {
       write(out, folder(), migrationActions(folder(), name, attributes), flags)
+    })
+}
+
+function localeCommand(out: Output, folder: () => string): Command {
+  return new Command('locale')
+    .summary('generate the files of a language')
+    .description(
+      'Generates a file for each file of English texts: the same ids with empty translations, and the English texts as ' +
+        'comments. If the language already has files, it adds only the ids that they lack. `kit locales` lists what is missing.',
+    )
+    .argument('<language>', 'code of the language: de, fr, pt-BR')
+    .option('--dry-run', 'list the files without writing them')
+    .addHelpText('after', '\nExample:\n  $ kit generate locale de')
+    .action((language: string, flags: WriteFlags) => {
+      write(out, folder(), localeActions(folder(), language), flags)
     })
 }
 

@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import { stringify } from 'yaml'
+import { CommandError } from '../command-errors.js'
+import { frameworkCatalogue, frameworkLocales, languageOf, localeFiles } from '../translations/catalogue.js'
+import { pluralRules } from '../translations/formatters.js'
+import { readLocaleFile, type Entry, type Translation } from '../translations/locale-file.js'
+import type { FileAction } from './files.js'
+
+/**
+ * Returns the steps that add a language: each file with English texts gets a file with the same ids and empty
+ * translations. Existing files keep their texts, and get the ids that the language lacks.
+ *
+ * @param folder the application's folder
+ * @param word the language: `de`, `pt-BR`
+ * @throws CommandError
+ */
+export function localeActions(folder: string, word: string): FileAction[] {
+  const locale = parseLocale(word)
+  const existing = new Set(
+    filesOf(folder, locale).flatMap((file) => readLocaleFile(file).map(({ id }) => id)),
+  )
+  const actions = sourcesOf(folder, locale).flatMap(({ source, path }) => {
+    const entries = readLocaleFile(source).filter(({ id }) => !existing.has(id))
+    return entries.length > 0 ? [writing(folder, path, entries, locale)] : []
+  })
+  if (actions.length > 0) return actions
+  throw new CommandError(`The files of ${locale} already have every id of the English texts.`)
+}
+
+/**
+ * Returns the steps that remove a language, and a function that returns a warning about a file.
+ *
+ * @throws CommandError
+ */
+export function localeDestruction(folder: string, word: string) {
+  const locale = parseLocale(word)
+  const actions = filesOf(folder, locale).map((file) => ({ path: pathOf(folder, file), content: '' }))
+  if (actions.length === 0) throw new CommandError(`There are no texts in ${locale} in the folder locales.`)
+  return { actions, remark: (path: string) => Promise.resolve(translatedRemark(folder, path)) }
+}
+
+/** The files with the translations of a file of English texts, which are removed with it: `locales/posts.de.yaml`. */
+export function translationsOf(folder: string, path: string): FileAction[] {
+  const name = nameOf(path)
+  const locales = join(folder, 'locales')
+  const files = existsSync(locales) ? localeFiles(locales) : []
+  return files
+    .map(({ file }) => pathOf(folder, file))
+    .filter((other) => other !== path && nameOf(other) === name)
+    .map((other) => ({ path: other, content: '' }))
+}
+
+/** A warning about a file that contains translations. */
+export function translatedRemark(folder: string, path: string): string | undefined {
+  const count = readLocaleFile(join(folder, path)).filter(({ translation }) => isWritten(translation)).length
+  return count > 0 ? `${path} contains ${count} ${count > 1 ? 'translations' : 'translation'}.` : undefined
+}
+
+function parseLocale(word: string): string {
+  const [locale] = /^[a-z]{2,3}(-[a-z0-9]+)*$/i.test(word) ? canonical(word) : []
+  if (locale === undefined) {
+    throw new CommandError(`"${word}" isn't a language. Use a code such as de, fr or pt-BR.`)
+  }
+  if (locale === 'en' || locale === 'en-US') {
+    throw new CommandError(`${locale} is the language that others are translated from. Choose another one.`)
+  }
+  return locale
+}
+
+function canonical(word: string): string[] {
+  try {
+    return Intl.getCanonicalLocales(word)
+  } catch {
+    return []
+  }
+}
+
+/** The files with English texts, and the paths of their translations. */
+function sourcesOf(folder: string, locale: string): { source: string; path: string }[] {
+  const own = localeFiles(join(folder, 'locales')).filter((file) => ['en', 'en-US'].includes(file.locale))
+  const isTranslated = frameworkCatalogue().locales.some((known) => languageOf(known) === languageOf(locale))
+  const framework = isTranslated ? [] : [join(frameworkLocales, 'kit.en-us.yaml')]
+  return [
+    ...own.map(({ file }) => ({
+      source: file,
+      path: `${nameOf(pathOf(folder, file))}.${locale.toLowerCase()}.yaml`,
+    })),
+    ...framework.map((source) => ({ source, path: `locales/kit.${locale.toLowerCase()}.yaml` })),
+  ]
+}
+
+function filesOf(folder: string, locale: string): string[] {
+  return localeFiles(join(folder, 'locales')).flatMap((one) => (one.locale === locale ? [one.file] : []))
+}
+
+/** `locales/posts.de.yaml` -> `locales/posts` */
+function nameOf(path: string): string {
+  return join(dirname(path), basename(path).replace(/\.[^.]+\.ya?ml$/i, ''))
+}
+
+function pathOf(folder: string, file: string): string {
+  return relative(folder, file).replaceAll(sep, '/')
+}
+
+function writing(folder: string, path: string, entries: readonly Entry[], locale: string): FileAction {
+  const text = entries.map((entry) => emptyEntry(entry, locale)).join('')
+  if (!existsSync(join(folder, path))) return { path, content: text }
+  return {
+    path,
+    what: `${entries.length} ids`,
+    insert: (before) => `${before.trimEnd()}\n${text}`,
+    remove: (after) => after,
+    leftover: () => undefined,
+  }
+}
+
+/** An entry to be translated, with the English text as a comment. */
+function emptyEntry({ id, translation }: Entry, locale: string): string {
+  const isPlural = typeof translation !== 'string'
+  const forms = pluralRules(locale).resolvedOptions().pluralCategories
+  const english = isPlural ? stringify(translation) : translation
+  const comment = english.trim().replaceAll(/^/gm, '# ')
+  const empty = isPlural ? `\n${forms.map((form) => `    ${form}: ''\n`).join('')}` : " ''\n"
+  return `${comment}\n- id: ${stringify(id).trim()}\n  translation:${empty}`
+}
+
+function isWritten(translation: Translation): boolean {
+  return typeof translation === 'string' ? translation !== '' : Object.values(translation).some(Boolean)
+}
