@@ -73,7 +73,7 @@ describe('The commands for languages', () => {
       )
     })
 
-    it('rejects English, and a word that isn't a code of a language', async () => {
+    it('rejects English, and words other than codes of languages', async () => {
       expect(String(await failure(kitGenerate('locale', 'german')))).to.contain(
         `"german" isn't a language. Use a code such as de, fr or pt-BR.`,
       )
