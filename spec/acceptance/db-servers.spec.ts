@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
 import { engine, newDatabase } from '../support/engine.js'
-import { kit, newApplication, root, type Run } from '../support/kit.js'
+import { kit, kitProcess, newApplication, root, type Run } from '../support/kit.js'
 
 if (engine !== 'sqlite') {
   describe(`kit db on ${engine}`, function () {
@@ -59,7 +59,11 @@ if (engine !== 'sqlite') {
     })
 
     it('runs each migration once when several processes migrate at the same time', async () => {
-      const runs = await Promise.all([1, 2, 3].map(() => db('migrate')))
+      const runs = await Promise.all(
+        [1, 2, 3].map(() =>
+          kitProcess(application.folder, ['db', 'migrate'], { env: { DATABASE_URL: url } }),
+        ),
+      )
       expect(runs.map(({ status }) => status)).to.deep.equal([0, 0, 0])
       const outputs = runs.map(({ output }) => output).toSorted()
       const nothing = 'There are no pending migrations.'

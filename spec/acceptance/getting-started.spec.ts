@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/code-blocks.js'
-import { environment, kit, kitFile, linkPackages, root, type Run } from '../support/kit.js'
+import { environment, kitFile, kitProcess, linkPackages, root, type Run } from '../support/kit.js'
 import { isAddition, withMethods } from '../support/merged-example.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -61,13 +61,13 @@ describe('docs/getting-started.md', function () {
     if (program === 'curl') return visitUntil(args, documented)
     expect(program).to.equal('kit')
     if (command === 'new') return makeApplication(args)
-    if (command !== 'dev') return succeed(await kit(folder, args))
+    if (command !== 'dev') return succeed(await kitProcess(folder, args))
     server = await DevelopmentServer.start(folder)
     return server.output.replace(server.url, documentedUrl)
   }
 
   async function makeApplication(args: string[]): Promise<string> {
-    const output = succeed(await kit(parent, [...args, '--skip-install', '--kit', '^0.1.0']))
+    const output = succeed(await kitProcess(parent, [...args, '--skip-install', '--kit', '^0.1.0']))
     linkPackages(folder)
     return output.replace('  npm install\n', '')
   }

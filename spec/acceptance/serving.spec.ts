@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failure } from '../support/failure.js'
-import { environment, kit, kitFile, newApplication } from '../support/kit.js'
+import { environment, kit, kitFile, kitProcess, newApplication } from '../support/kit.js'
 
 describe('The commands that run an application', function () {
   let application: Awaited<ReturnType<typeof newApplication>>
@@ -68,7 +68,7 @@ describe('The commands that run an application', function () {
     })
 
     it('runs in production unless GO_ENV names another environment', async () => {
-      expect(await kit(application.folder, ['start'], { env: { PORT: '0' } })).to.deep.equal({
+      expect(await kitProcess(application.folder, ['start'], { env: { PORT: '0' } })).to.deep.equal({
         status: 1,
         output: '',
         errors:
@@ -79,7 +79,9 @@ describe('The commands that run an application', function () {
     it('runs in the environment of --fallback-env if neither GO_ENV nor NODE_ENV names one', async () => {
       await serve('start', { PORT: '0' }, '--fallback-env', 'development')
       const env = { PORT: '0', NODE_ENV: 'production' }
-      const { errors } = await kit(application.folder, ['start', '--fallback-env', 'development'], { env })
+      const { errors } = await kitProcess(application.folder, ['start', '--fallback-env', 'development'], {
+        env,
+      })
       expect(errors).to.include('Sessions need a secret in production.')
     })
 
@@ -122,7 +124,7 @@ describe('The commands that run an application', function () {
       const sentence = `Port ${port} is in use by another process. Stop it, or set PORT to another number.`
       for (const command of ['start', 'dev']) {
         const env = { GO_ENV: 'development', PORT: String(port) }
-        const { status, errors } = await kit(application.folder, [command], { env })
+        const { status, errors } = await kitProcess(application.folder, [command], { env })
         expect({ status, errors }).to.deep.equal({ status: 1, errors: sentence })
       }
       const npm = spawn('npm', ['start', '--silent'], {
@@ -218,7 +220,7 @@ describe('The commands that run an application', function () {
 
   describe('kit console', () => {
     it('has the variables app and database', async () => {
-      const { status, output } = await kit(application.folder, ['console'], {
+      const { status, output } = await kitProcess(application.folder, ['console'], {
         input: 'app.routes.length\nawait database.query("SELECT 40 + 2 AS answer")\n',
       })
       expect(status).to.equal(0)

@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { on, once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import type { HostedRun } from './kit-host.js'
 import { temporaryFolder } from './temporary-folder.js'
 
 /** The folder of the checkout. */
@@ -19,11 +21,31 @@ export interface Run {
   errors: string
 }
 
-/** Runs `kit` in a folder, without a terminal. */
-export async function kit(
+/** What a command gets besides its arguments. */
+export interface Surroundings {
+  env?: NodeJS.ProcessEnv
+  input?: string
+}
+
+/**
+ * Runs `kit` in a folder, without a terminal. The commands of a process that runs specs share a second process, because
+ * loading the framework takes longest.
+ */
+export function kit(
   folder: string,
   args: string[],
-  { env = {}, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
+  { env = {}, input = '' }: Surroundings = {},
+): Promise<Run> {
+  const run = lastRun.then(() => runIn(startHost(), { folder, args, env: environment(env), input }))
+  lastRun = run.catch(() => undefined)
+  return run
+}
+
+/** Runs `kit` in a process of its own, for commands that serve and for runs at the same time. */
+export async function kitProcess(
+  folder: string,
+  args: string[],
+  { env = {}, input = '' }: Surroundings = {},
 ): Promise<Run> {
   const child = spawn(process.execPath, [kitFile, ...args], { cwd: folder, env: environment(env) })
   child.stdin.end(input)
@@ -33,6 +55,42 @@ export async function kit(
     once(child, 'close') as Promise<[number | null]>,
   ])
   return { status, output: output.trimEnd(), errors: errors.trimEnd() }
+}
+
+let lastRun: Promise<unknown> = Promise.resolve()
+let host: ChildProcess | undefined
+
+function startHost(): ChildProcess {
+  if (host?.connected) return host
+  host = fork(join(import.meta.dirname, 'kit-host.js'), { env: environment(), stdio: 'pipe' })
+  return host
+}
+
+async function runIn(child: ChildProcess, run: HostedRun): Promise<Run> {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  child.once('exit', end)
+  const { signal } = ended
+  const all = [
+    untilEnd(child.stdout, signal),
+    untilEnd(child.stderr, signal),
+    once(child, 'message', { signal }),
+  ]
+  child.send(run)
+  const [output = '', errors = '', [status]] = (await Promise.all(all)) as [string, string, [number]]
+  child.off('exit', end)
+  return { status, output: output.trimEnd(), errors: errors.trimEnd() }
+}
+
+/** What a stream writes until the NUL with which the host ends a run. */
+async function untilEnd(stream: Readable | null, signal: AbortSignal): Promise<string> {
+  let written = ''
+  if (stream)
+    for await (const [chunk] of on(stream.setEncoding('utf8'), 'data', { signal })) {
+      written += chunk
+      if (written.endsWith('\0')) break
+    }
+  return written.slice(0, -1)
 }
 
 /** The environment of a command: that of the specs, without the variables that they set. */

@@ -48,7 +48,7 @@ function isPlace(value: unknown): value is { scriptId: string; lineNumber: numbe
 }
 
 function sourceOf(url: string, line: number, column: number): string {
-  const entry = findSourceMap(fileURLToPath(url))?.findEntry(line, column)
+  const entry = findSourceMap(url)?.findEntry(line, column)
   const source = entry && 'originalSource' in entry ? entry : undefined
   const file = fileURLToPath(source?.originalSource ?? url)
   return `${relative('', file)}:${(source?.originalLine ?? line) + 1}`
