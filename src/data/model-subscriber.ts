@@ -1,6 +1,6 @@
 import { EventSubscriber } from 'typeorm'
 import type { EntitySubscriberInterface, InsertEvent, LoadEvent, UpdateEvent } from 'typeorm'
-import { markLoaded } from './records/loaded-relations.js'
+import { markLoaded } from './records/loaded-values.js'
 import { Model, stampInsert } from './model.js'
 import type { Stamps } from './model.js'
 

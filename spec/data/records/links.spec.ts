@@ -228,7 +228,7 @@ describe('@RelationIds(relation)', () => {
       @RelationIds('titels')
       title_ids!: string[]
 
-      // @ts-expect-error: a title is no list of records.
+      // @ts-expect-error: a title isn't a list of records.
       @RelationIds('title')
       other_ids!: string[]
     }

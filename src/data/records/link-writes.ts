@@ -6,7 +6,7 @@ import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
 import { referencedBy } from './link.js'
 import { assignedIds, linksOf, setLoadedIds, type Links } from './links.js'
-import { isAsLoaded, markLoaded } from './loaded-relations.js'
+import { isAsLoaded } from './loaded-values.js'
 import { lockOption } from './locking.js'
 
 /** The new links of a record. */
@@ -115,14 +115,12 @@ export function settleLinks(
     const related = relatedIds(record, relation.propertyName, (one) =>
       referencedBy(toRelated).getEntityValue(one),
     )
-    const written = related && !isAsLoaded(record, relation) ? related : undefined
+    const written = related && !isAsLoaded(record, relation.propertyName) ? related : undefined
     const ids = assigned ?? written ?? (isNew ? [] : undefined)
     if (!ids) continue
     setLoadedIds(record, property, ids)
-    if (!related) continue
-    const isCurrent = String(related.toSorted()) === String(ids.toSorted())
-    if (isCurrent) markLoaded(record, relation.propertyName)
-    else Reflect.deleteProperty(record, relation.propertyName)
+    const isCurrent = String(related?.toSorted()) === String(ids.toSorted())
+    if (related && !isCurrent) Reflect.deleteProperty(record, relation.propertyName)
   }
 }
 

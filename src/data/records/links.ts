@@ -4,6 +4,7 @@ import { DeclarationError } from '../../errors.js'
 import { memoizeByObject } from '../../memoize.js'
 import { relationIdsOf } from '../attributes.js'
 import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
+import { isAsLoaded, markLoaded } from './loaded-values.js'
 
 /** The links of a many-to-many relation, and the property with the ids of the related records. */
 export interface Links extends Link {
@@ -71,24 +72,15 @@ async function readIds(
   return (record) => byOwner.get(String(owned.getEntityValue(record))) ?? []
 }
 
-/** The list of each property when it was loaded or saved, and a copy of it, because lists can be changed. */
-const loadedIds = new WeakMap<object, Map<string, { list: unknown; ids: readonly string[] }>>()
-
 /** Sets a property to ids that the database contains. Saving the record does not write them. */
 export function setLoadedIds(record: object, property: string, ids: readonly string[]): void {
   // The order of the links in the database differs between engines.
-  const list = ids.toSorted()
-  Reflect.set(record, property, list)
-  const lists = loadedIds.get(record) ?? new Map<string, { list: unknown; ids: readonly string[] }>()
-  loadedIds.set(record, lists.set(property, { list, ids: [...list] }))
+  Reflect.set(record, property, ids.toSorted())
+  markLoaded(record, property)
 }
 
 /** The new value of a property with ids; undefined if it has neither been bound nor assigned nor changed. */
 export function assignedIds(record: object, property: string): unknown[] | undefined {
   const value: unknown = Reflect.get(record, property)
-  if (value === undefined) return undefined
-  const loaded = loadedIds.get(record)?.get(property)
-  const ids: unknown[] = [value].flat()
-  const isUnchanged = value === loaded?.list && String(ids) === String(loaded.ids)
-  return isUnchanged ? undefined : [...new Set(ids)]
+  return value === undefined || isAsLoaded(record, property) ? undefined : [...new Set([value].flat())]
 }

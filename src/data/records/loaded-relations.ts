@@ -1,16 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
-
-/** The value of each relation when it was loaded. A list is copied, because lists can be changed. */
-const loadedValues = new WeakMap<object, Map<string, unknown>>()
-
-/** Marks a relation as loaded: its present value is not written with the record. */
-export function markLoaded(record: object, relation: string): void {
-  const values = loadedValues.get(record) ?? new Map<string, unknown>()
-  loadedValues.set(record, values)
-  const value: unknown = Reflect.get(record, relation)
-  values.set(relation, Array.isArray(value) ? [...value] : value)
-}
+import { isAsLoaded, markLoaded } from './loaded-values.js'
 
 /**
  * Writes a record without its unchanged loaded relations. TypeORM would overwrite a changed key with the id of the
@@ -36,8 +27,33 @@ export async function withoutLoaded<T>(
 /** Removes loaded records that no longer match the keys of a record, so that they are not mistaken for the current ones. */
 export function dropStale(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations)
-    if (isAsLoaded(record, relation) && hasOtherKey(record, relation))
+    if (isAsLoaded(record, relation.propertyName) && hasOtherKey(record, relation))
       Reflect.deleteProperty(record, relation.propertyName)
+}
+
+/**
+ * Sets the keys of relations that were assigned. TypeORM would write the earlier key of a relation that is null, if another
+ * request has removed it as well.
+ */
+export function assignKeys(metadata: EntityMetadata, record: object): void {
+  for (const relation of metadata.relations) {
+    if (!isSet(record, relation) || isAsLoaded(record, relation.propertyName)) continue
+    for (const { propertyName, referencedColumn } of ownKeysOf(relation)) {
+      const key = keyOf(Reflect.get(record, relation.propertyName), referencedColumn)
+      // The id of a new record is set when it is inserted.
+      if (key !== undefined) Reflect.set(record, propertyName, key)
+    }
+  }
+}
+
+/** Marks the relations of a record that was saved. A key that is assigned later differs from its record, and counts. */
+export function markSaved(metadata: EntityMetadata, record: object): void {
+  for (const relation of metadata.relations)
+    if (isSet(record, relation)) markLoaded(record, relation.propertyName)
+}
+
+function isSet(record: object, { isLazy, propertyName }: RelationMetadata): boolean {
+  return !isLazy && Reflect.get(record, propertyName) !== undefined
 }
 
 interface Loaded {
@@ -56,7 +72,7 @@ function loadedIn(metadata: EntityMetadata, owner: object, seen = new Set<object
       const value: unknown = Reflect.get(owner, relation.propertyName)
       if (value === undefined) return []
       const cascades = relation.isCascadeInsert || relation.isCascadeUpdate
-      if (isAsLoaded(owner, relation) && (!cascades || hasOtherKey(owner, relation)))
+      if (isAsLoaded(owner, relation.propertyName) && (!cascades || hasOtherKey(owner, relation)))
         return [{ owner, relation, value }]
       return cascades
         ? recordsOf(value).flatMap((record) => loadedIn(relation.inverseEntityMetadata, record, seen))
@@ -68,24 +84,19 @@ function recordsOf(value: unknown): object[] {
   return [value].flat().filter((one) => typeof one === 'object' && one !== null)
 }
 
-/** Whether a relation contains the records with which it was loaded. */
-export function isAsLoaded(record: object, { propertyName }: RelationMetadata): boolean {
-  const values = loadedValues.get(record)
-  if (!values?.has(propertyName)) return false
-  const value: unknown = Reflect.get(record, propertyName)
-  const loaded = values.get(propertyName)
-  if (!Array.isArray(value) || !Array.isArray(loaded)) return value === loaded
-  return value.length === loaded.length && value.every((one, index) => one === loaded[index])
-}
-
 /** Whether a record's key refers to another record than the one that its relation contains. */
 function hasOtherKey(record: object, relation: RelationMetadata): boolean {
   const value: unknown = Reflect.get(record, relation.propertyName)
   return ownKeysOf(relation).some(({ propertyName, referencedColumn }) => {
     const key: unknown = Reflect.get(record, propertyName)
-    const led = recordsOf(value).map((one) => referencedColumn?.getEntityValue(one))
-    return key !== undefined && key !== (led[0] ?? null)
+    return key !== undefined && key !== keyOf(value, referencedColumn)
   })
+}
+
+/** The key of a related record; null if there is none. */
+function keyOf(value: unknown, column: ColumnMetadata | undefined): unknown {
+  const [related] = recordsOf(value)
+  return related ? column?.getEntityValue(related) : null
 }
 
 /** The columns of a relation's key that are properties of the model. A relation to many records has none. */

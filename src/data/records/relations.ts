@@ -3,7 +3,8 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
 import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
-import { markLoaded, ownKeysOf } from './loaded-relations.js'
+import { ownKeysOf } from './loaded-relations.js'
+import { markLoaded } from './loaded-values.js'
 import type { Model } from '../model.js'
 
 /** The relations of a model, or of the records of a list, by their names. */

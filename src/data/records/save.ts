@@ -7,7 +7,7 @@ import { inSavepoint } from '../transactions/transaction-manager.js'
 import { validate, type Translate } from '../validation.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { assignmentsOf, settleLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
-import { dropStale, withoutLoaded } from './loaded-relations.js'
+import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
 import { translate, translateAdded, violationsOf } from './violations.js'
 
@@ -38,10 +38,12 @@ export async function saveRecord(
   const unknown = await unknownIds(tx, links)
   if (unknown) return translate(unknown, record, t)
 
+  assignKeys(metadata, record)
   const violations = await withoutLoaded(metadata, record, () => tryWrite(tx, record, { isNew, links }, t))
   if (violations) return violations
   dropStale(metadata, record)
   settleLinks(metadata, record, isNew, links)
+  markSaved(metadata, record)
   return undefined
 }
 
