@@ -205,6 +205,45 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
+  it('writes and destroys secret attributes, which only the model and its migration have', async () => {
+    const before = app.tree()
+    const secrets = [
+      'password_digest',
+      'api_token:string:unique',
+      'reset_secret:text',
+      'bank_token:nulls.References:thing',
+    ]
+    await kitGenerate('resource', 'thing', 'name')
+    const words = ['email', 'recovery_token:string:shown', 'hint_token:nulls.Text:shown', ...secrets]
+    const said = await kitGenerate('resource', 'user', ...words, '--spec', 'full')
+    expect(said).to.contain(
+      '\npassword_digest is a secret: no page, form or response contains it. `:shown` after its type changes that.\n',
+    )
+    const files = Object.entries(app.tree()).filter(
+      ([path, text]) => text !== before[path] && /digest|api_token|secret|bank/.test(text),
+    )
+    expect(files.map(([path]) => timelessText(path)).filter((path) => path !== 'src/app.ts')).to.deep.equal([
+      'migrations/0000000000000_create_users.ts',
+      'src/models/user.ts',
+    ])
+    expect(app.read('src/models/user.ts'))
+      .to.contain("import { Exclude } from 'class-transformer'\n")
+      .and.to.contain(
+        [
+          '  /** A secret: no response contains it, and requests cannot set it. */',
+          "  @Column('varchar', { nullable: true })",
+          '  @Exclude()',
+          '  password_digest!: string | null',
+        ].join('\n'),
+      )
+    expect(app.read('src/actions/users.ts')).to.contain(
+      "fields = ['email', 'recovery_token', 'hint_token'] as const",
+    )
+    expect(await kitDestroy(['resource', 'user', '-y'])).to.not.contain('edited')
+    await kitDestroy(['resource', 'thing', '-y'])
+    expect(app.tree()).to.deep.equal(before)
+  })
+
   it('refuses a model that lacks an attribute of the resource', async () => {
     await kitGenerate('resource', 'author', 'name')
     await kitGenerate('resource', 'post', 'title', 'author:references')

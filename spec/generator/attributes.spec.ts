@@ -212,6 +212,42 @@ describe('parseAttributes(words)', () => {
     }
   })
 
+  it('keeps attributes secret whose names contain a secret word, unless they are shown', () => {
+    const secrets = (...words: string[]) =>
+      parseAttributes(words)
+        .filter(({ isSecret }) => isSecret)
+        .map(({ name }) => name)
+    const words = [
+      'password',
+      'password_digest',
+      'api_token:string:unique',
+      'reset_secret2:text',
+      'token:references',
+    ]
+    expect(secrets(...words)).to.deep.equal([
+      'password',
+      'password_digest',
+      'api_token',
+      'reset_secret2',
+      'token_id',
+    ])
+    expect(secrets('secretary', 'tokens', 'passwords', 'tokenizer', 'pin', 'api_key')).to.deep.equal([])
+    expect(
+      secrets('token:text:shown', 'api_token:string:unique:shown', 'daily_digest:bool:shown'),
+    ).to.deep.equal([])
+  })
+
+  it('makes the column of a secret nullable', () => {
+    const [secret, shown] = parseAttributes(['api_token:string:unique', 'token:string:shown'])
+    expect(secret).to.include({
+      isRequired: false,
+      decorator: "@Column('varchar', { nullable: true, unique: true })",
+      declaration: 'api_token!: string | null',
+      migration: "column(runner, 'api_token', 'string', { isNullable: true, isUnique: true })",
+    })
+    expect(shown).to.include({ isRequired: true, declaration: 'token!: string' })
+  })
+
   it('indexes attributes with an index option, and references', () => {
     const indexed = parseAttributes(['a:int:index', 'b:int', 'author:references', 'c:references:unique'])
     expect(indexed.map(({ isIndexed }) => isIndexed)).to.deep.equal([true, false, true, false])
@@ -279,7 +315,7 @@ describe('parseAttributes(words)', () => {
     ],
     'digits of an attribute that is not a decimal': [
       ['age:int:12,4'],
-      'it ends with "12,4", but only unique and index are supported',
+      'it ends with "12,4", but only unique, index and shown are supported',
     ],
     'an index of text': [
       ['body:text:index'],
@@ -296,7 +332,7 @@ describe('parseAttributes(words)', () => {
     ],
     'an unknown modifier': [
       ['title:string:uniq'],
-      'it ends with "uniq", but only unique and index are supported.',
+      'it ends with "uniq", but only unique, index and shown are supported.',
     ],
   }
 

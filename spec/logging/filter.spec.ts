@@ -51,6 +51,8 @@ describe('parameterFilter(options)', () => {
     'customerIban',
     'jwt',
     'signature',
+    'digest',
+    'access_digest',
     'request-signature',
   ]
   for (const name of secrets) {

@@ -1,6 +1,7 @@
 import type { AttributeKind } from '../data/attributes.js'
 import { BadAttribute, ReservedAttribute, UnknownAttributeType } from '../command-errors.js'
 import { isName, modelNamesOf, type Names } from './names.js'
+import { isSecretAttribute } from '../secret-names.js'
 import { reservedAttributes } from './reserved.js'
 
 /** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
@@ -11,6 +12,8 @@ export interface AttributeWords {
   isNullable: boolean
   isUnique: boolean
   isIndexed: boolean
+  /** Whether it is kept out of pages, forms and responses, and requests cannot set it. */
+  isSecret: boolean
   /** The values of an enum. */
   values: readonly string[]
   /** The digits of a decimal, if the command line sets them. */
@@ -69,7 +72,10 @@ export const knownTypes = Object.keys(types)
 /** The kinds whose values have no size limit. */
 const UNBOUNDED: readonly string[] = ['text', 'json']
 
-const MODIFIERS: readonly string[] = ['unique', 'index']
+/** The modifiers that create an index. */
+const INDEXES: readonly string[] = ['unique', 'index']
+
+const MODIFIERS: readonly string[] = [...INDEXES, 'shown']
 
 /** The parts of an attribute. */
 interface Parts {
@@ -90,16 +96,22 @@ interface Parts {
  */
 export function readAttribute(word: string): AttributeWords {
   const parts = partsOf(word)
-  const { name, type, isNullable, modifiers } = parts
-  if (type === 'references') return reference(parts)
+  const attribute = parts.type === 'references' ? reference(parts) : plain(parts, parts.type)
+  const isSecret = isSecretAttribute(attribute.name) && !parts.modifiers.includes('shown')
+  return isSecret ? { ...attribute, isSecret, isNullable: true } : attribute
+}
+
+function plain(parts: Parts, kind: AttributeKind): AttributeWords {
+  const { name, isNullable, modifiers } = parts
   return {
     name,
-    kind: type,
+    kind,
     isNullable,
+    isSecret: false,
     isUnique: modifiers.includes('unique'),
     isIndexed: modifiers.includes('index'),
-    values: type === 'enum' ? enumValues(parts) : [],
-    digits: type === 'decimal' ? digitsOf(parts) : undefined,
+    values: kind === 'enum' ? enumValues(parts) : [],
+    digits: kind === 'decimal' ? digitsOf(parts) : undefined,
   }
 }
 
@@ -112,15 +124,13 @@ function partsOf(word: string): Parts {
   const [detail, ...others] = rest.filter((one) => !MODIFIERS.includes(one))
   const [unknown] = detail !== undefined && hasDetail(type, detail) ? others : [detail]
   if (unknown !== undefined) {
-    throw new BadAttribute(
-      word,
-      `it ends with "${unknown}", but only ${MODIFIERS.join(' and ')} are supported`,
-    )
+    throw new BadAttribute(word, `it ends with "${unknown}", but only unique, index and shown are supported`)
   }
-  if (modifiers[0] && UNBOUNDED.includes(type)) {
+  const index = modifiers.find((one) => INDEXES.includes(one))
+  if (index && UNBOUNDED.includes(type)) {
     throw new BadAttribute(
       word,
-      `it ends with "${modifiers[0]}", but a ${type} may be too long for an index. Use the type string`,
+      `it ends with "${index}", but a ${type} may be too long for an index. Use the type string`,
     )
   }
   return { word, name, type, isNullable: /^nulls\./i.test(written), detail, modifiers }
@@ -152,6 +162,7 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
     name: `${property}_id`,
     kind: 'uuid',
     isNullable,
+    isSecret: false,
     isUnique,
     isIndexed: !isUnique,
     values: [],

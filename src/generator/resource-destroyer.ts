@@ -105,7 +105,9 @@ function importsOf(file: string): string[] {
 }
 
 /** The attributes of a resource as words of the command line, read from its migration; undefined without a migration. */
-function attributesOfMigration(folder: string, { plural }: Names): string[] | undefined {
+function attributesOfMigration(folder: string, names: Names): string[] | undefined {
+  const { plural } = names
+  const handlers = handlersIn(folder, names)
   const migrations = join(folder, 'migrations')
   const file =
     existsSync(migrations) &&
@@ -129,7 +131,12 @@ function attributesOfMigration(folder: string, { plural }: Names): string[] | un
     const digits = /precision: (\d+), scale: (\d+)/.exec(options)?.slice(1).join(',')
     const isIndexed = !key && text.includes(`name: '${indexName(plural, name)}'`)
     const detail = key ? model !== property && model : values || digits
-    const modifiers = [options.includes('isUnique: true') && 'unique', isIndexed && 'index']
+    const isListed = new RegExp(`\\bfields = \\[[^\\]]*'${name}'`).test(handlers)
+    const modifiers = [
+      options.includes('isUnique: true') && 'unique',
+      isIndexed && 'index',
+      isListed && 'shown',
+    ]
     return [[key ? property : name, type, detail, ...modifiers].filter(Boolean).join(':')]
   })
 }

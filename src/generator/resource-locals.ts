@@ -12,26 +12,28 @@ import { columnsOf, indicesOf } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: boolean) {
-  const { kind, names, model, attributes, routes } = plan
+  const { kind, names, model, attributes: all, routes } = plan
+  const attributes = all.filter(({ isSecret }) => !isSecret)
   const { parent, one } = names
   const nesting = nestingOf(names)
   const file = `src/actions/${names.file}`
-  const references = attributes.flatMap((attribute) =>
-    attribute.reference ? [{ ...attribute.reference, attribute }] : [],
-  )
+  const references = referencesOf(attributes)
   const choices = choicesOf(references)
   const added = routeLocals(routes, kind, names, nesting)
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
-  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
+  const indexed = all.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
   if (parent) indexed.push([`${parent.singular}_id`, 'id'])
   return {
     ...names,
     model: model.model,
     nesting,
     parentPath: parent && relativePath(file, `src/actions/${parent.file}`),
+    /** The attributes that pages and requests have: all except secrets. */
     attributes,
     references,
+    /** All attributes, for the model and its migration. */
+    all,
     /** The attribute that is the heading of a page. */
     title,
     /** The attribute that is the heading of a row in the list. */
@@ -62,14 +64,14 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: 
     spec: specLocals(names, nesting, model, references, attributes),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
-    modelImports: modelImports(attributes, parent),
-    relations: relationsOf(references, parent),
+    modelImports: modelImports(all, parent),
+    relations: relationsOf(referencesOf(all), parent),
     imports: modelImportsOf(
-      [...references.map((reference) => reference.model), ...(parent ? [parent] : [])],
+      [...referencesOf(all).map((reference) => reference.model), ...(parent ? [parent] : [])],
       `src/models/${names.singular}`,
     ).filter(({ model }) => model !== names.model),
     migrationClass,
-    columns: columnsOf(attributes, parent && `${parent.singular}_id`),
+    columns: columnsOf(all, parent && `${parent.singular}_id`),
     indices: indicesOf(names.plural, indexed),
   }
 }
@@ -158,6 +160,12 @@ function kitImports(
 }
 
 type AttributeReference = Reference & { attribute: Attribute }
+
+function referencesOf(attributes: readonly Attribute[]): AttributeReference[] {
+  return attributes.flatMap((attribute) =>
+    attribute.reference ? [{ ...attribute.reference, attribute }] : [],
+  )
+}
 
 /** The foreign keys of a table. That of the parent is the last one. */
 function relationsOf(references: readonly AttributeReference[], parent: Names | undefined) {

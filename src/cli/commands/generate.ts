@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { knownTypes } from '../../generator/attribute-words.js'
+import { parseAttributes } from '../../generator/attributes.js'
 import { generate, isCreate, type FileAction } from '../../generator/files.js'
 import { localeActions } from '../../generator/locale-generator.js'
 import { migrationActions } from '../../generator/migration-generator.js'
@@ -50,7 +51,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
         'Existing files are not overwritten. If a file cannot be written, no file is.',
     )
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
-    .argument('[attributes...]', 'name, name:type or name:type:unique|index')
+    .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
     .option('--parent <name>', 'nest the resource in another one, like comments in posts')
     .option('--singular', 'generate a resource with one record and no list: /profile')
     .option(
@@ -76,6 +77,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
       const fullSpec = spec === 'full'
       const actions = resourceActions(folder(), name, { ...options, attributes, routes, fullSpec })
       write(out, folder(), actions, { dryRun, force })
+      reportSecrets(out, attributes)
     })
 }
 
@@ -87,7 +89,7 @@ function migrationCommand(out: Output, folder: () => string): Command {
         'With any other name it fails with "Not Implemented!" until you have written it.',
     )
     .argument('<name>', 'name of the migration')
-    .argument('[attributes...]', 'name, name:type or name:type:unique|index')
+    .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
     .option('--dry-run', 'list the files without writing them')
     .option('--force', 'overwrite a migration of the same name')
     .addHelpText('after', '\nExample:\n  $ kit generate migration add_state_to_posts state:enum:draft,public')
@@ -135,6 +137,16 @@ function write(
     )
   }
   if (dryRun) say('Nothing was written: --dry-run.')
+}
+
+/** Prints how to make a secret attribute an ordinary one, because its name may have another meaning. */
+function reportSecrets(out: Output, attributes: readonly string[]): void {
+  for (const { name, isSecret } of parseAttributes(attributes)) {
+    if (isSecret)
+      sayTo(out)(
+        `${name} is a secret: no page, form or response contains it. \`:shown\` after its type changes that.`,
+      )
+  }
 }
 
 /** Whether a migration already exists with another content. A migration that has been run is not run again. */

@@ -8,11 +8,14 @@ export interface NameRules {
   words?: readonly string[]
 }
 
+/** The words in names of attributes that the generator keeps out of pages, forms and responses. */
+const attributeWords = 'password secret token digest'.split(' ')
+
 /** The names whose values the log hides: the list of Rails without email, and words that are secret on their own. */
 export const secretNames = {
   parts: 'passw secret token crypt salt certificate cvv cvc apikey authorization creditcard'.split(' '),
   laterWords: ['key'],
-  words: 'ssn otp pin pwd auth bearer card iban jwt signature'.split(' '),
+  words: [...attributeWords, ...'ssn otp pin pwd auth bearer card iban jwt signature'.split(' ')],
 }
 
 /**
@@ -33,6 +36,9 @@ export function nameMatcher({ parts = [], laterWords = [], words = [] }: NameRul
     )
   }
 }
+
+/** Whether the generator treats an attribute as a secret: `password_digest`, `api_token`, and not `secretary`. */
+export const isSecretAttribute = nameMatcher({ words: attributeWords })
 
 /** A name in lower case without what separates its words: `userPassword`, `user[password]` and `User-Password` are one. */
 export function bareName(name: string): string {
