@@ -1,27 +1,5 @@
 import { expect } from 'chai'
-import {
-  collectionIds,
-  humanize,
-  defaultPathName,
-  isOneLetterOff,
-  nearest,
-  pathNames,
-  resourceNames,
-  singularIds,
-} from '../src/names.js'
-
-describe('isOneLetterOff(word, other)', () => {
-  const pairs = ['lsit list', 'ist list', 'lisst list', 'lost list', 'List list', 'lists list', 'wen new']
-  for (const pair of pairs) {
-    const [word = '', other = ''] = pair.split(' ')
-    it(`is ${word !== 'wen'} for ${word} and ${other}`, () => {
-      expect(isOneLetterOff(word, other)).to.equal(word !== 'wen')
-      expect(isOneLetterOff(other, word)).to.equal(word !== 'wen')
-    })
-  }
-
-  it('is false for the same word', () => expect(isOneLetterOff('list', 'list')).to.equal(false))
-})
+import { collectionIds, defaultPathName, pathNames, resourceNames, singularIds } from '../src/names.js'
 
 describe('The names that derive from a path', () => {
   const rows: Array<[path: string, names: string[]]> = [
@@ -71,38 +49,6 @@ describe('The names that derive from a path', () => {
     expect(defaultPathName('/')).to.equal('rootPath')
     expect(defaultPathName('/login')).to.equal('loginPath')
     expect(defaultPathName('/posts/{post_id}/publish')).to.equal('postPublishPath')
-  })
-
-  it('are suggested for a misspelled name', () => {
-    expect(nearest('postPaht', ['postPath', 'commentsPath'])).to.equal('postPath')
-    expect(nearest('xyz', ['postPath', 'commentsPath'])).to.equal(undefined)
-  })
-})
-
-describe('humanize(field)', () => {
-  it('returns readable words', () => {
-    expect(['title', 'published_at', 'author_id'].map(humanize)).to.deep.equal([
-      'Title',
-      'Published at',
-      'Author',
-    ])
-  })
-
-  it('writes acronyms in capitals, and keeps words that only resemble them', () => {
-    const rows = {
-      id: 'ID',
-      isbn: 'ISBN',
-      api_url: 'API URL',
-      html_body: 'HTML body',
-      ids: 'IDs',
-      urls: 'URLs',
-      css: 'CSS',
-      url_id: 'URL',
-      idea: 'Idea',
-      curl: 'Curl',
-      tips: 'Tips',
-    }
-    for (const [field, words] of Object.entries(rows)) expect(humanize(field)).to.equal(words)
   })
 })
 

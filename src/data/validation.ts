@@ -3,7 +3,7 @@ import type { ValidationArguments, ValidationError, ValidationOptions } from 'cl
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { ValidationErrors, type Violation } from '../errors.js'
 import { memoizeByObject } from '../memoize.js'
-import { humanize, recordName } from '../names.js'
+import { humanize, recordName } from '../words.js'
 import { attributesOf } from './attributes.js'
 
 /**

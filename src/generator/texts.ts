@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { humanize } from '../names.js'
+import { humanize } from '../words.js'
 import type { Attribute } from './attributes.js'
 import type { Names } from './names.js'
 import type { routeLocals } from './routes.js'

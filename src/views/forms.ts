@@ -1,5 +1,5 @@
 import type { ValidationErrors } from '../errors.js'
-import { recordName } from '../names.js'
+import { recordName } from '../words.js'
 import { blankOption, choiceValue, option, type Choice } from './choices.js'
 import { hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
 import { attributes, html, type Attributes, type Html } from './html.js'

@@ -1,4 +1,4 @@
-import { humanize } from '../names.js'
+import { humanize } from '../words.js'
 import type { ViewContext } from './view-context.js'
 
 /**

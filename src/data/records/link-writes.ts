@@ -1,6 +1,6 @@
 import { In, type EntityManager, type EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
-import { humanize } from '../../names.js'
+import { humanize } from '../../words.js'
 import { coerce } from '../../coerce.js'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'

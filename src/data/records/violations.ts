@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
-import { humanize, recordName } from '../../names.js'
+import { humanize, recordName } from '../../words.js'
 import { explainDatabaseError, RECORD } from '../database-errors.js'
 import type { Model } from '../model.js'
 import { isTooLong } from '../text-length.js'

@@ -1,0 +1,37 @@
+/** Returns the most similar known word for "did you mean", or undefined if none is similar enough. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  const ranked = [...known].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+  const best = ranked.toSorted((a, b) => a.distance - b.distance)[0]
+  return best && best.distance <= Math.max(2, word.length / 3) ? best.candidate : undefined
+}
+
+/** Whether two words differ by one added, missing, replaced or swapped letter: `lsit` and `list`. */
+export function isOneLetterOff(word: string, other: string): boolean {
+  const start = commonStart(word, other)
+  const end = commonStart(reversed(word.slice(start)), reversed(other.slice(start)))
+  const [a, b] = [word, other].map((text) => text.slice(start, text.length - end)) as [string, string]
+  if (a === b) return false
+  return (a.length <= 1 && b.length <= 1) || (a.length === 2 && a === reversed(b))
+}
+
+function commonStart(a: string, b: string): number {
+  const difference = [...a].findIndex((letter, index) => letter !== b[index])
+  return difference === -1 ? a.length : difference
+}
+
+function reversed(text: string): string {
+  return [...text].toReversed().join('')
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      const cost = letter === other ? 0 : 1
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + cost))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

@@ -1,0 +1,60 @@
+import { humanize as humanizeWord, pluralize, singularize, underscore } from 'inflection'
+import { memoize } from './memoize.js'
+
+/** The name of a class's records in XML and in locale ids: `BlogPost` -> `blog_post`. */
+export const recordName = memoize((className) => underscore(className), 1000)
+
+/** `blog_post` -> `blog_posts` */
+export function collectionName(name: string): string {
+  return pluralize(name)
+}
+
+/** `blog_posts` -> `blog_post` */
+export function itemName(name: string): string {
+  const [, prefix = '', last = name] = /^(.*_)?([^_]+)$/.exec(name) ?? []
+  return prefix + (singulars.get(last) ?? singularize(last))
+}
+
+/** Words that the rules of the inflection library get wrong. */
+const singulars = new Map<string, string>([
+  ['cookies', 'cookie'],
+  ['caches', 'cache'],
+  ['analyses', 'analysis'],
+  ['lenses', 'lens'],
+  ['lens', 'lens'],
+  ...['focus', 'virus', 'campus', 'bonus', 'census', 'chorus', 'surplus', 'walrus', 'canvas', 'atlas'].map(
+    (word) => [`${word}es`, word] as const,
+  ),
+  ['axes', 'axis'],
+  ['shoes', 'shoe'],
+])
+
+/**
+ * Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `label_ids` -> `Labels`,
+ * `api_url` -> `API URL`.
+ */
+export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(withoutIds(field))), 1000)
+
+/** `label_ids` -> `labels`. inflection removes `_id` itself. */
+function withoutIds(field: string): string {
+  return field.endsWith('_ids') ? collectionName(field.slice(0, -'_ids'.length)) : field
+}
+
+/** Writes words that are acronyms in capitals: `Book isbn` -> `Book ISBN`, `urls` -> `URLs`. */
+function capitalizeAcronyms(words: string): string {
+  return words.replaceAll(/[a-z]+/gi, (word) => {
+    const acronym = word.toLowerCase()
+    if (acronyms.has(acronym)) return acronym.toUpperCase()
+    return acronym.endsWith('s') && acronyms.has(acronym.slice(0, -1))
+      ? `${acronym.slice(0, -1).toUpperCase()}s`
+      : word
+  })
+}
+
+/** Acronyms that cannot be mistaken for words. */
+const acronyms = new Set(
+  [
+    'api bic cpu css csv dns dvd faq ftp gif gps html http https iban id imap ip isbn issn jpeg jpg json',
+    'pdf png rss sku sms smtp sql ssh ssl svg tcp tls tv udp ui uri url usb utc uuid vat vip vpn www xml yaml',
+  ].flatMap((line) => line.split(' ')),
+)
