@@ -222,6 +222,10 @@ export class App extends Scope {
     // Not awaited: it may have many files to delete, and it never fails.
     void removeStaleUploads()
     for (const middleware of this.lifecycles) await middleware.start?.(logger, this.env)
+    for (const middleware of this.declarations.middleware) {
+      const routes = table.routes.filter((route) => route.middleware.includes(middleware))
+      await middleware.checkRoutes?.(routes, logger, this.env)
+    }
   }
 
   /**

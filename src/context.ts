@@ -81,6 +81,12 @@ export interface Middleware {
    * @param env the environment of the application
    */
   start?(logger: Logger, env: string): Promise<void>
+  /**
+   * Checks the routes that it runs before, when all middleware has started.
+   *
+   * @throws DeclarationError when one of them cannot work
+   */
+  checkRoutes?(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void>
   /** Runs when the application stops, to release resources. */
   stop?(): Promise<void>
   /** Rejects if the middleware is not able to work. `GET /up` then returns 503. */

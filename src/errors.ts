@@ -296,6 +296,12 @@ export class TransactionAborted extends HttpError {
   }
 }
 
+const invalid = {
+  400: 'The query is not valid.',
+  409: 'Another record prevents this change.',
+  422: 'The record is not valid.',
+}
+
 /** One broken rule of one field. */
 export interface Violation {
   /** The rule's name: `present`, `isEmail`, `unique`, ... */
@@ -309,7 +315,8 @@ export interface Violation {
 }
 
 /**
- * 422: the errors of a record, by field. 409: the database rejected the record because of another one.
+ * 422: the errors of a record, by field. 409: the database rejected the record because of another one. 400: the errors of
+ * a query, by parameter.
  *
  * Templates call `errors.on('title')`. JSON and XML contain `errors.messages`.
  */
@@ -317,16 +324,11 @@ export class ValidationErrors extends HttpError {
   override name = 'ValidationErrors'
   readonly fields = new Map<string, Violation[]>()
 
-  constructor(status: 422 | 409 = 422, options?: ErrorOptions) {
+  constructor(status: 422 | 409 | 400 = 422, options?: ErrorOptions) {
     // Nobody asks where these were collected, each time that a record is saved, and the stack is what costs most.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
-    super(
-      status,
-      status === 409 ? 'Another record prevents this change.' : 'The record is not valid.',
-      {},
-      options,
-    )
+    super(status, invalid[status], {}, options)
     Error.stackTraceLimit = stackTraceLimit
   }
 

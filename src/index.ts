@@ -22,6 +22,7 @@ export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from
 export { Parent } from './resources/parent.js'
 export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
 export type { BodyClass, RouteResponse } from './resources/route-description.js'
+export { Queryable } from './resources/queryable.js'
 export { Use, type UseOptions } from './resources/use.js'
 
 // Data
@@ -36,7 +37,21 @@ export type { AttributeKind } from './data/attributes.js'
 export type { AttributeOf } from './data/attribute-of.js'
 export type { MigrationReport, MigrationState } from './data/migrations/run.js'
 export { Present } from './data/validation.js'
-export { Pagination, type Page, type PageOptions } from './data/records/pagination.js'
+export { CursorPagination, Pagination, type Page, type PageOptions } from './data/records/pagination.js'
+export {
+  as,
+  filter,
+  type CustomFilter,
+  type FilterConditions,
+  type FilterKind,
+  type Filters,
+  type IncludeOptions,
+  type Operator,
+  type RenamedFilter,
+  type SortName,
+} from './data/lists/declaration.js'
+export type { ListQuery, QueryField } from './data/lists/list-query.js'
+export { prefixIndex } from './data/lists/prefix-index.js'
 
 // Middleware
 export type { MiddlewareClass, MiddlewareConstructor } from './injection/middleware-class.js'

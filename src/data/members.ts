@@ -6,12 +6,13 @@ import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
 import type { Model } from './model.js'
-import { linkHeader, paginate, type Page, type PageOptions, type PageQuery } from './records/pagination.js'
+import { paginateRequest, type ListRequest } from './lists/request.js'
+import { linkHeader, type Page, type PageOptions, type Pagination } from './records/pagination.js'
 import { findRecord, findRecordBy } from './records/find.js'
 import { destroyRecord, saveRecord } from './records/save.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
-import { attributeName, messageOf, validate, type Translate } from './validation.js'
+import { attributeName, messageOf, validate } from './validation.js'
 
 /** The members of a context that work with the request's transaction and its records. */
 export interface DataMembers {
@@ -53,7 +54,11 @@ export interface DataMembers {
 
   /**
    * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers
-   * `Link` and `X-Total-Count`.
+   * `Link` and `X-Total-Count`. If the handler has `@Queryable`, clients filter, sort and search the list.
+   *
+   * A page shows the errors of a query: its status is 400, and there are no records.
+   *
+   * @throws ValidationErrors (400) when a JSON or XML client sends a query that the list does not allow
    */
   paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
 
@@ -88,13 +93,12 @@ export interface DataMembers {
 }
 
 /** The parts of the context that these members use. */
-interface DataRequest {
+interface DataRequest extends ListRequest {
   readonly method: string
-  readonly query: PageQuery
   readonly locale: string
-  readonly translate: Translate
+  status: number
   set(header: string, value: string): void
-  pageUrl(page: number, perPage: number): string
+  pageUrl(position: Record<string, string | undefined>): string
   /** The fields of a record that could not be converted. */
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
 }
@@ -123,12 +127,13 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   async paginate(model, options) {
-    const page = await inTransaction(this, (tx) => paginate(tx, model, this.query, options))
-    if (page.pagination.isTotalKnown) this.set('X-Total-Count', String(page.pagination.total))
-    this.set(
-      'Link',
-      linkHeader(page.pagination, (number) => this.pageUrl(number, page.pagination.perPage)),
+    const page = await inTransaction(this, (tx) => paginateRequest(tx, model, options, this)).catch(
+      (error: unknown) => {
+        throw error instanceof ValidationErrors ? withLanguage(this, error) : error
+      },
     )
+    if (page.query.errors) this.status = 400
+    else setPageHeaders(this, page.pagination)
     return page
   },
 
@@ -153,6 +158,16 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate))
   },
 }
+
+/** Sets `X-Total-Count` and `Link`. A query that is too long for a header has no `Link`. */
+function setPageHeaders(ctx: DataRequest, pagination: Pagination): void {
+  if (pagination.isTotalKnown) ctx.set('X-Total-Count', String(pagination.total))
+  const link = linkHeader(pagination, (position) => ctx.pageUrl(position))
+  if (link.length <= maxLinkLength) ctx.set('Link', link)
+}
+
+/** The maximum length of `Link`. Proxies reject responses with long headers. */
+const maxLinkLength = 4000
 
 /** Runs work in the request's transaction, which cannot be committed before the work has ended. */
 function inTransaction<T>(ctx: object, work: (tx: EntityManager) => Promise<T>): Promise<T> {
@@ -195,7 +210,7 @@ function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOpt
 }
 
 /** Sets the language of the response, which is that of the messages. */
-function withLanguage(ctx: DataRequest, errors: ValidationErrors | undefined): ValidationErrors | undefined {
+function withLanguage<Errors extends ValidationErrors | undefined>(ctx: DataRequest, errors: Errors): Errors {
   if (errors) ctx.set('Content-Language', ctx.locale)
   return errors
 }

@@ -3,7 +3,7 @@ import type { Attribute } from '../data/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from '../coerce.js'
 import { lastValue } from './body/form-fields.js'
-import { classTransformer, hasTransformMetadata } from './transform-metadata.js'
+import { classTransformer, hasTransformMetadata } from '../transform-metadata.js'
 
 /** The submitted data of a request. */
 export interface Submission {

@@ -5,7 +5,7 @@ import { bind, unreadableOf, type UnreadableField } from './binder.js'
 import { hasForm } from './body/body.js'
 import type { Format } from './negotiation.js'
 import { pageBefore, urlOfThisSite } from './own-site.js'
-import { respond, type Responses } from './responder.js'
+import { chooseFormat, respond, type Responses } from './responder.js'
 import { writableAttributes } from './writable.js'
 
 /** The members of a context that read the request's body, and respond. */
@@ -67,12 +67,23 @@ export interface HttpMembers {
    * @internal
    */
   unreadable(record: object): readonly UnreadableField[]
+
+  /**
+   * Whether the client prefers a page to JSON and XML.
+   *
+   * @internal
+   */
+  prefersPage(): boolean
 }
 
 export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Context> {
   return {
     defaultFormat,
     unreadable: unreadableOf,
+
+    prefersPage() {
+      return chooseFormat(this) === 'html'
+    },
 
     bind(record, only) {
       const { resource } = this.route
@@ -88,7 +99,9 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
 
     respond(first: Responses | ValidationErrors | number, responses: Responses = {}) {
       if (first instanceof ValidationErrors) return respond(this, first.status, { data: first, ...responses })
-      return typeof first === 'number' ? respond(this, first, responses) : respond(this, 200, first)
+      return typeof first === 'number'
+        ? respond(this, first, responses)
+        : respond(this, statusOf(this), first)
     },
 
     seeOther(url, flash = {}) {
@@ -102,4 +115,10 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
       this.redirect(pageBefore(this) ?? urlOfThisSite(fallback))
     },
   }
+}
+
+/** The status that has been set, else 200. */
+function statusOf({ response }: Context): number {
+  // Koa's default status is 404. Its private field shows whether a status has been set.
+  return Reflect.get(response, '_explicitStatus') === true ? response.status : 200
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
+import { declaredLists, type ListRoute } from '../data/lists/check.js'
 import { checkBeforeCommit } from '../data/transactions/before-commit.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { explainMissingTable, pendingMigrations } from '../data/migrations/pending.js'
@@ -97,6 +98,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
     },
+    checkRoutes: async (routes: readonly ListRoute[]) => void declaredLists(database, routes),
     stop: async () => {
       await database.close()
       unguard?.()

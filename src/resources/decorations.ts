@@ -1,5 +1,6 @@
 import 'reflect-metadata'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
+import type { Queryable } from '../data/lists/declaration.js'
 import type { RouteMethod, RouteOptions } from './route.js'
 
 /** A route that `@Route` declares. */
@@ -17,13 +18,14 @@ export interface ClassMiddleware {
   except?: readonly string[] | undefined
 }
 
-/** The routes and the middleware of one method. */
+/** The routes and the middleware of one method, and the declaration of its list. */
 export interface DecoratedMethod {
   routes: readonly DecoratedRoute[]
   middleware: readonly AnyMiddleware[]
+  queryable?: Queryable | undefined
 }
 
-/** Everything that `@Route` and `@Use` record for a class, from top to bottom. */
+/** Everything that `@Route`, `@Use` and `@Queryable` record for a class, from top to bottom. */
 export interface Decorations {
   classes: readonly ClassMiddleware[]
   methods: ReadonlyMap<string, DecoratedMethod>
@@ -34,8 +36,8 @@ const none: Decorations = { classes: [], methods: new Map() }
 
 /** Records a route of a method. Decorators are evaluated from bottom to top. */
 export function recordRoute(prototype: object, name: string, route: DecoratedRoute): void {
-  const { routes, middleware } = methodOf(prototype, name)
-  recordMethod(prototype, name, { routes: [route, ...routes], middleware })
+  const method = methodOf(prototype, name)
+  recordMethod(prototype, name, { ...method, routes: [route, ...method.routes] })
 }
 
 /** Records middleware of a method. */
@@ -44,8 +46,20 @@ export function recordMethodMiddleware(
   name: string,
   added: readonly AnyMiddleware[],
 ): void {
-  const { routes, middleware } = methodOf(prototype, name)
-  recordMethod(prototype, name, { routes, middleware: [...added, ...middleware] })
+  const method = methodOf(prototype, name)
+  recordMethod(prototype, name, { ...method, middleware: [...added, ...method.middleware] })
+}
+
+/**
+ * Records the declaration of a method's list.
+ *
+ * @returns false if the method has a declaration already
+ */
+export function recordQueryable(prototype: object, name: string, queryable: Queryable): boolean {
+  const method = methodOf(prototype, name)
+  if (method.queryable) return false
+  recordMethod(prototype, name, { ...method, queryable })
+  return true
 }
 
 /** Records middleware of a class. */
@@ -56,18 +70,19 @@ export function recordClassMiddleware(prototype: object, added: ClassMiddleware)
 
 /**
  * The decorations of a class and the classes it extends, the base class first. An overridden method keeps its place
- * and its middleware. Its routes are replaced if the subclass declares routes again.
+ * and its middleware. Its routes and its list are replaced if the subclass declares them again.
  */
 export function decorationsOf(prototype: object | null): Decorations {
   if (prototype === null) return none
   const base = decorationsOf(Object.getPrototypeOf(prototype))
   const own = ownDecorations(prototype)
   const methods = new Map(base.methods)
-  for (const [name, { routes, middleware }] of own.methods) {
+  for (const [name, { routes, middleware, queryable }] of own.methods) {
     const inherited = methods.get(name)
     methods.set(name, {
       routes: routes.length > 0 ? routes : (inherited?.routes ?? []),
       middleware: [...(inherited?.middleware ?? []), ...middleware],
+      queryable: queryable ?? inherited?.queryable,
     })
   }
   return { classes: [...base.classes, ...own.classes], methods }

@@ -40,6 +40,7 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
   if (options.singular) refusePlural(resource, options)
   const decorations = decorationsOf(resource.prototype)
   refuseUnrouted(resource, decorations)
+  refuseWithoutModel(resource, options, decorations)
   return {
     resource,
     path,
@@ -71,12 +72,26 @@ function refusePlural(resource: ResourceClass, { param }: ResourceOptions): void
 
 /** Middleware of a method that no route calls would never run. */
 function refuseUnrouted(resource: ResourceClass, { methods }: Decorations): void {
-  for (const [name, { routes }] of methods) {
+  for (const [name, { routes, middleware }] of methods) {
     if (routes.length > 0 || actions.some(({ handler }) => handler === name)) continue
+    const decorator = middleware.length > 0 ? '@Use' : '@Queryable'
     throw new DeclarationError(
-      `${resource.name}.${name} has @Use, but no route calls it. Decorate it with @Route, or remove @Use.`,
+      `${resource.name}.${name} has ${decorator}, but no route calls it. Decorate it with @Route, or remove ${decorator}.`,
     )
   }
+}
+
+/** The columns of a list are those of the resource's model. */
+function refuseWithoutModel(
+  resource: ResourceClass,
+  { model }: ResourceOptions,
+  { methods }: Decorations,
+): void {
+  const [list] = [...methods].find(([, { queryable }]) => queryable) ?? []
+  if (list === undefined || model) return
+  throw new DeclarationError(
+    `${resource.name}.${list} has @Queryable, but its resource has no model. Add it: @Resource('/...', { model: Post }).`,
+  )
 }
 
 function hasRoute(resource: ResourceClass, action: Action): boolean {

@@ -1,4 +1,5 @@
 import type { Context, Middleware } from '../context.js'
+import type { Queryable } from '../data/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
 import type { RouteDescription } from '../resources/route-description.js'
 import { chain } from './chain.js'
@@ -51,6 +52,8 @@ export interface RouteResource {
   action: string
   /** The model of `@Resource`. */
   model?: (new () => object) | undefined
+  /** The `@Queryable` of the handler. */
+  queryable?: Queryable | undefined
 }
 
 /** The methods whose bodies mean nothing, unless a route declares otherwise (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */

@@ -12,24 +12,25 @@ export interface RoutingMembers {
   pathFor(name: string, ...args: PathArgument[]): string
 
   /**
-   * Returns the path and query of the request with another page number.
+   * Returns the path and query of the request at another position in its list.
    *
+   * @param position the parameters of the position; undefined removes one
    * @internal
    */
-  pageUrl(page: number, perPage: number): string
+  pageUrl(position: Record<string, string | undefined>): string
 }
 
 export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Context> {
   return {
     pathFor: (name, ...args) => table.pathFor(name, ...args),
 
-    pageUrl(page, perPage) {
-      // A long query would make the `Link` header too long, so only the page size is kept.
-      const query = new URLSearchParams(
-        this.querystring.length > 1000 ? { per_page: String(perPage) } : this.querystring,
-      )
-      query.set('page', String(page))
-      return `${referenceTo(this.path)}?${query}`
+    pageUrl(position) {
+      const query = new URLSearchParams(this.querystring)
+      for (const [name, value] of Object.entries(position)) {
+        if (value === undefined) query.delete(name)
+        else query.set(name, value)
+      }
+      return query.size > 0 ? `${referenceTo(this.path)}?${query}` : referenceTo(this.path)
     },
   }
 }

@@ -73,6 +73,7 @@ export function resourceRoutes(
       parentPath: parentPathOf(mountPoint),
       action: handler,
       model: options.model,
+      queryable: decorations.methods.get(handler)?.queryable,
     },
     middleware: [...mountPoint.middleware, ...injected(handlerMiddleware(decorations, handler))],
     handler: callHandler(handler),

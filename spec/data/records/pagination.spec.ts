@@ -122,6 +122,6 @@ describe('linkHeader(pagination, urlForPage)', () => {
   })
 })
 
-function url(page: number): string {
+function url({ page }: Record<string, string | undefined>): string {
   return `/posts?page=${page}`
 }

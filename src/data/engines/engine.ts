@@ -124,6 +124,22 @@ export interface BrokenReferences {
   keys: Reference[]
 }
 
+/** A comparison of a text column with a text, in SQL. The number of its parameters is the same for each text. */
+export interface TextComparison {
+  parameters(text: string): unknown[]
+  /** @param places the placeholders of the parameters */
+  sql(column: string, places: readonly string[]): string
+}
+
+/** An index of a table. */
+export interface Index {
+  columns: string[]
+  /** Whether it finds text by its beginning. */
+  findsPrefixes: boolean
+  /** Whether its order is the one in which the engine sorts. */
+  sorts: boolean
+}
+
 /** All differences between the engines. Other code uses these members, and never compares an engine's name. */
 export interface Engine {
   /** The npm package of its driver. */
@@ -176,6 +192,21 @@ export interface Engine {
     column: ColumnMetadata,
     hydrate: (value: unknown) => unknown,
   ): ((value: unknown) => unknown) | undefined
+
+  /** Finds text by its beginning, case-sensitively, by the index of `prefixIndex`. */
+  readonly prefix: TextComparison
+  /** Finds text that contains another one. Ignores case: of all letters, or on SQLite of ASCII letters. */
+  readonly contains: TextComparison
+  /** Whether an index finds the rows after another one by comparing rows: `(title, id) > (?, ?)`. */
+  readonly comparesRows: boolean
+  /** The SQL by which an enum is sorted in its declared order. Without it, the engine sorts enums in this order. */
+  enumOrder?(column: string, values: readonly string[]): string
+  /** The statement that creates an index for `prefix`. */
+  prefixIndex(runner: QueryRunner, name: string, table: string, column: string): string | Promise<string>
+  /** The indexes of a table. */
+  findIndexes(runner: QueryRunner, table: string): Promise<Index[]>
+  /** The digits that a datetime column has after its seconds; undefined if the column has as many as are written. */
+  datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
   /** Prevents processes from migrating at the same time. Without it, each transaction locks the database. */
   readonly migrationLock?: Lock

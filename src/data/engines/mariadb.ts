@@ -180,7 +180,59 @@ export const mariadb: Engine = {
     }
   },
 
+  // The first comparison uses an index, also in a collation that ignores case; the second one does not ignore it.
+  prefix: {
+    parameters: (text) => [`${escapeLike(text)}%`, `${escapeLike(text)}%`],
+    sql: (column, [pattern, exact]) =>
+      `(${column} LIKE ${pattern} ESCAPE '!' AND ${column} LIKE ${exact} COLLATE utf8mb4_bin ESCAPE '!')`,
+  },
+
+  contains: {
+    parameters: (text) => [`%${escapeLike(text)}%`],
+    sql: (column, [pattern]) => `LOWER(${column}) LIKE LOWER(${pattern}) COLLATE utf8mb4_bin ESCAPE '!'`,
+  },
+
+  comparesRows: false,
+
+  async prefixIndex(runner, name, table, column) {
+    const [row]: { type: string }[] = await runner.query(
+      'SELECT data_type AS type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
+      [table, column],
+    )
+    // An index of a column of type text requires a length.
+    const length = row?.type.endsWith('text') ? '(191)' : ''
+    return `CREATE INDEX ${ticked(name)} ON ${ticked(table)} (${ticked(column)}${length})`
+  },
+
+  async findIndexes(runner, table) {
+    const rows: { columns: string; isPart: unknown }[] = await runner.query(
+      `SELECT GROUP_CONCAT(column_name ORDER BY seq_in_index) AS \`columns\`,
+         MAX(sub_part IS NOT NULL AND seq_in_index = 1) AS isPart
+       FROM information_schema.statistics
+       WHERE table_schema = DATABASE() AND table_name = ? AND index_type = 'BTREE' GROUP BY index_name`,
+      [table],
+    )
+    return rows.map(({ columns, isPart }) => ({
+      columns: columns.split(','),
+      findsPrefixes: true,
+      sorts: Number(isPart) === 0,
+    }))
+  },
+
+  async datetimeDigits(runner, table, column) {
+    const [row]: { digits: number | string | null }[] = await runner.query(
+      'SELECT datetime_precision AS digits FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
+      [table, column],
+    )
+    return row?.digits == null ? undefined : Number(row.digits)
+  },
+
   migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
+}
+
+/** Escapes the characters of a pattern of LIKE. The escape character does not depend on the mode of the server. */
+function escapeLike(text: string): string {
+  return text.replaceAll(/[!%_]/g, '!$&')
 }
 
 /** Text in any language, compared by case, accents and trailing spaces as on the other engines, whatever the database uses. */

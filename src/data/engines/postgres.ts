@@ -98,7 +98,68 @@ export const postgres: Engine = {
   // PostgreSQL cannot lock the optional side of a join.
   rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
 
+  // The conversion makes the comparison of a citext case-sensitive.
+  prefix: {
+    parameters: (text) => [`${escapeLike(text)}%`],
+    sql: (column, [pattern]) => `${column}::text LIKE ${pattern}`,
+  },
+
+  contains: {
+    parameters: (text) => [`%${escapeLike(text)}%`],
+    sql: (column, [pattern]) => `${column} ILIKE ${pattern}`,
+  },
+
+  comparesRows: true,
+
+  prefixIndex: (_runner, name, table, column) =>
+    `CREATE INDEX ${quoted(name)} ON ${quoted(table)} (${quoted(column)} text_pattern_ops)`,
+
+  async findIndexes(runner, table) {
+    const rows: { columns: string[]; class: string; collation: string | null }[] = await runner.query(
+      INDEXES,
+      [quoted(table)],
+    )
+    return rows.map(({ columns, class: operators, collation }) => {
+      const isPattern = operators.endsWith('_pattern_ops')
+      return {
+        columns,
+        findsPrefixes: isPattern || collation === 'C' || collation === 'POSIX',
+        sorts: !isPattern,
+      }
+    })
+  },
+
+  async datetimeDigits(runner, table, column) {
+    const [row]: { digits: number | null }[] = await runner.query(
+      `SELECT datetime_precision AS digits FROM information_schema.columns
+       WHERE table_schema = current_schema() AND table_name = $1 AND column_name = $2`,
+      [table, column],
+    )
+    return row?.digits ?? undefined
+  },
+
   migrationLock: { acquire: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
+}
+
+/** The indexes of a table by B-tree, without partial ones: their columns, and the operators and collation of the first one. */
+const INDEXES = `
+  SELECT array_agg(attribute.attname::text ORDER BY key.position) AS columns, min(class.opcname::text) AS class,
+    min(CASE WHEN collation.collname = 'default' THEN database.datcollate ELSE collation.collname::text END)
+      FILTER (WHERE key.position = 1) AS collation
+  FROM pg_index index
+  JOIN pg_class relation ON relation.oid = index.indexrelid
+  JOIN pg_am method ON method.oid = relation.relam AND method.amname = 'btree'
+  CROSS JOIN unnest(index.indkey) WITH ORDINALITY AS key (number, position)
+  JOIN pg_attribute attribute ON attribute.attrelid = index.indrelid AND attribute.attnum = key.number
+  JOIN pg_opclass class ON class.oid = index.indclass[0]
+  LEFT JOIN pg_collation collation ON collation.oid = index.indcollation[0]
+  JOIN pg_database database ON database.datname = current_database()
+  WHERE index.indrelid = to_regclass($1) AND index.indisvalid AND index.indpred IS NULL
+  GROUP BY index.indexrelid`
+
+/** Escapes the characters of a pattern of LIKE. */
+function escapeLike(text: string): string {
+  return text.replaceAll(/[\\%_]/g, '\\$&')
 }
 
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): object {

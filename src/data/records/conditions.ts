@@ -45,7 +45,7 @@ export function readAlternatives(
 }
 
 /** Converts a value that is compared with a property; `unreadable` if the property cannot have this value. */
-type Reader = (value: unknown) => unknown
+export type Reader = (value: unknown) => unknown
 
 const readersOf = memoizeByObject((_metadata: EntityMetadata) => new Map<string, Reader>())
 
@@ -101,7 +101,8 @@ function columnReader(column: ColumnMetadata): Reader {
   }
 }
 
-function valueReader(column: ColumnMetadata): Reader {
+/** Returns the function that converts a value to the kind of a column. */
+export function valueReader(column: ColumnMetadata): Reader {
   const kind = column.isArray ? undefined : kindOf(column.type)
   switch (kind) {
     case undefined:

@@ -8,6 +8,8 @@ import type {
 import { readAlternatives, type Where } from './conditions.js'
 import { fastPath, type FastPath } from './fast-path/fast-path.js'
 import { loadLinks } from './links.js'
+import type { Queryable } from '../lists/declaration.js'
+import type { ListQuery } from '../lists/list-query.js'
 import type { Model } from '../model.js'
 
 /** The position of a page in a list. */
@@ -46,6 +48,28 @@ export class Pagination {
   }
 }
 
+/** The position of a page of a list with `pages: 'cursor'`. Its records are not counted. */
+export class CursorPagination extends Pagination {
+  /**
+   * @param cursors the positions after which the next page begins, and before which the previous page ends
+   */
+  constructor(
+    perPage: number,
+    length: number,
+    readonly cursors: { readonly next?: string | undefined; readonly previous?: string | undefined },
+  ) {
+    super(1, perPage, length, false)
+  }
+
+  override get previous(): undefined {
+    return undefined
+  }
+
+  override get next(): undefined {
+    return undefined
+  }
+}
+
 /** The options of a list: its records, their order and the page size. */
 export interface PageOptions<T> {
   where?: Where<T> | Where<T>[]
@@ -62,12 +86,23 @@ export interface PageOptions<T> {
    * next page.
    */
   total?: boolean
+  /**
+   * The queries that clients may send. The default is `@Queryable` of the handler. Declare it outside of the handler,
+   * because it is checked once.
+   */
+  queryable?: Queryable<T>
+}
+
+/** The records of one page, and its position. */
+export interface RecordPage<T> {
+  records: T[]
+  pagination: Pagination
 }
 
 /** One page of records. */
-export interface Page<T> {
-  records: T[]
-  pagination: Pagination
+export interface Page<T> extends RecordPage<T> {
+  /** The filters, search and order of the request. */
+  query: ListQuery
 }
 
 /** The query parameters of a request, as they are. */
@@ -87,58 +122,70 @@ export async function paginate<T extends Model>(
   model: EntityTarget<T>,
   query: PageQuery,
   options: PageOptions<T> = {},
-): Promise<Page<T>> {
-  const { perPage = 20, maxPerPage = 100, total: isCounted = true } = options
-  const size = Math.min(readNumber(query.per_page) ?? perPage, maxPerPage)
-  const page = readNumber(query.page) ?? 1
-  const readable = withReadConditions(tx, model, options)
-  if (!readable) return { records: [], pagination: new Pagination(page, size, 0, isCounted) }
-  const read = isCounted ? readCounted : readUncounted
-  const found = await read(tx, model, page, size, readable)
-  await loadLinks(tx, tx.dataSource.getMetadata(model), found.records)
-  return found
+): Promise<RecordPage<T>> {
+  const { where, total: isCounted = true } = options
+  const position = pagePosition(query, options)
+  const readable = where ? readAlternatives(tx.dataSource.getMetadata(model), where) : undefined
+  if (where && !readable) return emptyPage(position, isCounted)
+  // The conditions have been converted to those of TypeORM.
+  const { where: _where, ...others } = options
+  const found: ReadOptions<T> = { ...others, ...(readable && { where: readable as FindOptionsWhere<T> }) }
+  const source: PageSource<T> = {
+    count: () => count(tx, model, found),
+    read: (offset, limit) => read(tx, model, offset, limit, found),
+  }
+  const page = await readPage(source, position, isCounted)
+  await loadLinks(tx, tx.dataSource.getMetadata(model), page.records)
+  return page
+}
+
+/** A page of a list whose conditions no record can meet. */
+export function emptyPage<T>({ page, size }: PagePosition, isCounted: boolean): RecordPage<T> {
+  return { records: [], pagination: new Pagination(page, size, 0, isCounted) }
+}
+
+/** The size of a page, and its number. */
+export interface PagePosition {
+  page: number
+  size: number
+}
+
+/** Reads the parameters of a page. Unreadable ones are ignored. */
+export function pagePosition(
+  query: PageQuery,
+  { perPage = 20, maxPerPage = 100 }: Pick<PageOptions<unknown>, 'perPage' | 'maxPerPage'>,
+): PagePosition {
+  return {
+    page: readNumber(query.page) ?? 1,
+    size: Math.min(readNumber(query.per_page) ?? perPage, maxPerPage),
+  }
+}
+
+/** The records of a list. */
+export interface PageSource<T> {
+  count(): Promise<number>
+  read(offset: number, limit: number): Promise<T[]>
+}
+
+/** Reads a page. Without the total, reads one more record than the page has. */
+export async function readPage<T>(
+  { count, read }: PageSource<T>,
+  { page, size }: PagePosition,
+  isCounted: boolean,
+): Promise<RecordPage<T>> {
+  const offset = (page - 1) * size
+  if (isCounted) {
+    const pagination = new Pagination(page, size, await count())
+    return { records: page > pagination.pages ? [] : await read(offset, size), pagination }
+  }
+  const records = Number.isSafeInteger(offset) ? await read(offset, size + 1) : []
+  const pagination = new Pagination(page, size, offset + records.length, false)
+  return { records: records.slice(0, size), pagination }
 }
 
 /** The source of a list's query, with TypeORM's conditions. */
 interface ReadOptions<T> extends Omit<PageOptions<T>, 'where'> {
   where?: FindOptionsWhere<T> | FindOptionsWhere<T>[]
-}
-
-/** The options with conditions converted to their columns' kinds; undefined if no record can meet them. */
-function withReadConditions<T extends Model>(
-  tx: EntityManager,
-  model: EntityTarget<T>,
-  { where, ...options }: PageOptions<T>,
-): ReadOptions<T> | undefined {
-  if (!where) return options
-  const read = readAlternatives(tx.dataSource.getMetadata(model), where)
-  return read && { ...options, where: read as FindOptionsWhere<T> }
-}
-
-async function readCounted<T extends Model>(
-  tx: EntityManager,
-  model: EntityTarget<T>,
-  page: number,
-  size: number,
-  options: ReadOptions<T>,
-): Promise<Page<T>> {
-  const pagination = new Pagination(page, size, await count(tx, model, options))
-  if (pagination.page > pagination.pages) return { records: [], pagination }
-  return { records: await read(tx, model, pagination.offset, size, options), pagination }
-}
-
-/** Reads one more record than the page has. */
-async function readUncounted<T extends Model>(
-  tx: EntityManager,
-  model: EntityTarget<T>,
-  page: number,
-  size: number,
-  options: ReadOptions<T>,
-): Promise<Page<T>> {
-  const offset = (page - 1) * size
-  const records = Number.isSafeInteger(offset) ? await read(tx, model, offset, size + 1, options) : []
-  const pagination = new Pagination(page, size, offset + records.length, false)
-  return { records: records.slice(0, size), pagination }
 }
 
 async function count<T extends Model>(
@@ -180,21 +227,39 @@ function fastPathFor(
   return relations ? undefined : fastPath(tx, tx.dataSource.getMetadata(model))
 }
 
+/** A position in a list: the parameters of the page that is there. Undefined removes one. */
+type Position = Record<string, string | undefined>
+
 /**
  * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last one where it is known.
  *
- * @example linkHeader(pagination, (page) => `/posts?page=${page}`)
+ * @example linkHeader(pagination, ({ page }) => `/posts?page=${page}`)
  */
-export function linkHeader(pagination: Pagination, urlForPage: (page: number) => string): string {
-  const links = [
-    ['first', 1],
-    ['prev', pagination.previous],
-    ['next', pagination.next],
-    ['last', pagination.isTotalKnown ? pagination.pages : undefined],
-  ] as const
+export function linkHeader(pagination: Pagination, urlFor: (position: Position) => string): string {
+  const links = pagination instanceof CursorPagination ? cursorLinks(pagination) : pageLinks(pagination)
   return links
-    .flatMap(([rel, page]) => (page === undefined ? [] : [`<${urlForPage(page)}>; rel="${rel}"`]))
+    .flatMap(([rel, position]) => (position ? [`<${urlFor(position)}>; rel="${rel}"`] : []))
     .join(', ')
+}
+
+type Link = [rel: string, position: Position | undefined]
+
+function pageLinks({ previous, next, isTotalKnown, pages }: Pagination): Link[] {
+  const at = (page: number | undefined) => (page === undefined ? undefined : { page: String(page) })
+  return [
+    ['first', at(1)],
+    ['prev', at(previous)],
+    ['next', at(next)],
+    ['last', isTotalKnown ? at(pages) : undefined],
+  ]
+}
+
+function cursorLinks({ cursors: { previous, next } }: CursorPagination): Link[] {
+  return [
+    ['first', { after: undefined, before: undefined }],
+    ['prev', previous === undefined ? undefined : { after: undefined, before: previous }],
+    ['next', next === undefined ? undefined : { after: next, before: undefined }],
+  ]
 }
 
 /** A whole number from 1 in decimal digits; undefined for everything else. Numbers that are too large are clamped. */

@@ -1,4 +1,5 @@
-import { FindOptionsUtils, In, type EntityManager } from 'typeorm'
+import { FindOptionsUtils, In } from 'typeorm'
+import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
@@ -20,6 +21,7 @@ export type RelationOf<R> = R extends readonly (infer One)[]
  *
  * Saving a record does not write a loaded relation, unless it has been changed.
  *
+ * @param limit the maximum number of related records of each record, of which the newest are loaded, newest first
  * @example await loadRelations(tx, posts, ['author'])
  * @throws UnknownRelation if the model has no such relation, or one with a key of several columns
  */
@@ -27,18 +29,24 @@ export async function loadRelations(
   tx: EntityManager,
   records: readonly Model[],
   relations: readonly string[],
+  limit?: number,
 ): Promise<void> {
-  for (const relation of relations) await loadRelation(tx, records, relation)
+  for (const relation of relations) await loadRelation(tx, records, relation, limit)
 }
 
-async function loadRelation(tx: EntityManager, records: readonly Model[], name: string): Promise<void> {
+async function loadRelation(
+  tx: EntityManager,
+  records: readonly Model[],
+  name: string,
+  limit: number | undefined,
+): Promise<void> {
   const [first] = records
   if (!first) return
   const metadata = tx.dataSource.getMetadata(first.constructor)
   const relation = metadata.findRelationWithPropertyPath(name)
   if (!relation) throw new UnknownRelation(metadata.targetName, name)
 
-  const related = await relatedTo(tx, relation, records)
+  const related = await relatedTo(tx, relation, records, limit)
   const isToMany = relation.isOneToMany || relation.isManyToMany
   for (const record of records) {
     const found = related(record)
@@ -54,9 +62,11 @@ function relatedTo(
   tx: EntityManager,
   relation: RelationMetadata,
   records: readonly Model[],
+  limit: number | undefined,
 ): Promise<Related> {
   const [key] = ownKeysOf(relation)
-  return key ? loadByKey(tx, relation, key, records) : loadByLink(tx, relation, linkOf(relation), records)
+  if (key) return loadByKey(tx, relation, key, records)
+  return loadByLink(tx, relation, linkOf(relation), records, limit)
 }
 
 /** Loads the records that a property of the given records refers to. */
@@ -80,6 +90,7 @@ async function loadByLink(
   { inverseEntityMetadata: metadata }: RelationMetadata,
   { table, toOwner, toRelated }: Link,
   records: readonly Model[],
+  limit: number | undefined,
 ): Promise<Related> {
   const [owned, named] = [referencedBy(toOwner), referencedBy(toRelated)]
   const keys = valuesOf(records, owned)
@@ -87,14 +98,23 @@ async function loadByLink(
   const { driver } = tx.dataSource
   const column = (alias: string, { databaseName }: ColumnMetadata) =>
     `${driver.escape(alias)}.${driver.escape(databaseName)}`
-  const query = tx
-    .createQueryBuilder<object>(metadata.target, 'related')
-    .innerJoin(table, 'link', `${column('link', toRelated)} = ${column('related', named)}`)
+  const query = tx.createQueryBuilder<object>(metadata.target, 'related')
+  const isLinked = `${column('link', toRelated)} = ${column('related', named)}`
+  if (limit === undefined) query.innerJoin(table, 'link', isLinked)
+  else
+    query.innerJoin(
+      ranked,
+      'link',
+      `${isLinked} AND ${driver.escape('link')}.${driver.escape(rank)} <= ${Number(limit)}`,
+    )
+  query
     .addSelect(column('link', toOwner), 'link_owner')
     .addSelect(column('link', toRelated), 'link_related')
     .where(`${column('link', toOwner)} IN (:...keys)`, { keys })
   FindOptionsUtils.joinEagerRelations(query, 'related', metadata)
-  for (const { propertyPath } of metadata.primaryColumns) query.addOrderBy(`related.${propertyPath}`)
+  const direction = limit === undefined ? 'ASC' : 'DESC'
+  for (const { propertyPath } of metadata.primaryColumns)
+    query.addOrderBy(`related.${propertyPath}`, direction)
 
   const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
   const byKey = new Map(entities.map((record) => [String(valueOf(record, named)), record]))
@@ -105,7 +125,25 @@ async function loadByLink(
     if (record) byOwner.set(String(link_owner), list.add(record))
   }
   return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
+
+  /** The links, numbered for each owner, the newest related record first. */
+  function ranked(links: SelectQueryBuilder<ObjectLiteral>): SelectQueryBuilder<ObjectLiteral> {
+    const [owner, key] = [column('linked', toOwner), column('linked', toRelated)]
+    links
+      .select(owner, toOwner.databaseName)
+      .addSelect(key, toRelated.databaseName)
+      .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rank)
+      .from(table, 'linked')
+      .where(`${owner} IN (:...keys)`, { keys })
+    const { deleteDateColumn, tablePath } = metadata
+    if (deleteDateColumn && tablePath === table)
+      links.andWhere(`${column('linked', deleteDateColumn)} IS NULL`)
+    return links
+  }
 }
+
+/** The column of a link's number. */
+const rank = 'kit_rank'
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)

@@ -77,6 +77,31 @@ export const sqlite: Engine = {
     return (value) => parseDatetime(value) ?? hydrate(value)
   },
 
+  // A range of text: LIKE and GLOB would be planned again for each value. Any text is less than a blob.
+  prefix: {
+    parameters: (text) => [text, textAfter(text) ?? Buffer.alloc(0)],
+    sql: (column, [from, to]) => `(${column} >= ${from} COLLATE BINARY AND ${column} < ${to} COLLATE BINARY)`,
+  },
+
+  contains: {
+    parameters: (text) => [text],
+    sql: (column, [text]) => `instr(lower(${column}), lower(${text})) > 0`,
+  },
+
+  comparesRows: true,
+
+  enumOrder(column, values) {
+    const cases = values.map((value, index) => `WHEN '${value.replaceAll("'", "''")}' THEN ${index}`)
+    return `CASE ${column} ${cases.join(' ')} END`
+  },
+
+  prefixIndex: (_runner, name, table, column) => `CREATE INDEX "${name}" ON "${table}" ("${column}")`,
+
+  async findIndexes(runner, table) {
+    const rows: { name: string; columns: string }[] = await runner.query(INDEXES, [table, table])
+    return rows.map(({ columns }) => ({ columns: columns.split(' '), findsPrefixes: true, sorts: true }))
+  },
+
   async findBrokenReferences(runner) {
     const keys: Reference[] = await runner.query(MISSING_TABLES)
     const rows: Reference[] = await runner.query('PRAGMA foreign_key_check')
@@ -88,6 +113,26 @@ export const sqlite: Engine = {
 
 /** The column types whose values TypeORM's driver leaves unchanged. */
 const TEXTS = new Set<unknown>([String, 'varchar', 'text', 'uuid', 'integer', 'int'])
+
+/** The indexes of a table, without partial ones, and its primary key. */
+const INDEXES = `
+  SELECT list.name, group_concat(column.name, ' ') AS columns
+  FROM pragma_index_list(?) list, pragma_index_info(list.name) column
+  WHERE list.partial = 0 AND column.name IS NOT NULL
+  GROUP BY list.name
+  UNION ALL
+  SELECT 'primary', name FROM pragma_table_info(?) WHERE pk = 1`
+
+/** The first text after all texts with a beginning, in the order of code points; undefined if there is none. */
+function textAfter(beginning: string): string | undefined {
+  const points = Array.from(beginning, (character) => character.codePointAt(0) ?? 0)
+  const last = points.findLastIndex((point) => point < 0x10ffff)
+  const next = (points[last] ?? 0) + 1
+  // The code points of surrogates are no characters.
+  return last < 0
+    ? undefined
+    : String.fromCodePoint(...points.slice(0, last), next === 0xd800 ? 0xe000 : next)
+}
 
 const MISSING_TABLES = `
   SELECT child.name AS "table", key."table" AS parent

@@ -64,6 +64,11 @@ export class FastPath {
     if (limit !== undefined) sql += ` LIMIT ${Number(limit)}`
     if (offset) sql += ` OFFSET ${placeholder(tx, values.push(offset))}`
     if (lock) sql += lockClause(tx)
+    return this.query(tx, sql, values)
+  }
+
+  /** Runs a query of TypeORM that selects all columns of the model. */
+  async query(tx: EntityManager, sql: string, values: unknown[]): Promise<object[]> {
     const rows = await run(tx, sql, values)
     return rows.map((row) => this.model.toRecord(row))
   }
@@ -177,11 +182,11 @@ function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
 }
 
 /** Runs a statement. The request's query runner tracks it, so the manager need not. */
-function run(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
 
 /** The placeholder of a query's n-th parameter. */
-function placeholder(tx: EntityManager, position: number): string {
+export function placeholder(tx: EntityManager, position: number): string {
   return tx.dataSource.driver.createParameter('', position - 1)
 }

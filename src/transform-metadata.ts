@@ -1,13 +1,16 @@
 import { createRequire } from 'node:module'
 import type * as ClassTransformer from 'class-transformer'
-import { memoizeByObject } from '../memoize.js'
+import { memoizeByObject } from './memoize.js'
 
 /** The part of class-transformer's storage that shows whether a class has rules. */
 interface Storage {
   getExposedMetadatas(target: unknown): unknown[]
   getExcludedMetadatas(target: unknown): unknown[]
   getStrategy(target: unknown): 'none' | 'exposeAll' | 'excludeAll'
-  findTransformMetadatas?(target: unknown, name: string, type: number): unknown[]
+  getExposedProperties(target: unknown, type: number): string[]
+  getExcludedProperties(target: unknown, type: number): string[]
+  findExposeMetadata(target: unknown, name: string): { options?: { groups?: string[] } } | undefined
+  findTransformMetadatas(target: unknown, name: string, type: number): unknown[]
   _transformMetadatas?: Map<unknown, unknown>
 }
 
@@ -45,4 +48,20 @@ function isTransformed(storage: Storage, target: object): boolean {
     if (storage._transformMetadatas?.has(it)) return true
   }
   return false
+}
+
+/** class-transformer's number for the conversion of a record to JSON or XML. */
+const toPlainType = 1
+
+/** Whether the rules of a class exclude a property from JSON and XML, restrict it to groups, or change its value. */
+export function isHiddenProperty(target: unknown, name: string): boolean {
+  if (!hasTransformMetadata(target)) return false
+  const storage = storageModule.defaultMetadataStorage
+  const isExposed = storage.getExposedProperties(target, toPlainType).includes(name)
+  return (
+    storage.getExcludedProperties(target, toPlainType).includes(name) ||
+    (storage.getStrategy(target) === 'excludeAll' && !isExposed) ||
+    (storage.findExposeMetadata(target, name)?.options?.groups ?? []).length > 0 ||
+    storage.findTransformMetadatas(target, name, toPlainType).length > 0
+  )
 }

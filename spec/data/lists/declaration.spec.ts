@@ -1,0 +1,263 @@
+import { expect } from 'chai'
+import { as, BaseResource, filter, Queryable, Resource, Route, type Context } from '../../../src/index.js'
+import type { Database, ResourceClass } from '../../../src/index.js'
+import { Article, articlesApp, openArticles, Vault, Writer } from '../../support/articles.js'
+import { describeOnce } from '../../support/engine.js'
+
+describeOnce('@Queryable(declaration)', () => {
+  let database: Database
+  before(async () => {
+    database = await openArticles()
+  })
+  after(() => database.close())
+
+  /** The message of the error that stops the start of an application with a list. */
+  async function failureOf(declaration: Queryable, model: new () => object = Article): Promise<string> {
+    class ListsResource extends BaseResource {
+      override list(_ctx: Context): void {}
+    }
+    decorate(ListsResource, declaration)
+    Resource('/lists', { model })(ListsResource)
+    return failureOfStart(ListsResource)
+  }
+
+  async function failureOfStart(resource: ResourceClass): Promise<string> {
+    try {
+      await articlesApp(database, [resource]).start()
+    } catch (error) {
+      expect(error).to.have.property('name', 'DeclarationError')
+      return (error as Error).message
+    }
+    throw new Error('The application has started.')
+  }
+
+  const list = '@Queryable of ListsResource.list'
+
+  it('stops the start if the resource has no model', async () => {
+    class PlainResource extends BaseResource {
+      override list(_ctx: Context): void {}
+    }
+    decorate(PlainResource, { sort: ['title'] })
+    Resource('/plain')(PlainResource)
+    expect(await failureOfStart(PlainResource)).to.equal(
+      "PlainResource.list has @Queryable, but its resource has no model. Add it: @Resource('/...', { model: Post }).",
+    )
+  })
+
+  it('stops the start if no route calls the method', async () => {
+    @Resource('/unrouted', { model: Article })
+    class UnroutedResource extends BaseResource {
+      @Queryable({ sort: ['title'] })
+      async archive(_ctx: Context): Promise<void> {}
+    }
+    expect(await failureOfStart(UnroutedResource)).to.equal(
+      'UnroutedResource.archive has @Queryable, but no route calls it. Decorate it with @Route, or remove @Queryable.',
+    )
+  })
+
+  it('cannot be used twice for a method', () => {
+    class TwiceResource extends BaseResource {
+      override list(_ctx: Context): void {}
+    }
+    decorate(TwiceResource, { sort: ['title'] })
+    expect(() => decorate(TwiceResource, { sort: ['title'] })).to.throw(
+      'TwiceResource.list has @Queryable twice. Merge them into one.',
+    )
+  })
+
+  for (const name of ['page', 'per_page', 'sort', 'search', 'include', 'after', 'before']) {
+    it(`stops the start for a filter named ${name}, which is a parameter of every list`, async () => {
+      expect(await failureOf({ filter: { [name]: ['eq'] } })).to.equal(
+        `${list} filters by "${name}", which is a parameter of every list. Rename the filter: ${name}_key: as('${name}', ['eq']).`,
+      )
+    })
+  }
+
+  const mistakes: [string, Queryable, string][] = [
+    [
+      'an unknown column',
+      { filter: { titel: ['eq'] } },
+      'filters by "titel", which isn\'t a column of Article. Did you mean "title"?',
+    ],
+    [
+      'an unknown column to sort by',
+      { sort: ['nothing_at_all'] },
+      'sorts by "nothing_at_all", which isn\'t a column of Article. Correct the name, or declare it by filter().',
+    ],
+    [
+      'a relation',
+      { filter: { writer: ['eq'] } },
+      'filters by "writer", which isn\'t a column of Article. Use its key "writer_id".',
+    ],
+    [
+      'an operator that the kind does not have',
+      { filter: { pinned: ['gt'] } },
+      'has the operator "gt" of "pinned", which has the kind bool. Use some of eq, null.',
+    ],
+    [
+      'an unknown operator',
+      { filter: { title: ['like' as 'eq'] } },
+      'has the operator "like" of "title", which has the kind string. Use some of eq, not, in, prefix, contains, null.',
+    ],
+    [
+      'a column of JSON',
+      { filter: { notes: ['eq'] } },
+      'has the operator "eq" of "notes", which has the kind json. Remove it, or declare it by filter().',
+    ],
+    [
+      'no operator',
+      { filter: { title: [] } },
+      'does not list operators of the filter "title". Use some of eq, not, in, prefix, contains, null.',
+    ],
+    [
+      'a name with a dot',
+      { filter: { 'a.b': as('title', ['eq']) } },
+      'has the filter "a.b", which cannot be a parameter. Use letters, digits and underscores.',
+    ],
+    [
+      'a minus after the first key',
+      { sort: ['title', '-views'] },
+      'has a minus before "views", which is not the first key of sort. Remove the minus: clients sort in both directions.',
+    ],
+    [
+      'JSON to sort by',
+      { sort: ['notes'] },
+      'sorts by "notes", which has the kind json. Remove it: engines cannot sort it.',
+    ],
+    [
+      'a number to search in',
+      { search: ['votes'] },
+      'searches in "votes", which has the kind int. Remove it: only columns of text can be searched.',
+    ],
+    [
+      'a column to include',
+      { include: ['title'] },
+      'includes "title", which isn\'t a relation of Article. Declare the relation, or remove it.',
+    ],
+    [
+      'a limit below 1',
+      { include: { remarks: { limit: 0 } } },
+      'includes "remarks" with the limit 0. Use a whole number from 1 to 1000.',
+    ],
+    [
+      'a parameter of every list in params',
+      { params: ['page'] },
+      'has "page" in params, which is a parameter of every list. Remove it, or rename it.',
+    ],
+    [
+      'an unknown option',
+      { filters: {} } as Queryable,
+      'has the unknown option "filters". Did you mean "filter"?',
+    ],
+    [
+      'an enum in the order of cursor pages',
+      { pages: 'cursor', sort: ['state'] },
+      'has cursor pages and sorts by "state", which has the kind enum. Remove it from the order, or use pages: \'numbers\'.',
+    ],
+    [
+      'a nullable column in the order of cursor pages',
+      { pages: 'cursor', sort: ['votes'] },
+      'has cursor pages and sorts by "votes", which can be null. Remove it from the order, or use pages: \'numbers\'.',
+    ],
+    [
+      'a float in the order of cursor pages',
+      { pages: 'cursor', sort: ['score'] },
+      'has cursor pages and sorts by "score", which has the kind float. Remove it from the order, or use pages: \'numbers\'.',
+    ],
+  ]
+  for (const [what, declaration, message] of mistakes) {
+    it(`stops the start for ${what}`, async () => {
+      expect(await failureOf(declaration)).to.equal(`${list} ${message}`)
+    })
+  }
+
+  const hidden = {
+    unselected: 'select: false',
+    excluded: '@Exclude()',
+    written: '@Exclude({ toPlainOnly: true })',
+    grouped: '@Expose({ groups })',
+    masked: '@Transform',
+  }
+  for (const [name, reason] of Object.entries(hidden)) {
+    it(`stops the start for a column that ${reason} hides, in filter, sort and search`, async () => {
+      const advice = `"${name}", which is hidden, so that clients could find out its value. Remove it here, or show it in JSON and XML.`
+      expect(await failureOf({ filter: { [name]: ['eq'] } })).to.equal(`${list} filters by ${advice}`)
+      expect(await failureOf({ filter: { other: as(name, ['eq']) } })).to.equal(
+        `${list} filters by ${advice}`,
+      )
+      expect(await failureOf({ sort: [name] })).to.equal(`${list} sorts by ${advice}`)
+      expect(await failureOf({ sort: [`-${name}`] })).to.equal(`${list} sorts by ${advice}`)
+      expect(await failureOf({ search: [name] })).to.equal(`${list} searches in ${advice}`)
+    })
+  }
+
+  it('stops the start for a relation that is excluded', async () => {
+    expect(await failureOf({ include: ['reviewer'] })).to.contain('includes "reviewer", which is hidden')
+  })
+
+  it('stops the start for a column of a class that @Exclude hides, unless the column is exposed', async () => {
+    expect(await failureOf({ filter: { code: ['eq'] } }, Vault)).to.contain(
+      'filters by "code", which is hidden',
+    )
+    class VaultsResource extends BaseResource {
+      override list(_ctx: Context): void {}
+    }
+    decorate(VaultsResource, { filter: { label: ['eq'] } })
+    Resource('/vaults', { model: Vault })(VaultsResource)
+    await articlesApp(database, [VaultsResource]).start()
+  })
+
+  it('accepts a declaration of a route and of a method with @Route, typed by the model', async () => {
+    @Resource('/typed', { model: Writer })
+    class TypedResource extends BaseResource {
+      @Queryable<Writer>({
+        filter: {
+          name: ['prefix', 'null'],
+          other: as('name', ['eq']),
+          long: filter('bool', () => ({ name: 'x' })),
+        },
+        sort: ['-name', 'created_at'],
+        search: ['name'],
+        params: ['tab'],
+      })
+      @Route('GET', '/archive')
+      async archive(_ctx: Context): Promise<void> {}
+    }
+    await articlesApp(database, [TypedResource]).start()
+    // @ts-expect-error the model has no such column
+    Queryable<Writer>({ sort: ['nme'] })
+    // @ts-expect-error a column of dates has no prefix
+    Queryable<Writer>({ filter: { created_at: ['prefix'] } })
+  })
+
+  it('is inherited by a method of a subclass, which can declare its own', () => {
+    class BaseLists extends BaseResource {
+      override list(_ctx: Context): void {}
+    }
+    decorate(BaseLists, { sort: ['title'] })
+    Resource('/base', { model: Article })(BaseLists)
+    class SubLists extends BaseLists {
+      override list(_ctx: Context): void {}
+    }
+    class OwnLists extends BaseLists {
+      override list(_ctx: Context): void {}
+    }
+    decorate(OwnLists, { sort: ['votes'] })
+    const sortOf = (resource: ResourceClass) => {
+      const app = articlesApp(database, [])
+      app.resource('/any', resource)
+      return app.routes[0]?.resource?.queryable?.sort
+    }
+    expect([SubLists, OwnLists].map(sortOf)).to.deep.equal([['title'], ['votes']])
+  })
+})
+
+/** Decorates the list of a class that a spec declares. */
+function decorate(resource: { prototype: { list(ctx: Context): unknown } }, declaration: Queryable): void {
+  const descriptor = Object.getOwnPropertyDescriptor(resource.prototype, 'list')
+  Queryable(declaration)(
+    resource.prototype,
+    'list',
+    descriptor as TypedPropertyDescriptor<(ctx: Context) => unknown>,
+  )
+}

@@ -1,0 +1,32 @@
+import type { DataSource, EntityMetadata } from 'typeorm'
+import type { Queryable } from './declaration.js'
+import { definitionOf, type ListDefinition } from './definition.js'
+import { declarationName } from './request.js'
+
+/** A route whose handler may have a list. */
+export interface ListRoute {
+  readonly handlerName: string
+  readonly resource?:
+    { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined } | undefined
+}
+
+/** A list that clients can query. */
+export interface DeclaredList {
+  /** `PostsResource.list` */
+  name: string
+  definition: ListDefinition
+}
+
+/**
+ * Returns the lists of an application's routes.
+ *
+ * @throws DeclarationError when a declaration does not fit its model
+ */
+export function declaredLists(dataSource: DataSource, routes: readonly ListRoute[]): DeclaredList[] {
+  return routes.flatMap(({ handlerName: name, resource }) => {
+    const { model, queryable } = resource ?? {}
+    if (!model || !queryable) return []
+    const metadata: EntityMetadata = dataSource.getMetadata(model)
+    return { name, definition: definitionOf(metadata, queryable, declarationName(name)) }
+  })
+}

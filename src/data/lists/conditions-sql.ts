@@ -1,0 +1,103 @@
+import type { Engine } from '../engines/engine.js'
+import type { Cursor } from './cursor.js'
+import type { ColumnFilter, ListColumn, SortKey } from './definition.js'
+import { comparisonOf } from './operators.js'
+import type { Condition } from './parse.js'
+
+/** A condition in SQL, with the values of its parameters. Conditions with the same key have the same SQL. */
+export interface SqlCondition {
+  key: string
+  values: readonly unknown[]
+  sql(places: readonly string[]): string
+}
+
+/** Writes the conditions of a query as SQL of an engine. */
+export class ConditionWriter {
+  /** @param alias the alias of the table */
+  constructor(
+    private readonly engine: Engine,
+    private readonly alias: string,
+  ) {}
+
+  /** A filter by a column. */
+  filter({ filter, operator, values }: Condition & { filter: ColumnFilter }): SqlCondition {
+    const { column } = filter
+    const comparison = comparisonOf(this.engine, operator, values)
+    const stored = values.map((value) => this.stored(column, value))
+    const isNull = operator === 'null' ? String(values[0]) : ''
+    return {
+      key: `${column.name} ${operator} ${values.length} ${isNull}`,
+      values: comparison.parameters(operator === 'null' ? values : stored),
+      sql: (places) => comparison.sql(this.column(column), places),
+    }
+  }
+
+  /** A word that one of the columns contains. */
+  word(columns: readonly ListColumn[], word: string): SqlCondition {
+    const { parameters, sql } = this.engine.contains
+    const size = parameters(word).length
+    return {
+      key: 'word',
+      values: columns.flatMap(() => parameters(word)),
+      sql: (places) =>
+        columns
+          .map((column, index) => sql(this.column(column), places.slice(index * size, (index + 1) * size)))
+          .join(' OR '),
+    }
+  }
+
+  /** The rows after or before a position. */
+  position({ values, isBefore }: Cursor, order: readonly SortKey[]): SqlCondition {
+    const keys = order.map(({ column, isDescending }, index): PositionKey => ({
+      column: this.column(column),
+      value: this.stored(column, values[index]),
+      sign: isDescending === isBefore ? '>' : '<',
+    }))
+    const isUniform = keys.every(({ sign }) => sign === keys[0]?.sign)
+    const condition = this.engine.comparesRows && isUniform ? rowComparison(keys) : keyByKey(keys)
+    return { ...condition, key: `position ${isBefore}` }
+  }
+
+  /** The SQL by which a column is sorted. */
+  sortExpression(column: ListColumn): string {
+    const sql = this.column(column)
+    return (column.values && this.engine.enumOrder?.(sql, column.values)) ?? sql
+  }
+
+  private column({ metadata }: ListColumn): string {
+    const { driver } = metadata.entityMetadata.dataSource
+    return `${driver.escape(this.alias)}.${driver.escape(metadata.databaseName)}`
+  }
+
+  private stored({ metadata }: ListColumn, value: unknown): unknown {
+    return metadata.entityMetadata.dataSource.driver.preparePersistentValue(value, metadata)
+  }
+}
+
+/** A column that is compared with the value of a position. */
+interface PositionKey {
+  column: string
+  value: unknown
+  sign: '<' | '>'
+}
+
+function rowComparison(keys: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
+  const columns = keys.map(({ column }) => column).join(', ')
+  return {
+    values: keys.map(({ value }) => value),
+    sql: (places) => `(${columns}) ${keys[0]?.sign} (${places.join(', ')})`,
+  }
+}
+
+/** `a <= ? AND (a < ? OR (a = ? AND id < ?))`: the first comparison lets an index find the beginning. */
+function keyByKey([first, ...others]: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
+  if (!first) return { values: [], sql: () => '1 = 1' }
+  const { column, value, sign } = first
+  if (others.length === 0) return { values: [value], sql: ([place]) => `${column} ${sign} ${place}` }
+  const rest = keyByKey(others)
+  return {
+    values: [value, value, value, ...rest.values],
+    sql: ([start, beyond, equal, ...places]) =>
+      `(${column} ${sign}= ${start} AND (${column} ${sign} ${beyond} OR (${column} = ${equal} AND ${rest.sql(places)})))`,
+  }
+}

@@ -1,0 +1,146 @@
+import type { ValidationErrors } from '../../errors.js'
+import type { AttributeKind } from '../attributes.js'
+import type { Operator } from './declaration.js'
+import type { ListDefinition } from './definition.js'
+import { parameterOf, type ParsedQuery } from './parse.js'
+
+/** A parameter that filters a list, as a form shows it. */
+export interface QueryField {
+  /** The name of the parameter: `state`, `title.prefix`. */
+  parameter: string
+  /** The name of the attribute, for its label. */
+  attribute: string
+  operator: Operator
+  kind: AttributeKind
+  /** The values to choose from. */
+  choices: readonly string[] | undefined
+  /** Whether the attribute can be null. */
+  isNullable: boolean
+}
+
+/** The parameters that are not part of a position in the list. */
+const positions = new Set(['page', 'after', 'before'])
+
+/** The filters, search and order of a request, with their errors, for handlers and templates. */
+export class ListQuery {
+  /** The errors by parameter; undefined if there are none. */
+  readonly errors: ValidationErrors | undefined
+  /** The name of the model, for ids and translations: `Post`. */
+  readonly model: string
+  /** The filters, one for each operator. */
+  readonly fields: readonly QueryField[]
+  /** Whether the list can be searched. */
+  readonly isSearchable: boolean
+  private readonly sent: ReadonlyMap<string, readonly string[]>
+
+  /** @internal */
+  constructor(
+    definition: ListDefinition,
+    private readonly parsed: ParsedQuery,
+  ) {
+    this.errors = parsed.errors.found
+    this.sent = parsed.sent
+    this.model = definition.metadata.targetName
+    this.fields = fieldsOf(definition)
+    this.isSearchable = definition.search.length > 0
+  }
+
+  /** Whether the request filters or searches. */
+  get isFiltered(): boolean {
+    return this.sent.has('search') || this.fields.some(({ parameter }) => this.sent.has(parameter))
+  }
+
+  /** The words of `search`. */
+  get words(): readonly string[] {
+    return this.parsed.words
+  }
+
+  /**
+   * The value of a filter, as its kind reads it: `query.value('created_at.gte')` is a Date. The value of an `in` filter is
+   * a list. Undefined if the parameter isn't given, or cannot be read.
+   */
+  value(parameter: string): unknown {
+    const found = this.parsed.conditions.find(
+      ({ filter, operator }) => parameterOf(filter, operator) === parameter,
+    )
+    return found?.operator === 'in' ? found.values : found?.values[0]
+  }
+
+  /** The text of a parameter as it was sent, or an empty text. */
+  text(parameter: string): string {
+    return this.texts(parameter).at(-1) ?? ''
+  }
+
+  /** All texts of a parameter. */
+  texts(parameter: string): readonly string[] {
+    return this.sent.get(parameter) ?? []
+  }
+
+  /**
+   * The value of `aria-sort` of a column's heading: `th(aria-sort=query.ariaSort('title'))`. Undefined unless the list is
+   * sorted by this column first.
+   */
+  ariaSort(column: string): 'ascending' | 'descending' | undefined {
+    const [first] = this.parsed.order
+    if (first?.column.name !== column) return undefined
+    return first.isDescending ? 'descending' : 'ascending'
+  }
+
+  /**
+   * The parameters of the request that the list has, without its position, and with changes. Undefined removes a parameter.
+   *
+   * @example query.url({ sort: '-title' }) // ?state=draft&sort=-title
+   */
+  url(changes: Readonly<Record<string, string | undefined>> = {}): string {
+    const parameters = new URLSearchParams()
+    for (const [name, value] of this.parameters()) if (!(name in changes)) parameters.append(name, value)
+    for (const [name, value] of Object.entries(changes)) if (value !== undefined) parameters.set(name, value)
+    return `?${parameters}`
+  }
+
+  /** The list without filters and search, in the same order. */
+  get clearUrl(): string {
+    const names = ['search', ...this.fields.map(({ parameter }) => parameter)]
+    return this.url(Object.fromEntries(names.map((name) => [name, undefined])))
+  }
+
+  /** The parameters that are neither filters nor `search`, for hidden fields of a form. */
+  get others(): [name: string, value: string][] {
+    const filters = new Set(['search', ...this.fields.map(({ parameter }) => parameter)])
+    return this.parameters().filter(([name]) => !filters.has(name))
+  }
+
+  private parameters(): [name: string, value: string][] {
+    const names = [...this.sent].filter(([name]) => !positions.has(name))
+    return names.flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
+  }
+}
+
+function fieldsOf({ filters }: ListDefinition): QueryField[] {
+  return [...filters.values()].flatMap((filter) => {
+    if (!('column' in filter)) {
+      const { name, kind, values } = filter
+      return [
+        {
+          parameter: name,
+          attribute: name,
+          operator: 'eq',
+          kind,
+          choices: values,
+          isNullable: false,
+        } as const,
+      ]
+    }
+    const { column, operators } = filter
+    // `in` includes what `eq` does.
+    const shown = operators.filter((operator) => operator !== 'eq' || filter.bare === 'eq')
+    return shown.map((operator) => ({
+      parameter: parameterOf(filter, operator),
+      attribute: filter.name,
+      operator,
+      kind: column.kind,
+      choices: column.values,
+      isNullable: column.metadata.isNullable,
+    }))
+  })
+}

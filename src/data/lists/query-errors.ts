@@ -1,0 +1,62 @@
+import { ValidationErrors } from '../../errors.js'
+import { nearest } from '../../spelling.js'
+import { attributeName, messageOf, type Translate } from '../validation.js'
+
+/** The maximum number of parameters with errors that a response names. */
+const maxNames = 20
+
+/** The maximum length of a name in an error. */
+const maxNameLength = 100
+
+/** Collects the errors of a query, under the names of its parameters. */
+export class QueryErrors {
+  readonly errors = new ValidationErrors(400)
+
+  constructor(
+    private readonly model: Function,
+    private readonly translate: Translate | undefined,
+  ) {}
+
+  /**
+   * Adds an error of a parameter.
+   *
+   * @param attribute the name of the attribute in the message
+   * @param own the message without translations
+   */
+  add(
+    parameter: string,
+    attribute: string,
+    rule: string,
+    own: string,
+    values: Record<string, unknown> = {},
+  ): void {
+    const name = cut(parameter)
+    if (this.isFull(name)) return
+    const all = { attribute: attributeName(this.model, attribute, this.translate), name, ...values }
+    this.errors.add(name, rule, messageOf(this.model, attribute, rule, all, { own }, this.translate), all)
+  }
+
+  /** Adds the error of a name that the list does not have, with the most similar one that it has. */
+  addUnknown(parameter: string, given: string, rule: string, known: Iterable<string>): void {
+    const name = cut(given)
+    if (this.isFull(cut(parameter))) return
+    const near = nearest(name, known)
+    const own = `"${name}" does not exist.`
+    if (near === undefined) this.add(parameter, parameter, rule, own, { name })
+    else this.add(parameter, parameter, `${rule}_near`, `${own} Did you mean "${near}"?`, { name, near })
+  }
+
+  /** Whether there are enough errors without those of another parameter. */
+  private isFull(name: string): boolean {
+    return this.errors.fields.size >= maxNames && !this.errors.fields.has(name)
+  }
+
+  /** The errors, if there are some. */
+  get found(): ValidationErrors | undefined {
+    return this.errors.isEmpty ? undefined : this.errors
+  }
+}
+
+function cut(name: string): string {
+  return Array.from(name).slice(0, maxNameLength).join('')
+}

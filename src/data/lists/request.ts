@@ -1,0 +1,160 @@
+import type {
+  EntityManager,
+  EntityMetadata,
+  EntityTarget,
+  FindOptionsRelations,
+  ObjectLiteral,
+} from 'typeorm'
+import { DeclarationError } from '../../errors.js'
+import type { Model } from '../model.js'
+import { readAlternatives } from '../records/conditions.js'
+import {
+  CursorPagination,
+  emptyPage,
+  pagePosition,
+  paginate,
+  readPage,
+  type Page,
+  type PageOptions,
+  type PagePosition,
+  type PageQuery,
+  type RecordPage,
+} from '../records/pagination.js'
+import { loadLinks } from '../records/links.js'
+import { loadRelations } from '../records/relations.js'
+import type { Translate } from '../validation.js'
+import { encodeCursor } from './cursor.js'
+import type { Queryable } from './declaration.js'
+import { definitionOf, sortKeysOf, type ListDefinition } from './definition.js'
+import { ListQuery } from './list-query.js'
+import { parseQuery, type ParsedQuery } from './parse.js'
+import { ListSelection } from './select.js'
+
+/** The parts of a request's context that its list uses. */
+export interface ListRequest {
+  readonly query: PageQuery
+  readonly querystring: string
+  readonly params: Record<string, string>
+  readonly translate: Translate
+  readonly route?: {
+    readonly handlerName: string
+    readonly resource?:
+      { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined } | undefined
+  }
+  /** Whether the client prefers a page, on which errors are shown. */
+  prefersPage(): boolean
+}
+
+/**
+ * Reads one page of a list by the query of a request.
+ *
+ * @throws ValidationErrors (400) when a client that does not prefer a page sends a query that the list does not allow
+ * @throws DeclarationError when the list has a declaration for another model, or one that does not fit the model
+ */
+export async function paginateRequest<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  options: PageOptions<T> = {},
+  request: ListRequest,
+): Promise<Page<T>> {
+  const metadata = tx.dataSource.getMetadata(model)
+  const definition = definitionFor(metadata, options, request)
+  if (!definition) {
+    const page = await paginate(tx, model, request.query, options)
+    return { ...page, query: withoutDeclaration(metadata) }
+  }
+  const isPage = request.prefersPage()
+  const parsed = parseQuery(definition, request.querystring, {
+    ignoresUnknown: isPage,
+    list: `${listName(request)} ${JSON.stringify(request.params)}`,
+    order: options.order && sortKeysOf(definition, options.order, listName(request)),
+    translate: request.translate,
+  })
+  const query = new ListQuery(definition, parsed)
+  const position = pagePosition(request.query, options)
+  if (query.errors) {
+    if (!isPage) throw query.errors
+    return { ...emptyPage<T>(position, false), query }
+  }
+  const page = await readRecords(tx, definition, parsed, position, options)
+  await loadLinks(tx, metadata, page.records)
+  for (const { name, limit } of parsed.includes) await loadRelations(tx, page.records, [name], limit)
+  return { ...page, query }
+}
+
+/** The definition of a list; undefined if clients cannot request anything of it. */
+function definitionFor<T extends Model>(
+  metadata: EntityMetadata,
+  { queryable }: PageOptions<T>,
+  { route }: ListRequest,
+): ListDefinition | undefined {
+  const list = listName({ route })
+  if (queryable) return definitionOf(metadata, queryable, `The option queryable of ${list}`)
+  const { queryable: declared, model } = route?.resource ?? {}
+  if (!declared) return undefined
+  if (metadata.target === model) return definitionOf(metadata, declared, declarationName(list))
+  throw new DeclarationError(
+    `${list} paginates ${metadata.targetName}, but its @Queryable is for ${model?.name}. Pass the option queryable for ${metadata.targetName} to ctx.paginate.`,
+  )
+}
+
+function listName({ route }: Pick<ListRequest, 'route'>): string {
+  return route?.handlerName ?? 'A handler'
+}
+
+/** The name of a declaration in messages. */
+export function declarationName(handler: string): string {
+  return `@Queryable of ${handler}`
+}
+
+/** The query of a list that clients cannot filter. */
+function withoutDeclaration(metadata: EntityMetadata): ListQuery {
+  const definition = definitionOf(metadata, nothing, 'A list')
+  return new ListQuery(definition, parseQuery(definition, '', { ignoresUnknown: true, list: '' }))
+}
+
+const nothing: Queryable = {}
+
+async function readRecords<T extends Model>(
+  tx: EntityManager,
+  definition: ListDefinition,
+  parsed: ParsedQuery,
+  position: PagePosition,
+  { where, relations, total: isCounted = true }: PageOptions<T>,
+): Promise<RecordPage<T>> {
+  const { metadata, hasCursors } = definition
+  const readable = where && readAlternatives(metadata, where)
+  const isCountedList = isCounted && !hasCursors
+  if (where && !readable) return emptyPage(position, isCountedList)
+  const selection = new ListSelection(tx, definition, parsed, {
+    where: readable,
+    relations: relations as FindOptionsRelations<ObjectLiteral> | undefined,
+  })
+  // The records are of the model's class.
+  const page = hasCursors
+    ? await readFromCursor(selection, parsed, position.size)
+    : await readPage(selection, position, isCountedList)
+  return page as RecordPage<T>
+}
+
+/** Reads one more record than the page has, which shows whether there are more in this direction. */
+async function readFromCursor(
+  selection: ListSelection,
+  { cursor, order, binding }: ParsedQuery,
+  size: number,
+): Promise<RecordPage<object>> {
+  const found = await selection.readFrom(cursor, size + 1)
+  const hasMore = found.length > size
+  const records = found.slice(0, size)
+  if (cursor?.isBefore) records.reverse()
+  const [first, last] = [records[0], records.at(-1)]
+  const hasNext = cursor?.isBefore ? true : hasMore
+  const hasPrevious = cursor?.isBefore ? hasMore : cursor !== undefined
+  return {
+    records,
+    pagination: new CursorPagination(size, records.length, {
+      next: last && hasNext ? encodeCursor(binding, order, last) : undefined,
+      previous: first && hasPrevious ? encodeCursor(binding, order, first) : undefined,
+    }),
+  }
+}

@@ -1,0 +1,254 @@
+import { Brackets, In } from 'typeorm'
+import type {
+  EntityManager,
+  EntityMetadata,
+  FindOptionsRelations,
+  FindOptionsWhere,
+  ObjectLiteral,
+  SelectQueryBuilder,
+} from 'typeorm'
+import { BoundedMap, memoizeByObject } from '../../memoize.js'
+import { engineOf } from '../engines/engines.js'
+import { COUNTED } from '../engines/sqlite/cached-counts.js'
+import { readAlternatives } from '../records/conditions.js'
+import { fastPath, placeholder, run, type FastPath } from '../records/fast-path/fast-path.js'
+import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
+import type { Cursor } from './cursor.js'
+import type { ColumnFilter, ListDefinition, SortKey } from './definition.js'
+import type { Condition, ParsedQuery } from './parse.js'
+
+/** The conditions of the handler, and the relations that it loads. */
+export interface SelectOptions {
+  /** Conditions that have been converted to the kinds of their columns. */
+  where?: object | undefined
+  relations?: FindOptionsRelations<ObjectLiteral> | undefined
+}
+
+/** A query, and for each of its parameters the position of its value, or a value that TypeORM has added. */
+interface Statement {
+  sql: string
+  parameters: readonly ({ position: number } | { value: unknown })[]
+}
+
+/** The number of statements that are cached for a list. */
+const maxStatements = 200
+
+const statementsOf = memoizeByObject(
+  (_definition: ListDefinition) => new BoundedMap<Statement>(maxStatements),
+)
+
+/**
+ * The records of a list that a query selects. TypeORM builds a query for each shape once: columns, operators, number of
+ * values and order. Conditions that only TypeORM can write are built each time.
+ */
+export class ListSelection {
+  private readonly metadata: EntityMetadata
+  private readonly path: FastPath | undefined
+  private readonly writer: ConditionWriter
+  private readonly conditions: SqlCondition[]
+  /** Conditions of TypeORM, each of which must be met. */
+  private readonly others: object[]
+
+  constructor(
+    private readonly tx: EntityManager,
+    private readonly definition: ListDefinition,
+    private readonly query: ParsedQuery,
+    private readonly options: SelectOptions,
+  ) {
+    this.metadata = definition.metadata
+    this.path = options.relations ? undefined : fastPath(tx, this.metadata)
+    this.writer = new ConditionWriter(engineOf(tx.dataSource), this.metadata.name)
+    const where = options.where ? columnValues(this.metadata, options.where) : []
+    this.conditions = [
+      ...(where ?? []).map((condition) => this.writer.filter(condition)),
+      ...query.conditions.filter(isOnColumn).map((condition) => this.writer.filter(condition)),
+      ...query.words.map((word) => this.writer.word(definition.search, word)),
+    ]
+    this.others = [
+      ...(where || !options.where ? [] : [options.where]),
+      ...query.conditions.flatMap((condition) => this.ownConditions(condition)),
+    ]
+  }
+
+  /** Counts the records. */
+  readonly count = async (): Promise<number> => {
+    const { sql, values } = this.statement('count', [])
+    const [row] = await run(this.tx, sql, values)
+    return Number(row?.[COUNTED])
+  }
+
+  /** Reads the records of a page. */
+  readonly read = (offset: number, limit: number): Promise<object[]> =>
+    this.records(this.query.order, undefined, limit, offset)
+
+  /** Reads the records after a position, or before it in reverse order. */
+  readFrom(cursor: Cursor | undefined, limit: number): Promise<object[]> {
+    const order = cursor?.isBefore
+      ? this.query.order.map(({ column, isDescending }) => ({ column, isDescending: !isDescending }))
+      : this.query.order
+    return this.records(order, cursor, limit, 0)
+  }
+
+  private async records(
+    order: readonly SortKey[],
+    cursor: Cursor | undefined,
+    limit: number,
+    offset: number,
+  ): Promise<object[]> {
+    const { sql: unlimited, values } = this.statement(this.path ? 'records' : 'ids', order, cursor)
+    // SQLite would plan a statement again for each limit that is a parameter.
+    let sql = `${unlimited} LIMIT ${Number(limit)}`
+    if (offset > 0) sql += ` OFFSET ${placeholder(this.tx, values.push(offset))}`
+    if (this.path) return this.path.query(this.tx, sql, values)
+    const rows = await run(this.tx, sql, values)
+    return this.find(rows.map(({ id }) => id))
+  }
+
+  /** Lets TypeORM read the records of a model that isn't plain. */
+  private async find(ids: unknown[]): Promise<object[]> {
+    if (ids.length === 0) return []
+    const { id } = this.definition
+    const { relations } = this.options
+    const where: FindOptionsWhere<ObjectLiteral> = { [id.name]: In(ids) }
+    const found = await this.tx.find(this.metadata.target, { where, ...(relations && { relations }) })
+    const byId = new Map(found.map((record) => [String(Reflect.get(record, id.name)), record]))
+    return ids.flatMap((one) => byId.get(String(one)) ?? [])
+  }
+
+  private statement(
+    what: 'records' | 'ids' | 'count',
+    order: readonly SortKey[],
+    cursor?: Cursor,
+  ): { sql: string; values: unknown[] } {
+    const conditions = cursor
+      ? [...this.conditions, this.writer.position(cursor, this.query.order)]
+      : this.conditions
+    const values = conditions.flatMap((condition) => condition.values)
+    const { sql, parameters } = this.statementFor(what, conditions, order)
+    return {
+      sql,
+      values: parameters.map((parameter) =>
+        'value' in parameter ? parameter.value : values[parameter.position],
+      ),
+    }
+  }
+
+  private statementFor(
+    what: 'records' | 'ids' | 'count',
+    conditions: readonly SqlCondition[],
+    order: readonly SortKey[],
+  ): Statement {
+    if (this.others.length > 0) return this.build(what, conditions, order)
+    const statements = statementsOf(this.definition)
+    const keys = order.map(({ column, isDescending }) => `${column.name} ${isDescending}`)
+    const shape = JSON.stringify([what, keys, conditions.map(({ key }) => key)])
+    let statement = statements.get(shape)
+    if (!statement) statements.set(shape, (statement = this.build(what, conditions, order)))
+    return statement
+  }
+
+  /** Lets TypeORM build a query. Markers instead of values show which parameter has which value. */
+  private build(
+    what: 'records' | 'ids' | 'count',
+    conditions: readonly SqlCondition[],
+    order: readonly SortKey[],
+  ): Statement {
+    const { name, target } = this.metadata
+    const builder: SelectQueryBuilder<ObjectLiteral> = this.tx.createQueryBuilder(target, name)
+    if (what === 'ids') builder.select(`${name}.${this.definition.id.name}`, 'id')
+    let next = 0
+    for (const condition of conditions) {
+      const names = condition.values.map(() => `list_${next++}`)
+      const markers = Object.fromEntries(names.map((one) => [one, `${marker}${one.slice('list_'.length)}`]))
+      builder.andWhere(`(${condition.sql(names.map((one) => `:${one}`))})`, markers)
+    }
+    for (const where of this.others) addConditions(builder, this.metadata, where, this.definition.id.name)
+    if (what === 'count') builder.select('COUNT(*)', COUNTED).setOption('disable-global-order')
+    else this.sort(builder, order)
+
+    const [sql, parameters] = builder.getQueryAndParameters()
+    return { sql, parameters: parameters.map(parameterOf) }
+  }
+
+  private sort(builder: SelectQueryBuilder<ObjectLiteral>, order: readonly SortKey[]): void {
+    for (const { column, isDescending } of order)
+      builder.addOrderBy(this.writer.sortExpression(column), isDescending ? 'DESC' : 'ASC')
+  }
+
+  private ownConditions({ filter, values }: Condition): object[] {
+    if ('column' in filter) return []
+    const conditions = filter.toConditions(values[0])
+    return [readAlternatives(this.metadata, conditions) ?? nothing]
+  }
+}
+
+/** The beginning of a marker. No value of a request has it, because text cannot contain its first character. */
+const marker = '\0list '
+
+function parameterOf(value: unknown): Statement['parameters'][number] {
+  const isMarker = typeof value === 'string' && value.startsWith(marker)
+  return isMarker ? { position: Number(value.slice(marker.length)) } : { value }
+}
+
+/** Conditions that no record meets. */
+const nothing: object[] = []
+
+function isOnColumn(condition: Condition): condition is Condition & { filter: ColumnFilter } {
+  return 'column' in condition.filter
+}
+
+/** Conditions of a handler on columns alone, as filters; undefined if TypeORM must write them. */
+function columnValues(
+  metadata: EntityMetadata,
+  where: object,
+): (Condition & { filter: ColumnFilter })[] | undefined {
+  if (Array.isArray(where)) return undefined
+  const conditions: (Condition & { filter: ColumnFilter })[] = []
+  for (const [name, value] of Object.entries(where)) {
+    const column = metadata.findColumnWithPropertyPathStrict(name)
+    const isValue = ['string', 'number', 'boolean'].includes(typeof value) || value instanceof Date
+    if (!column || column.relationMetadata?.propertyName === name || column.transformer || !isValue)
+      return undefined
+    const filter: ColumnFilter = {
+      name,
+      column: { name, metadata: column, kind: 'string', read: (it) => it },
+      operators: ['eq'],
+      bare: 'eq',
+    }
+    conditions.push({ filter, operator: 'eq', values: [value] })
+  }
+  return conditions
+}
+
+/** Adds conditions of TypeORM as one condition of their own, so that alternatives do not affect other conditions. */
+function addConditions(
+  builder: SelectQueryBuilder<ObjectLiteral>,
+  metadata: EntityMetadata,
+  where: object,
+  id: string,
+): void {
+  if (where === nothing) {
+    builder.andWhere('1 = 0')
+    return
+  }
+  const { name, target } = metadata
+  if (!hasRelations(metadata, where)) {
+    builder.andWhere(new Brackets((brackets) => brackets.where(where)))
+    return
+  }
+  // A subquery, because a joined relation can have several rows for a record.
+  const matching = builder
+    .subQuery()
+    .select(`matching.${id}`)
+    .from(target, 'matching')
+    .setFindOptions({ where, loadEagerRelations: false })
+  builder.andWhere(`${name}.${id} IN ${matching.getQuery()}`)
+}
+
+function hasRelations(metadata: EntityMetadata, where: object): boolean {
+  return [where]
+    .flat()
+    .some((one: object) =>
+      Object.keys(one).some((name) => metadata.findRelationWithPropertyPath(name) !== undefined),
+    )
+}

@@ -1,0 +1,35 @@
+import type { Queryable as Declaration } from '../data/lists/declaration.js'
+import { DeclarationError } from '../errors.js'
+import { recordQueryable } from './decorations.js'
+import { checkMethod, type MethodDecoration } from './method-decorator.js'
+
+/** The declaration of a list: its filters, sort keys, search and included relations. */
+// The model is known where it is given: `Queryable<Post>`.
+// oxlint-disable-next-line no-explicit-any
+export type Queryable<T = any> = Declaration<T>
+
+/**
+ * Declares what clients may request of the list of a handler. `ctx.paginate` reads the request's query by it. Nothing is
+ * allowed that is not declared. The resource needs its model: `@Resource('/posts', { model: Post })`.
+ *
+ * @example
+ * \@Queryable<Post>({
+ *   filter: { state: ['in'], title: ['prefix', 'contains'], created_at: ['gte', 'lt'] },
+ *   sort: ['-created_at', 'title'],
+ *   search: ['title', 'description'],
+ *   include: ['author'],
+ * })
+ * async list(ctx: Context) {
+ *   const { records: posts, pagination, query } = await ctx.paginate(Post)
+ * }
+ *
+ * @throws DeclarationError when the member is static or is not a method, or when it has two declarations. The start throws
+ *   one when the declaration does not fit the model, or when a column is hidden
+ */
+export function Queryable<T>(queryable: Declaration<T>): MethodDecoration {
+  return (target, name, descriptor) => {
+    const handler = checkMethod('@Queryable', target, name, descriptor)
+    if (!recordQueryable(target, name, queryable))
+      throw new DeclarationError(`${handler} has @Queryable twice. Merge them into one.`)
+  }
+}
