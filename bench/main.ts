@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { checkAnswers } from './check.js'
 import { LoadProcess } from './load-process.js'
 import { machine } from './machine.js'
+import { installNest } from './nest-application.js'
 import { matchCosts } from './match.js'
 import { measure } from './measure.js'
 import { plotComparison } from './plot.js'
@@ -11,10 +12,12 @@ import { readsBesideWrites } from './reads-beside-writes.js'
 import { compare, print, type Report, type Samples } from './report.js'
 import { withSides, type Sides } from './sides.js'
 import { starts } from './starts.js'
-import { workloads, type Workload } from './workloads.js'
+import type { KindName } from './server-process.js'
+import { workloads, type Rival, type Workload } from './workloads.js'
 
 /**
- * npm run bench: examples/blog beside a peer that is written by hand, and the floor beneath both.
+ * npm run bench: resource-kit compared with NestJS on Fastify, with a lean Koa application, with a peer that does the same by
+ * hand, and with node:http.
  *
  *     npm run bench                      all of it, in about twenty minutes
  *     npm run bench -- --quick           few rounds, in about two
@@ -36,9 +39,10 @@ const connections = (options.connections ?? (options.quick ? '32' : '1,32,500'))
 const chosen = workloads.filter(({ name }) => options.only === undefined || name === options.only)
 const root = join(import.meta.dirname, '../..')
 
+installNest(root)
 await withSides(1000, async (sides) => {
   await checkAnswers(sides)
-  console.log('The answers of both are the same. Now the time that they take.')
+  console.log('The responses are the same. Measuring.')
   const load = new LoadProcess()
   for (const workload of chosen) await warm(workload, sides, load, 3000)
   const samples = await measureAll(sides, load)
@@ -69,7 +73,7 @@ async function warm(workload: Workload, sides: Sides, load: LoadProcess, amount:
 async function measureAll(sides: Sides, load: LoadProcess): Promise<Samples[]> {
   const all = chosen.flatMap((workload) =>
     connections.map((count): Samples => {
-      return { workload: workload.name, connections: count, ours: [], peer: [], floor: [] }
+      return { workload: workload.name, connections: count, rounds: {} }
     }),
   )
   for (let round = 0; round < rounds; round++) {
@@ -79,9 +83,12 @@ async function measureAll(sides: Sides, load: LoadProcess): Promise<Samples[]> {
       // Of a server that has had nothing to do for a minute, V8 has thrown away what it had compiled.
       if (samples.connections === connections[0]) await warm(workload, sides, load, 1500)
       // Ours is not always the first.
-      const order = (['ours', 'peer', 'floor'] as const).toSorted(() => (round % 2 === 0 ? 0 : -1))
-      for (const who of order)
-        samples[who].push(await measure(workload, samples.connections, sides[workload.servers[who]], load))
+      const order = Object.entries(workload.servers) as ['ours' | Rival, KindName][]
+      if (round % 2 === 1) order.reverse()
+      for (const [who, name] of order) {
+        const sample = await measure(workload, samples.connections, sides[name], load)
+        ;(samples.rounds[who] ??= []).push(sample)
+      }
     }
     process.stdout.write(`round ${round + 1} of ${rounds}\r`)
   }

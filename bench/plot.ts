@@ -8,10 +8,10 @@ export function plotComparison({ comparisons, machine, rounds }: Report): string
   return bars({
     title: 'CPU time of a request, in microseconds: less is better',
     note: `Node ${machine.node}, ${machine.cores} cores, 32 connections, medians of ${rounds} rounds`,
-    series: ['resource-kit', 'bare peer', 'node:http and SQL alone'],
-    groups: shown.map(({ workload, ours, peer, floor }) => ({
+    series: ['resource-kit', 'the same by hand', 'NestJS on Fastify', 'Koa and TypeORM', 'node:http and SQL'],
+    groups: shown.map(({ workload, medians }) => ({
       name: workload,
-      values: [ours.cpu, peer.cpu, floor.cpu],
+      values: (['ours', 'peer', 'nest', 'lean', 'floor'] as const).map((name) => medians[name]?.cpu ?? 0),
     })),
   })
 }

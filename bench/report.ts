@@ -4,29 +4,31 @@ import type { Sample } from './measure.js'
 import type { ReadsBesideWrites } from './reads-beside-writes.js'
 import type { Start } from './starts.js'
 import { median, spread, type Spread } from './statistics.js'
-import { workloads } from './workloads.js'
+import { rivals, workloads, type Rival } from './workloads.js'
 
-/** What was measured of one workload with one number of connections, round by round. */
+/** What was measured of one workload with one number of connections: the rounds of each application. */
 export interface Samples {
   workload: string
   connections: number
-  ours: Sample[]
-  peer: Sample[]
-  floor: Sample[]
+  rounds: Partial<Record<'ours' | Rival, Sample[]>>
 }
 
-/** How ours and the peer compare. Ratios are the peer's time through ours: above 1, ours needs less. */
+/** How ours and another application compare. Ratios are the other's time divided by ours: above 1, ours needs less. */
+export interface Ratio {
+  goal: number | undefined
+  /** Of CPU time. */
+  cpu: Spread
+  /** Of requests a second. */
+  throughput: Spread
+}
+
+/** The result of one workload with one number of connections. */
 export interface Comparison {
   workload: string
   connections: number
-  goal: number
-  /** Of CPU time. */
-  ratio: Spread
-  /** Of requests a second. */
-  throughputRatio: Spread
-  ours: Sample
-  peer: Sample
-  floor: Sample
+  /** The medians of each application. */
+  medians: Partial<Record<'ours' | Rival, Sample>>
+  ratios: Partial<Record<Rival, Ratio>>
 }
 
 /** All that `npm run bench` has found. */
@@ -40,20 +42,28 @@ export interface Report {
   match: MatchCost[] | undefined
 }
 
-/** Compares round by round, for what disturbs one round disturbs both. */
+/** Compares round by round, because what disturbs one round disturbs all applications. */
 export function compare(all: readonly Samples[]): Comparison[] {
-  return all.map(({ workload, connections, ours, peer, floor }) => ({
-    workload,
-    connections,
-    goal: workloads.find(({ name }) => name === workload)?.goal ?? 1,
-    ratio: spread(ours.map(({ cpu }, round) => (peer[round]?.cpu ?? Number.NaN) / cpu)),
-    throughputRatio: spread(
-      ours.map(({ throughput }, round) => throughput / (peer[round]?.throughput ?? Number.NaN)),
-    ),
-    ours: middle(ours),
-    peer: middle(peer),
-    floor: middle(floor),
-  }))
+  return all.map(({ workload, connections, rounds }) => {
+    const medians: Comparison['medians'] = {}
+    const ratios: Comparison['ratios'] = {}
+    const goals = workloads.find(({ name }) => name === workload)?.goals
+    const ours = rounds.ours ?? []
+    medians.ours = middle(ours)
+    for (const rival of rivals) {
+      const theirs = rounds[rival]
+      if (!theirs) continue
+      medians[rival] = middle(theirs)
+      ratios[rival] = {
+        goal: goals?.[rival],
+        cpu: spread(ours.map(({ cpu }, round) => (theirs[round]?.cpu ?? Number.NaN) / cpu)),
+        throughput: spread(
+          ours.map(({ throughput }, round) => throughput / (theirs[round]?.throughput ?? Number.NaN)),
+        ),
+      }
+    }
+    return { workload, connections, medians, ratios }
+  })
 }
 
 function middle(samples: Sample[]): Sample {
@@ -67,45 +77,41 @@ function middle(samples: Sample[]): Sample {
   }
 }
 
-/** Shows the report in the terminal. */
+/** Prints the report. */
 export function print({ machine, rounds, comparisons, reads, starts, match }: Report): void {
   console.log(
-    `Node ${machine.node}, ${machine.cores} cores, ${machine.memory}; medians of ${rounds} rounds, quartiles in brackets`,
+    `Node ${machine.node}, ${machine.cores} cores, ${machine.memory}; medians of ${rounds} rounds, quartiles in parentheses`,
   )
-  console.table(comparisons.map(comparisonRow))
+  console.table(comparisons.flatMap(medianRows))
+  console.log("The other application's time divided by ours: above 1, ours is faster.")
+  console.table(comparisons.flatMap(ratioRows))
   if (starts) console.table(starts.map(startRow))
   if (reads) console.table(Object.entries(reads).map(readsRow))
   if (match) console.table(match)
 }
 
-function comparisonRow({
-  workload,
-  connections,
-  goal,
-  ratio,
-  throughputRatio,
-  ours,
-  peer,
-  floor,
-}: Comparison) {
-  return {
+function medianRows({ workload, connections, medians }: Comparison) {
+  return Object.entries(medians).map(([name, sample]) => ({
     workload,
     connections,
-    'CPU ratio': written(ratio),
-    goal: ratio.median >= goal ? `${goal} met` : `${goal} MISSED`,
-    'req/s ratio': written(throughputRatio),
-    'µs ours': Math.round(ours.cpu),
-    'µs peer': Math.round(peer.cpu),
-    'µs floor': Math.round(floor.cpu),
-    'req/s ours': Math.round(ours.throughput),
-    'req/s peer': Math.round(peer.throughput),
-    'p50 ours': rounded(ours.p50),
-    'p50 peer': rounded(peer.p50),
-    'p99 ours': rounded(ours.p99),
-    'p99 peer': rounded(peer.p99),
-    'MiB ours': mebibytes(ours.memory),
-    'MiB peer': mebibytes(peer.memory),
-  }
+    application: name,
+    'µs of CPU': Math.round(sample.cpu),
+    'requests/s': Math.round(sample.throughput),
+    'p50 in ms': rounded(sample.p50),
+    'p99 in ms': rounded(sample.p99),
+    MiB: mebibytes(sample.memory),
+  }))
+}
+
+function ratioRows({ workload, connections, ratios }: Comparison) {
+  return Object.entries(ratios).map(([rival, { goal, cpu, throughput }]) => ({
+    workload,
+    connections,
+    'compared with': rival,
+    CPU: written(cpu),
+    'requests/s': written(throughput),
+    goal: goal === undefined ? '' : `${goal.toFixed(2)} ${cpu.median >= goal ? 'met' : 'MISSED'}`,
+  }))
 }
 
 function startRow({ name, time, cpu, memory }: Start) {

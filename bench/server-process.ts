@@ -28,6 +28,8 @@ export const kinds = {
     folder: 'examples/blog',
   },
   peerWeb: { name: 'bare peer, web', main: 'dist/bench/peer/web.js' },
+  nest: { name: 'NestJS on Fastify', main: 'bench/nest/dist/main.js' },
+  lean: { name: 'Koa and TypeORM', main: 'dist/bench/lean/main.js' },
   floor: { name: 'node:http', main: 'dist/bench/floor.js' },
 } satisfies Record<string, ServerKind>
 

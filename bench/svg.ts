@@ -32,7 +32,9 @@ export function bars({ title, note, series, groups }: BarChart): string {
       ...values.map((value, index) => bar(left, y + index * thick, thick - 2, value, scale, index)),
     ]
   })
-  const legend = series.flatMap((name, index) => legendEntry(left + index * 190, 52, name, index))
+  const legend = series.flatMap((name, index) =>
+    legendEntry(left + (index % 3) * 220, 46 + 16 * Math.floor(index / 3), name, index),
+  )
   return svg(height, [heading(title), text(24, height - 4, note, 'font-size="10"'), ...legend, ...rows])
 }
 

@@ -5,14 +5,23 @@ import type { KindName } from './server-process.js'
 /** Something that a server is asked to do, over and over. */
 export interface Workload {
   name: string
-  /** Ours, the one that it is compared with, and the floor beneath both. */
-  servers: { ours: KindName; peer: KindName; floor: KindName }
-  /** The median of the ratios (peer's time / ours) that is to be reached. */
-  goal: number
+  /** Ours, and the applications that it is compared with. */
+  servers: Servers
+  /** The median of the ratios (the other's time / ours) that is to be reached. */
+  goals: Partial<Record<Rival, number>>
   status: number
   /** The requests of a round. */
   calls(file: PostsFile, amount: number, visitor: Visitor): Call[]
 }
+
+/** The applications that ours is compared with. */
+export const rivals = ['peer', 'nest', 'lean', 'floor'] as const
+
+/** One of the applications that ours is compared with. */
+export type Rival = (typeof rivals)[number]
+
+/** The servers of a workload. */
+export type Servers = { ours: KindName } & Partial<Record<Rival, KindName>>
 
 /** What a browser keeps of the pages before. */
 export interface Visitor {
@@ -31,29 +40,30 @@ const fields = JSON.stringify({
   title: 'A new title',
   description: 'A description of some length '.repeat(7),
 })
-const api = { ours: 'api', peer: 'peerApi', floor: 'floor' } as const
-const web = { ours: 'web', peer: 'peerWeb', floor: 'floor' } as const
+const api: Servers = { ours: 'api', peer: 'peerApi', floor: 'floor' }
+const web: Servers = { ours: 'web', peer: 'peerWeb', floor: 'floor' }
+const defaults = { nest: 'nest', lean: 'lean' } as const
 
 /** The workloads, in the order in which they are shown. */
 export const workloads: readonly Workload[] = [
   {
     name: 'show',
-    servers: api,
-    goal: 1.3,
+    servers: { ...api, ...defaults },
+    goals: { peer: 1.3, nest: 1.1, lean: 1.1, floor: 1 / 3.8 },
     status: 200,
     calls: ({ ids }) => ids.map((id) => ({ method: 'GET', path: `/posts/${id}`, headers: asJson })),
   },
   {
     name: 'list',
-    servers: api,
-    goal: 1.2,
+    servers: { ...api, ...defaults },
+    goals: { peer: 1.2, nest: 1.3, lean: 1.3 },
     status: 200,
     calls: () => [{ method: 'GET', path: '/posts', headers: asJson }],
   },
   {
     name: 'html index',
-    servers: web,
-    goal: 1.2,
+    servers: { ...web, ...defaults },
+    goals: { peer: 1.2, nest: 1.3, lean: 1.3 },
     status: 200,
     calls: (_file, _amount, { cookie }) => [
       { method: 'GET', path: '/posts', headers: { ...asHtml, Cookie: cookie } },
@@ -61,23 +71,23 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'create',
-    servers: api,
-    goal: 1,
+    servers: { ...api, ...defaults },
+    goals: { peer: 1, nest: 1.5, lean: 1.5 },
     status: 201,
     calls: () => [{ method: 'POST', path: '/posts', headers: withJson, body: fields }],
   },
   {
     name: 'update',
-    servers: api,
-    goal: 1,
+    servers: { ...api, ...defaults },
+    goals: { peer: 1, nest: 1.5, lean: 1.5 },
     status: 200,
     calls: ({ ids }) =>
       ids.map((id) => ({ method: 'PUT', path: `/posts/${id}`, headers: withJson, body: fields })),
   },
   {
     name: 'delete',
-    servers: api,
-    goal: 1,
+    servers: { ...api, ...defaults },
+    goals: { peer: 1, nest: 1.5, lean: 1.5 },
     status: 200,
     calls: (file, amount) =>
       file.insert(amount).map((id) => ({ method: 'DELETE', path: `/posts/${id}`, headers: asJson })),
@@ -85,21 +95,21 @@ export const workloads: readonly Workload[] = [
   {
     name: '404',
     servers: api,
-    goal: 1,
+    goals: { peer: 1 },
     status: 404,
     calls: () => [{ method: 'GET', path: '/posts/01a1f9df-29cf-76db-a126-d6e54c0890f7', headers: asJson }],
   },
   {
     name: 'failed validation',
     servers: api,
-    goal: 1,
+    goals: { peer: 1.1 },
     status: 422,
     calls: () => [{ method: 'POST', path: '/posts', headers: withJson, body: '{"title":" "}' }],
   },
   {
     name: 'show, web',
     servers: web,
-    goal: 1,
+    goals: { peer: 1 },
     status: 200,
     calls: ({ ids }, _amount, { cookie }) =>
       ids.map((id) => ({ method: 'GET', path: `/posts/${id}`, headers: { ...asJson, Cookie: cookie } })),
@@ -107,7 +117,7 @@ export const workloads: readonly Workload[] = [
   {
     name: 'html create',
     servers: web,
-    goal: 1,
+    goals: { peer: 1 },
     status: 303,
     calls: (_file, _amount, { cookie, token }) => [
       {
