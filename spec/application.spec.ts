@@ -124,7 +124,7 @@ describe('App', () => {
       expect(await marks('/kit.css')).to.equal(null)
     })
 
-    it("is refused if it isn't a function", () => {
+    it("is rejected if it isn't a function", () => {
       // @ts-expect-error: the compiler reports this mistake
       expect(() => new App().use('csrf')).to.throw(
         'app.use expects middleware functions or classes, not csrf.',
@@ -289,13 +289,13 @@ describe('App', () => {
       expect(answer?.headers.get('set-cookie')).to.equal(null)
     })
 
-    it('refuse a redirect to an unknown parameter', () => {
+    it('reject a redirect to an unknown parameter', () => {
       expect(() => new App().redirect('/a/{id}', '/b/{nope}')).to.throw(
         '/a/{id} redirects to /b/{nope}, but has no parameter "nope".',
       )
     })
 
-    it('refuse a parameter that occurs in the host and in the path', () => {
+    it('reject a parameter that occurs in the host and in the path', () => {
       expect(() => new App().host('{t}.example.com').get('/h/{t}', text(''))).to.throw(
         'both have the parameter "t"',
       )
@@ -432,7 +432,7 @@ describe('App', () => {
       expect(app.routes.map((route) => route.handlerName)).not.to.include('SharedResource.edit')
     })
 
-    it('refuses a parent that is not declared yet', () => {
+    it('rejects a parent that is not declared yet', () => {
       expect(() => new App().resource(CommentsResource)).to.throw(
         'The parent of CommentsResource, PostsResource, is not declared yet. Declare resource(PostsResource) above it, in the same group or host.',
       )
@@ -458,7 +458,7 @@ describe('App', () => {
       ])
     })
 
-    it("refuses a value that isn't a class", () => {
+    it("rejects a value that isn't a class", () => {
       // @ts-expect-error: the compiler reports this mistake
       expect(() => new App().resource(undefined)).to.throw(
         'resource() expects a resource class, not undefined.',
@@ -467,21 +467,21 @@ describe('App', () => {
       expect(() => Parent(undefined)).to.throw('@Parent received undefined instead of a class.')
     })
 
-    it('refuses a class without a path', () => {
+    it('rejects a class without a path', () => {
       class Pathless extends BaseResource {}
       expect(() => new App().resource(Pathless)).to.throw(
         "Pathless has no path. Decorate it with @Resource('/...'), or pass the path to resource().",
       )
     })
 
-    it('refuses a path without a name', () => {
+    it('rejects a path without a name', () => {
       expect(() => new App().resource('/', PostsResource)).to.throw(
         'does not end in a word that can name its routes',
       )
       expect(() => new App().resource('/posts/{id}', PostsResource)).to.throw('does not end in a word')
     })
 
-    it('refuses two paths with the same name', () => {
+    it('rejects two paths with the same name', () => {
       const app = new App()
       app.resource(PostsResource)
       expect(() => app.group('/{tenant}').resource('/posts', PostsResource)).to.throw(
@@ -572,7 +572,7 @@ describe('App', () => {
       ])
     })
 
-    it('logs its address, and refuses a port that is in use', async () => {
+    it('logs its address, and rejects a port that is in use', async () => {
       const [app, other] = [new App(), new App()]
       const address = await app.listen(0)
       expect(address).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
@@ -584,7 +584,7 @@ describe('App', () => {
       await app.close()
     })
 
-    it('refuses an invalid PORT', async () => {
+    it('rejects an invalid PORT', async () => {
       const before = process.env['PORT']
       process.env['PORT'] = 'abc'
       const failure = await new App().listen().catch((error: unknown) => error)

@@ -33,7 +33,7 @@ function table(
 }
 
 /** Texts that are not of this kind. */
-function refuses(kind: AttributeKind, values: unknown[], options: Partial<Attribute> = {}): void {
+function rejects(kind: AttributeKind, values: unknown[], options: Partial<Attribute> = {}): void {
   for (const value of [...values, ...neverReadable]) {
     it(`rejects ${label(value)}`, () => {
       expect(read(kind, value, options)).to.equal(unreadable)
@@ -54,7 +54,7 @@ describe('coerce(value, attribute)', () => {
         ['x'.repeat(1024 * 1024), 'x'.repeat(1024 * 1024)],
         [null, null],
       ])
-      refuses(kind, [1, 0, 1.5, true, false, 'a\0b', '\ud800', 'a\udc00', Number.NaN])
+      rejects(kind, [1, 0, 1.5, true, false, 'a\0b', '\ud800', 'a\udc00', Number.NaN])
     })
   }
 
@@ -73,7 +73,7 @@ describe('coerce(value, attribute)', () => {
       [1e3, 1000],
       [null, null],
     ])
-    refuses('int', [
+    rejects('int', [
       '',
       ' ',
       '1.5',
@@ -111,7 +111,7 @@ describe('coerce(value, attribute)', () => {
       ['00000000000000000001', '1'],
       [9_007_199_254_740_991, '9007199254740991'],
     ])
-    refuses('bigint', ['', '9223372036854775808', '-9223372036854775809', '1.0', 2 ** 53, 1e19, true])
+    rejects('bigint', ['', '9223372036854775808', '-9223372036854775809', '1.0', 2 ** 53, 1e19, true])
   })
 
   describe('a float', () => {
@@ -126,7 +126,7 @@ describe('coerce(value, attribute)', () => {
       [1.5, 1.5],
       [0, 0],
     ])
-    refuses('float', [
+    rejects('float', [
       '',
       '.',
       'e5',
@@ -161,7 +161,7 @@ describe('coerce(value, attribute)', () => {
       ],
       { precision: 10, scale: 2 },
     )
-    refuses(
+    rejects(
       'decimal',
       ['', '1e3', '.', '1.', '1.505', 0.125, '1,5', '123456789', 'NaN', 1e21, 1e-7, Number.NaN, true],
       {
@@ -193,7 +193,7 @@ describe('coerce(value, attribute)', () => {
       ...[false, 0, 'false', 'False', '0', 'off', 'no'].map((value): [unknown, unknown] => [value, false]),
       [null, null],
     ])
-    refuses('bool', ['', 'wahr', '2', 'truefalse', 2, -1, 0.5, Number.NaN])
+    rejects('bool', ['', 'wahr', '2', 'truefalse', 2, -1, 0.5, Number.NaN])
   })
 
   describe('a date', () => {
@@ -204,7 +204,7 @@ describe('coerce(value, attribute)', () => {
       ['9999-12-31', '9999-12-31'],
       [' 2026-01-01 ', '2026-01-01'],
     ])
-    refuses('date', [
+    rejects('date', [
       '',
       '2026-02-30',
       '2026-02-29',
@@ -232,7 +232,7 @@ describe('coerce(value, attribute)', () => {
       ['12:30:10.500', '12:30:10.5'],
       ['12:30:10.000', '12:30:10'],
     ])
-    refuses('time', ['', '24:00', '12:60', '12:00:60', '1:00', '12', '12:00Z', 'noon', 1200, true])
+    rejects('time', ['', '24:00', '12:60', '12:00:60', '1:00', '12', '12:00Z', 'noon', 1200, true])
   })
 
   describe('a datetime', () => {
@@ -245,7 +245,7 @@ describe('coerce(value, attribute)', () => {
       ['2026-01-02', new Date('2026-01-02T00:00:00Z')],
       [new Date(0), new Date(0)],
     ])
-    refuses('datetime', [
+    rejects('datetime', [
       '',
       '2026-02-30T00:00',
       '2026-01-01T25:00',
@@ -272,7 +272,7 @@ describe('coerce(value, attribute)', () => {
       [uuid.toUpperCase(), uuid],
       [` ${uuid} `, uuid],
     ])
-    refuses('uuid', ['', '1', uuid.slice(1), `${uuid}0`, `{${uuid}}`, uuid.replaceAll('-', ''), 1, true])
+    rejects('uuid', ['', '1', uuid.slice(1), `${uuid}0`, `{${uuid}}`, uuid.replaceAll('-', ''), 1, true])
   })
 
   describe('an enum', () => {
@@ -286,7 +286,7 @@ describe('coerce(value, attribute)', () => {
       ],
       { values },
     )
-    refuses('enum', ['Draft', ' draft', 'toString', '__proto__', 0, true], { values })
+    rejects('enum', ['Draft', ' draft', 'toString', '__proto__', 0, true], { values })
   })
 
   describe('a json', () => {

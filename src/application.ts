@@ -244,7 +244,7 @@ export class App extends Scope {
   private compose(): RequestListener {
     const { api = false, templates = 'templates' } = this.settings
     const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
-    if (api) this.refuseSessions()
+    if (api) this.rejectSessions()
     const { table } = this.declarations
     const { env, defaultFormat } = this
     extendContext(this.koa.context, { table, renderer, env, defaultFormat, hasSession: !api })
@@ -310,7 +310,7 @@ export class App extends Scope {
     return new Dispatcher(table, mounts, { readBody, ...(cors && { cors }), ...ofApplication })
   }
 
-  private refuseSessions(): void {
+  private rejectSessions(): void {
     for (const { name, needsSession } of this.declarations.middleware) {
       if (!needsSession) continue
       throw new DeclarationError(

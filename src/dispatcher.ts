@@ -77,7 +77,7 @@ export class Dispatcher {
     const isOverridable = this.steps.overridesMethod && ctx.method === 'POST' && mayBeSentByForm(matches)
     if (isOverridable && hasForm(ctx) && (await this.override(ctx))) match = find(matches, ctx.method)
     if (match) await this.run(ctx, match)
-    else refuse(ctx, matches)
+    else reject(ctx, matches)
   }
 
   private async run(ctx: Context, { route, params }: Match): Promise<void> {
@@ -146,7 +146,7 @@ function find(matches: Match[], method: string): Match | undefined {
 }
 
 /** Responds if a path has no route for the method: OPTIONS returns the path's methods, others are rejected with 405. */
-function refuse(ctx: Context, matches: Match[]): void {
+function reject(ctx: Context, matches: Match[]): void {
   const allowed = methodsOf(matches)
   if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, redactedPath(ctx), allowed)
   ctx.status = 204

@@ -58,7 +58,7 @@ export class DevelopmentHosts {
   }
 
   /** Returns the reason for rejecting a request with these headers, or undefined if it is accepted. */
-  refusal(headers: IncomingHttpHeaders): HttpError | undefined {
+  check(headers: IncomingHttpHeaders): HttpError | undefined {
     const { host = '' } = headers
     // X-Forwarded-Host cannot replace Host in this check, because a page can set it.
     if (!this.isAccepted(host)) return new ForeignHost(host)

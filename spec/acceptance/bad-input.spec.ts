@@ -44,8 +44,8 @@ function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
-/** Asserts that a refusal has its status, a body in the requested format, and its request id. */
-async function expectRefusal(
+/** Asserts that a rejection has its status, a body in the requested format, and its request id. */
+async function expectRejection(
   answer: SpecResponse,
   statuses: number[],
   format: Format,
@@ -111,7 +111,7 @@ describe('Bad input', () => {
     kept = await contents()
   })
 
-  afterEach('logs no error, and a refused request changes nothing', async () => {
+  afterEach('logs no error, and a rejected request changes nothing', async () => {
     await new Promise(setImmediate)
     expect(crashes.splice(0)).to.deep.equal([])
     expect(await contents()).to.deep.equal(kept)
@@ -128,12 +128,16 @@ describe('Bad input', () => {
         it(`returns 422 if the title is ${JSON.stringify(value)}`, async () => {
           for (const format of ['html', 'json', 'xml'] as const) {
             const accept = types[format]
-            await expectRefusal(
+            await expectRejection(
               await site.post('/posts', { ...encode({ title: value }), accept }),
               [422],
               format,
             )
-            await expectRefusal(await site.put(post, { ...encode({ title: value }), accept }), [422], format)
+            await expectRejection(
+              await site.put(post, { ...encode({ title: value }), accept }),
+              [422],
+              format,
+            )
           }
         })
       }
@@ -159,9 +163,9 @@ describe('Bad input', () => {
               const what = `${attribute}: ${JSON.stringify(value).slice(0, 60)}`
               const request = { ...encode({ ...thing, [attribute]: value }), accept: types.json }
               const answer = await everything.site.post('/things', request)
-              await expectRefusal(answer, [422], 'json', what)
+              await expectRejection(answer, [422], 'json', what)
               expect(answer.json.errors, what).to.have.all.keys(attribute)
-              await expectRefusal(await everything.site.put(row, request), [422], 'json', what)
+              await expectRejection(await everything.site.put(row, request), [422], 'json', what)
             }
           }
         }
@@ -171,7 +175,7 @@ describe('Bad input', () => {
         if (sent.endsWith('form')) return
         for (const name of Object.keys(thing)) {
           const request = { ...encode({ ...thing, [name]: null }), accept: types.json }
-          await expectRefusal(await everything.site.post('/things', request), [422], 'json', name)
+          await expectRejection(await everything.site.post('/things', request), [422], 'json', name)
         }
       })
 
@@ -189,7 +193,7 @@ describe('Bad input', () => {
             const fields: Fields = Object.fromEntries([[key, value]])
             for (const format of ['html', 'json', 'xml'] as const) {
               const answer = await site.post('/posts', { ...encode(fields), accept: types[format] })
-              await expectRefusal(answer, [400, 422], format, key)
+              await expectRejection(answer, [400, 422], format, key)
             }
           }
         }
@@ -203,7 +207,7 @@ describe('Bad input', () => {
     for (const encode of Object.values(encodings)) {
       for (const format of ['html', 'json', 'xml'] as const) {
         const accept = types[format]
-        await expectRefusal(
+        await expectRejection(
           await site.post('/posts', { ...encode({ title: 'x'.repeat(1024 * 1024 + 1) }), accept }),
           [413],
           format,
@@ -223,7 +227,7 @@ describe('Bad input', () => {
         headers: { 'content-type': types.json },
         accept: types.json,
       })
-      await expectRefusal(answer, [422], 'json', title)
+      await expectRejection(answer, [422], 'json', title)
     }
   })
 
@@ -285,27 +289,27 @@ describe('Bad input', () => {
       it(`returns ${statuses.join(' or ')} for ${what}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           const request = { body, accept: types[format], headers: { ...(type && { 'content-type': type }) } }
-          await expectRefusal(await site.post('/posts', request), statuses, format)
-          await expectRefusal(await site.put(post, request), statuses, format)
-          await expectRefusal(await site.post(`${post}/comments`, request), statuses, format)
+          await expectRejection(await site.post('/posts', request), statuses, format)
+          await expectRejection(await site.put(post, request), statuses, format)
+          await expectRejection(await site.post(`${post}/comments`, request), statuses, format)
         }
       })
     }
 
-    it('is refused if a compressed body is broken or expands too far', async () => {
+    it('is rejected if a compressed body is broken or expands too far', async () => {
       const headers = { 'content-type': types.json, 'content-encoding': 'gzip' }
       const bomb = gzipSync(`{"title":"${'x'.repeat(50_000_000)}"}`)
-      await expectRefusal(
+      await expectRejection(
         await site.post('/posts', { body: bomb, headers, accept: types.json }),
         [413],
         'json',
       )
-      await expectRefusal(
+      await expectRejection(
         await site.post('/posts', { body: 'x', headers, accept: types.json }),
         [400],
         'json',
       )
-      await expectRefusal(
+      await expectRejection(
         await site.post('/posts', {
           body: 'x',
           headers: { ...headers, 'content-encoding': 'x' },
@@ -316,10 +320,10 @@ describe('Bad input', () => {
       )
     })
 
-    it('is not read if the path or the method is refused', async () => {
+    it('is not read if the path or the method is rejected', async () => {
       const request = { body: '{', headers: { 'content-type': types.json }, accept: types.json }
-      await expectRefusal(await site.post('/nope', request), [404], 'json')
-      await expectRefusal(await site.put('/posts', request), [405], 'json')
+      await expectRejection(await site.post('/nope', request), [404], 'json')
+      await expectRejection(await site.put('/posts', request), [405], 'json')
     })
 
     it('is read by the first of two content types', async () => {
@@ -375,7 +379,7 @@ describe('Bad input', () => {
               `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
             )
             // `/posts/..` is a path of its own, not the path of the list.
-            await expectRefusal(answer, [404], format, `${method} ${path}`)
+            await expectRejection(answer, [404], format, `${method} ${path}`)
           }
         }
       })
@@ -383,7 +387,12 @@ describe('Bad input', () => {
 
     it('returns 400 if the percent-encoding is broken', async () => {
       for (const path of ['/%', '/%zz', '/posts/%', '/posts/%c0%af', '/posts/%ff', '/%u0041']) {
-        await expectRefusal(await raw(site, 'GET', path, 'Accept: application/json\r\n'), [400], 'json', path)
+        await expectRejection(
+          await raw(site, 'GET', path, 'Accept: application/json\r\n'),
+          [400],
+          'json',
+          path,
+        )
       }
     })
 
@@ -409,7 +418,7 @@ describe('Bad input', () => {
         `/${'a/'.repeat(4000)}`,
       ]) {
         const answer = await raw(site, 'GET', path, 'Accept: application/json\r\n')
-        await expectRefusal(answer, [404], 'json', path)
+        await expectRejection(answer, [404], 'json', path)
         expect(answer.headers.get('location'), path).to.equal(null)
       }
     })
@@ -492,7 +501,7 @@ describe('Bad input', () => {
       it(`returns 405 and lists the allowed methods for ${method}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
           const answer = await raw(site, method, '/posts', `Accept: ${types[format]}\r\n`)
-          await expectRefusal(answer, [405], format)
+          await expectRejection(answer, [405], format)
           expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
         }
       })
@@ -517,33 +526,33 @@ describe('Bad input', () => {
       ]) {
         for (const encode of [encodings['an html form'], encodings['a multipart form']]) {
           const answer = await site.post(post, { ...encode?.({ _method: method }), accept: types.json })
-          await expectRefusal(answer, [405], 'json', method)
+          await expectRejection(answer, [405], 'json', method)
         }
       }
       const twice = await site.post(post, {
         body: '_method[]=DELETE&_method[a]=PUT',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       })
-      await expectRefusal(twice, [405], 'html')
+      await expectRejection(twice, [405], 'html')
     })
 
     it('is not read from JSON, XML, a query or a header', async () => {
-      await expectRefusal(
+      await expectRejection(
         await site.post(post, { json: { _method: 'DELETE' }, accept: types.json }),
         [405],
         'json',
       )
-      await expectRefusal(
+      await expectRejection(
         await site.post(post, { xml: '<r><_method>DELETE</_method></r>', accept: types.json }),
         [405],
         'json',
       )
-      await expectRefusal(
+      await expectRejection(
         await site.post(`${post}?_method=DELETE`, { form: { a: '1' }, accept: types.json }),
         [405],
         'json',
       )
-      await expectRefusal(
+      await expectRejection(
         await site.post(post, { headers: { 'x-http-method-override': 'DELETE' }, accept: types.json }),
         [405],
         'json',
@@ -555,7 +564,7 @@ describe('Bad input', () => {
     it("is replaced if it isn't a valid request id", async () => {
       for (const id of ['', ' ', 'a b', 'x'.repeat(129), 'ä', '<script>', '"', 'a,b', '%0d%0a', '../x']) {
         const answer = await raw(site, 'GET', '/nope', `Accept: application/json\r\nX-Request-Id: ${id}\r\n`)
-        await expectRefusal(answer, [404], 'json', id)
+        await expectRejection(answer, [404], 'json', id)
         expect(answer.headers.get('x-request-id'), id).to.match(/^[0-9a-f-]{36}$/)
       }
       const own = await site.get('/nope', { headers: { 'x-request-id': 'My_id-1.0' }, accept: types.json })
@@ -575,14 +584,14 @@ describe('Bad input', () => {
         'a'.repeat(5000),
       ]) {
         const answer = await site.get('/posts', { headers: { accept } })
-        await expectRefusal(answer, accept === ';;;' ? [200] : [406], 'html', accept)
+        await expectRejection(answer, accept === ';;;' ? [200] : [406], 'html', accept)
       }
-      await expectRefusal(
+      await expectRejection(
         await site.post('/posts', { json: { title: 'never saved' }, accept: 'image/png' }),
         [406],
         'html',
       )
-      await expectRefusal(await site.get('/posts/new', { accept: types.json }), [406], 'html')
+      await expectRejection(await site.get('/posts/new', { accept: types.json }), [406], 'html')
     })
 
     it('may be an invalid host', async () => {

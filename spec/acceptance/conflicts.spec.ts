@@ -64,13 +64,13 @@ describe('Transactions in conflict', () => {
           library.site.post('/?way=back', json),
         ])
         expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 503])
-        const refused = answers.find(({ status }) => status === 503)
-        expect(refused?.headers.get('retry-after')).to.equal('1')
+        const rejected = answers.find(({ status }) => status === 503)
+        expect(rejected?.headers.get('retry-after')).to.equal('1')
         expect(await counts(library.database)).to.deep.equal([1, 1])
       }))
 
-    it('both succeed if the application allows repeating POST', () =>
-      withLibrary({ isRepeatable: () => true }, async (library) => {
+    it('both succeed if the application allows retrying POST', () =>
+      withLibrary({ isRetryable: () => true }, async (library) => {
         await crossing(library)
         const answers = await Promise.all([
           library.site.post('/?way=there', json),
@@ -119,7 +119,7 @@ describe('Transactions in conflict', () => {
       expect(await counts(database)).to.deep.equal([2])
     }))
 
-  it('are repeated if the conflict appears at the commit', function () {
+  it('are retried if the conflict appears at the commit', function () {
     // Only PostgreSQL detects a conflict that late.
     if (engine !== 'postgres') this.skip()
     return withLibrary({ isolation: 'SERIALIZABLE' }, async ({ database, site, handle }) => {
@@ -138,9 +138,9 @@ describe('Transactions in conflict', () => {
     })
   })
 
-  describe('when they are repeated', () => {
+  describe('when they are retried', () => {
     before(function () {
-      // On SQLite, a GET is repeated in its turn; all other requests wait for their turn before they read.
+      // On SQLite, a GET is retried in its turn; all other requests wait for their turn before they read.
       if (engine === 'sqlite') this.skip()
     })
 
@@ -211,7 +211,7 @@ describe('Transactions in conflict', () => {
         })
       }))
 
-    it('return 503 after two repetitions', () =>
+    it('return 503 after two retries', () =>
       withLibrary({}, async ({ database, site, handle }) => {
         await newShelf(database)
         let count = 0
@@ -220,8 +220,8 @@ describe('Transactions in conflict', () => {
         expect([answer.status, answer.headers.get('retry-after'), count]).to.deep.equal([503, '1', 3])
       }))
 
-    it('repeat as often as the application configures', () =>
-      withLibrary({ repeats: 0 }, async ({ database, site, handle }) => {
+    it('are retried as often as the application configures', () =>
+      withLibrary({ retries: 0 }, async ({ database, site, handle }) => {
         await newShelf(database)
         let count = 0
         handle(failing(9, () => (count += 1)))
@@ -231,7 +231,7 @@ describe('Transactions in conflict', () => {
   })
 })
 
-/** Makes the engine itself refuse a statement because of a conflict. */
+/** Makes the engine itself reject a statement because of a conflict. */
 async function provoke(ctx: Context): Promise<unknown> {
   switch (engine) {
     case 'postgres':

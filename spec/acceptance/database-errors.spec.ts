@@ -116,7 +116,7 @@ const cases: Case[] = [
   },
 ]
 
-describe('A handler whose record the database refuses', () => {
+describe('A handler whose record the database rejects', () => {
   for (const { what, save, insert, status, errors, without = [] } of cases) {
     const isTaken = without.includes(engine)
     it(`${isTaken ? 'succeeds, because this engine accepts it' : `returns ${status}`}: ${what}`, () =>
@@ -128,7 +128,7 @@ describe('A handler whose record the database refuses', () => {
             const values = JSON.parse(JSON.stringify(save).replace('THE SHELF', shelf.id))
             const found = await ctx.save(Object.assign(new Book(), values))
             if (found) return ctx.respond(found.status, { json: found })
-            // The transaction continues after a refused record.
+            // The transaction continues after a rejected record.
             await ctx.tx.find(Book)
           }
           ctx.status = 201

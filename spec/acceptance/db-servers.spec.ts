@@ -29,18 +29,18 @@ if (engine !== 'sqlite') {
       kit(application.folder, ['db', ...args], { env: { DATABASE_URL } })
     const db = (...args: string[]): Promise<Run> => dbAt(url, ...args)
     const written = (output: string): Run => ({ status: 0, output, errors: '' })
-    const refused = (errors: string): Run => ({ status: 1, output: '', errors })
+    const rejected = (errors: string): Run => ({ status: 1, output: '', errors })
 
     it('reports a missing database', async () => {
       for (const step of ['status', 'rollback', 'migrate']) {
         expect(await db(step)).to.deep.equal(
-          refused(
+          rejected(
             `The database ${place} cannot be opened: its server has no such database. Create it with \`kit db create\`, or correct the url.`,
           ),
         )
       }
       expect(await db('drop', '-y')).to.deep.equal(
-        refused(`The database ${place} does not exist. Create it with \`kit db create\`.`),
+        rejected(`The database ${place} does not exist. Create it with \`kit db create\`.`),
       )
     })
 

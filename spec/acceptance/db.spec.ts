@@ -20,12 +20,12 @@ describe('kit db', function () {
 
   const db = (...args: string[]): Promise<Run> => kit(application.folder, ['db', ...args])
   const written = (output: string): Run => ({ status: 0, output, errors: '' })
-  const refused = (errors: string): Run => ({ status: 1, output: '', errors })
+  const rejected = (errors: string): Run => ({ status: 1, output: '', errors })
 
   it('reports a missing database', async () => {
     for (const step of ['status', 'rollback', 'seed']) {
       expect(await db(step)).to.deep.equal(
-        refused('The database db/development.sqlite does not exist. Create it with `kit db migrate`.'),
+        rejected('The database db/development.sqlite does not exist. Create it with `kit db migrate`.'),
       )
     }
     expect(existsSync(file)).to.equal(false)
@@ -78,7 +78,7 @@ describe('kit db', function () {
   it('does not drop or reset without confirmation', async () => {
     for (const step of ['drop', 'reset']) {
       expect(await db(step)).to.deep.equal(
-        refused(
+        rejected(
           '"Delete db/development.sqlite with all its records?" needs an answer, but there is no terminal. Pass -y to answer yes.',
         ),
       )
@@ -116,7 +116,7 @@ describe('kit db', function () {
 
   it('reports an unknown step', async () => {
     expect(await db('migrat')).to.deep.equal(
-      refused(
+      rejected(
         'There is no command "db migrat". Known commands: migrate, rollback, status, create, drop, reset, seed.',
       ),
     )

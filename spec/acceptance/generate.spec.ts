@@ -86,7 +86,7 @@ describe('kit generate and kit destroy', () => {
     }
   }
 
-  it('refuses to generate a resource twice, and changes nothing', async () => {
+  it('rejects to generate a resource twice, and changes nothing', async () => {
     await kitGenerate('resource', 'post', 'title')
     const before = app.tree()
     const error = await failure(() => kitGenerate('resource', 'post', 'title', 'body:text'))
@@ -244,7 +244,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('refuses a model that lacks an attribute of the resource', async () => {
+  it('rejects a model that lacks an attribute of the resource', async () => {
     await kitGenerate('resource', 'author', 'name')
     await kitGenerate('resource', 'post', 'title', 'author:references')
     const uses = (...args: string[]) => failure(() => kitGenerate('resource', ...args))
@@ -378,7 +378,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  const refusals: Record<string, [args: string[], sentence: string]> = {
+  const rejections: Record<string, [args: string[], sentence: string]> = {
     'a bad name': [
       ['resource', '1post'],
       `"1post" isn't a valid name. Use words of letters and digits, at most 50 characters: post, blog_post, BlogPost or admin/widget.`,
@@ -487,22 +487,22 @@ describe('kit generate and kit destroy', () => {
       `"../posts" isn't a valid name for a migration. Use words, like create_posts or add_state_to_posts.`,
     ],
   }
-  for (const [what, [args, sentence]] of Object.entries(refusals)) {
-    it(`refuses ${what}, and writes nothing`, async () => {
+  for (const [what, [args, sentence]] of Object.entries(rejections)) {
+    it(`rejects ${what}, and writes nothing`, async () => {
       const before = app.tree()
       expect(await failure(() => kitGenerate(...args))).to.equal(sentence)
       expect(app.tree()).to.deep.equal(before)
     })
   }
 
-  it('refuses a singular parent', async () => {
+  it('rejects a singular parent', async () => {
     await kitGenerate('resource', 'profile', 'name', '--singular')
     expect(await failure(() => kitGenerate('resource', 'device', 'name', '--parent', 'profile'))).to.equal(
       'ProfileResource is a singular resource. Generate the resource without --parent, and nest it by hand.',
     )
   })
 
-  it('refuses a parent that has no model', async () => {
+  it('rejects a parent that has no model', async () => {
     await kitGenerate('resource', 'headline', 'title', '--skip-model')
     expect(await failure(() => kitGenerate('resource', 'comment', '--parent', 'headline'))).to.equal(
       'There is no model Headline in src/models/headline.ts. Generate it first: kit generate resource headline.',
@@ -515,7 +515,7 @@ describe('kit generate and kit destroy', () => {
     expect(Object.keys(app.tree()).filter((path) => /migrations\/\d/.test(path))).to.have.length(2)
   })
 
-  it('refuses to run without src/app.ts, or if it creates no application', async () => {
+  it('rejects to run without src/app.ts, or if it creates no application', async () => {
     rmSync(app.path('src/app.ts'))
     const missing = `There is no src/app.ts in ${app.folder}, where resources are registered. Create it with: export const app = new App()`
     expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(missing)
@@ -646,7 +646,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.read('src/actions/blog_posts.ts')).to.contain('class BlogPostsResource extends BaseResource')
   })
 
-  it('refuses to destroy missing files', async () => {
+  it('rejects to destroy missing files', async () => {
     expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(
       'There is no resource "post" here: none of its files exists.',
     )

@@ -117,7 +117,7 @@ describe('kit routes', () => {
   })
 
   for (const request of ['posts', 'GET', '', 'GET /a b', '/%zz']) {
-    it(`refuses "${request}", which isn't a request`, async () => {
+    it(`rejects "${request}", which isn't a request`, async () => {
       expect(await run('--match', request)).to.deep.equal({
         status: 1,
         output: '',

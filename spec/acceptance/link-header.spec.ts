@@ -62,7 +62,7 @@ describe('The header Link of a page of records', () => {
   }
 
   it('is a valid reference for every byte in the path and in the query, and leads to the requested page', async () => {
-    // Node refuses all but visible ASCII. `?` and `#` end the path, `/` ends a segment, and `%` begins an encoded byte.
+    // Node rejects all but visible ASCII. `?` and `#` end the path, `/` ends a segment, and `%` begins an encoded byte.
     const characters = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
     const sendable = characters.filter((one) => /[!-~]/.test(one) && !'#?%/'.includes(one)).join('')
     const encoded = characters.map((one) => `%${one.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')

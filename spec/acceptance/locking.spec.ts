@@ -65,7 +65,7 @@ describe(`Locked records on ${engine}`, () => {
       expect((await database.manager.findOneByOrFail(Shelf, { id })).count).to.equal(0)
     }))
 
-  it('are refused in GET and HEAD, which do not write', () =>
+  it('are rejected in GET and HEAD, which do not write', () =>
     withLibrary({}, async ({ database, site, handle, log }) => {
       const { id } = await newShelf(database)
       for (const find of Object.values(finders)) {

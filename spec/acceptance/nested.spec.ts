@@ -88,9 +88,9 @@ describe('A nested resource', () => {
     const item = (await site.post(path, { form: { body: 'Old' } })).headers.get('location') ?? ''
     const changed = await site.post(item, { form: { _method: 'PUT', body: 'New' } })
     expect([changed.status, changed.headers.get('location')]).to.deep.equal([303, item])
-    const refused = await site.post(item, { form: { _method: 'PUT', body: ' ' } })
-    expect(refused.status).to.equal(422)
-    expect(refused.text).to.contain('Edit comment')
+    const rejected = await site.post(item, { form: { _method: 'PUT', body: ' ' } })
+    expect(rejected.status).to.equal(422)
+    expect(rejected.text).to.contain('Edit comment')
     const deleted = await site.post(item, { form: { _method: 'DELETE' } })
     expect([deleted.status, deleted.headers.get('location')]).to.deep.equal([303, path])
   })

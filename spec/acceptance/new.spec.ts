@@ -76,7 +76,7 @@ describeOnce('kit new blog', () => {
     }
   })
 
-  it('refuses a folder that is not empty, and leaves it as it is', async () => {
+  it('rejects a folder that is not empty, and leaves it as it is', async () => {
     mkdirSync(join(folder, 'full'))
     writeFileSync(join(folder, 'full', 'mine.txt'), 'mine')
     expect(await kit(folder, ['new', 'full', '--skip-install'])).to.deep.equal({
@@ -87,7 +87,7 @@ describeOnce('kit new blog', () => {
     expect(filesIn(join(folder, 'full'))).to.deep.equal({ 'mine.txt': 'mine' })
   })
 
-  it('refuses the name of an existing file', async () => {
+  it('rejects the name of an existing file', async () => {
     writeFileSync(join(folder, 'file'), '')
     const { status, errors } = await kit(folder, ['new', 'file', '--skip-install'])
     expect(status).to.equal(1)

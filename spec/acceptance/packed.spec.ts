@@ -66,12 +66,12 @@ describe('The packed package with the application of docs/by-hand.md', () => {
     expect(created.status).to.equal(201)
     const shown = await fetch(address + created.headers.get('location'))
     expect(await shown.json()).to.include({ text: 'It works' })
-    const refused = await fetch(`${address}/notes`, {
+    const rejected = await fetch(`${address}/notes`, {
       method: 'POST',
       body: '{}',
       headers: { 'Content-Type': 'application/json' },
     })
-    expect(refused.status).to.equal(422)
+    expect(rejected.status).to.equal(422)
     const missing = await fetch(address + created.headers.get('location'), { method: 'DELETE' })
     expect(await missing.json()).to.include({ status: 404, detail: 'resource not implemented' })
   })

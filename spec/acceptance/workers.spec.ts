@@ -311,7 +311,7 @@ describe('kit start --workers 2', function () {
       expect({ status, errors: said }).to.deep.equal({ status: 1, errors })
     })
 
-    it('refuses an invalid number of workers, also from WEB_CONCURRENCY', async () => {
+    it('rejects an invalid number of workers, also from WEB_CONCURRENCY', async () => {
       const errors = 'Set it to a number of processes from 1 to 999, or to "auto".'
       expect((await failure({}, '--workers', '0')).errors).to.equal(`--workers is "0". ${errors}`)
       expect((await failure({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)

@@ -54,9 +54,9 @@ describe('The queue of passwords', () => {
       running -= 1
     }
     const accepted = Array.from({ length: 5 }, () => queue.run(task))
-    const refused = await queue.run(task).catch((error: unknown) => error)
-    expect(refused).to.be.instanceOf(errors.ServiceUnavailable)
-    expect(refused).to.have.deep.property('headers', { 'Retry-After': '5' })
+    const rejected = await queue.run(task).catch((error: unknown) => error)
+    expect(rejected).to.be.instanceOf(errors.ServiceUnavailable)
+    expect(rejected).to.have.deep.property('headers', { 'Retry-After': '5' })
     gate.pass()
     await Promise.all(accepted)
     expect([most, running]).to.deep.equal([2, 0])

@@ -162,8 +162,8 @@ describe('Signing in', () => {
   })
 
   it('redirects pages to the sign-in page and back, and returns 401 for JSON and XML', async () => {
-    const refused = await site.get('/mine?tab=2')
-    expect([refused.status, refused.location]).to.deep.equal([303, '/session/new'])
+    const rejected = await site.get('/mine?tab=2')
+    expect([rejected.status, rejected.location]).to.deep.equal([303, '/session/new'])
     expect((await enter()).location).to.equal('/mine?tab=2')
     await site.delete('/session', { form: {} })
     for (const accept of ['json', 'xml']) {

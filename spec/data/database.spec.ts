@@ -57,7 +57,7 @@ describe('Database', () => {
   })
 
   for (const url of ['oracle://scott:tiger@host/db', 'db/test.sqlite', 'sqlite:', 'sqlite://', '']) {
-    it(`refuses the url ${JSON.stringify(url)}`, () => {
+    it(`rejects the url ${JSON.stringify(url)}`, () => {
       expect(() => new Database({ test: { url } }, 'test')).to.throw(DeclarationError)
     })
   }
@@ -122,7 +122,7 @@ describe('Database', () => {
   describe('when it cannot be opened', () => {
     it('names the file and the reason: a folder', () =>
       inFolder(async (folder) => {
-        expect(await refusal(`sqlite:${folder}`)).to.equal(
+        expect(await rejection(`sqlite:${folder}`)).to.equal(
           `The database ${folder} cannot be opened: it is a folder, or this process lacks the ` +
             'permission to read and write it. Check both, or set DATABASE_URL.',
         )
@@ -131,11 +131,11 @@ describe('Database', () => {
     it('names the file and the reason: a file instead of a folder', () =>
       inFolder(async (folder) => {
         writeFileSync(`${folder}/file`, '')
-        expect(await refusal(`sqlite:${folder}/file/a.sqlite`)).to.equal(
+        expect(await rejection(`sqlite:${folder}/file/a.sqlite`)).to.equal(
           `The database ${folder}/file/a.sqlite cannot be opened: a part of its path is a file. ` +
             'Choose another path in ormconfig.ts, or set DATABASE_URL.',
         )
-        expect(await refusal(`sqlite:${folder}/file/folder/a.sqlite`)).to.contain(
+        expect(await rejection(`sqlite:${folder}/file/folder/a.sqlite`)).to.contain(
           'a part of its path is a file',
         )
       }))
@@ -143,7 +143,7 @@ describe('Database', () => {
     it('names the file and the reason: not a database', () =>
       inFolder(async (folder) => {
         writeFileSync(`${folder}/a.sqlite`, 'no database '.repeat(1000))
-        expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.contain(
+        expect(await rejection(`sqlite:${folder}/a.sqlite`)).to.contain(
           "a.sqlite cannot be opened: it isn't a SQLite",
         )
       }))
@@ -152,7 +152,7 @@ describe('Database', () => {
       inFolder(async (folder) => {
         const other = new Sqlite(`${folder}/a.sqlite`)
         other.exec('BEGIN EXCLUSIVE')
-        expect(await refusal(`sqlite:${folder}/a.sqlite`)).to.equal(
+        expect(await rejection(`sqlite:${folder}/a.sqlite`)).to.equal(
           `The database ${folder}/a.sqlite cannot be opened: another process has locked it. ` +
             'Stop that process, or end its transaction.',
         )
@@ -222,7 +222,7 @@ describe('Database', () => {
 })
 
 /** The error message for the database of this url. */
-async function refusal(url: string): Promise<string> {
+async function rejection(url: string): Promise<string> {
   const database = new Database({ test: { url, acquireTimeout: 50 } }, 'test')
   const error = await failure(database.open())
   expect(error).to.be.instanceOf(DatabaseNotOpened)

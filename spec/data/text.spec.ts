@@ -31,7 +31,7 @@ describe(`Text on ${engine}`, () => {
       await expectLetters()
     })
 
-    it("is refused if it is too long, and never truncated, whatever the server's settings", async () => {
+    it("is rejected if it is too long, and never truncated, whatever the server's settings", async () => {
       database = await openBlogDatabase()
       const error = await failure(database.manager.save(newPost('x'.repeat(256))))
       expect(String(error)).to.contain('too long')

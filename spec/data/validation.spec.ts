@@ -102,7 +102,7 @@ describe('@Present()', () => {
     [undefined, false],
   ]
   for (const [title, isValid] of cases) {
-    it(`${isValid ? 'accepts' : 'refuses'} ${JSON.stringify(title)}`, async () => {
+    it(`${isValid ? 'accepts' : 'rejects'} ${JSON.stringify(title)}`, async () => {
       const errors = await validate(Object.assign(new BlogPost(), { title }))
       expect(errors === undefined).to.equal(isValid)
     })

@@ -253,7 +253,7 @@ describe('parseAttributes(words)', () => {
     expect(indexed.map(({ isIndexed }) => isIndexed)).to.deep.equal([true, false, true, false])
   })
 
-  const refusals: Record<string, [words: string[], sentence: string]> = {
+  const rejections: Record<string, [words: string[], sentence: string]> = {
     'an unknown type': [
       ['title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, ' +
@@ -336,13 +336,13 @@ describe('parseAttributes(words)', () => {
     ],
   }
 
-  for (const [what, [words, sentence]] of Object.entries(refusals)) {
-    it(`refuses ${what}`, () => {
+  for (const [what, [words, sentence]] of Object.entries(rejections)) {
+    it(`rejects ${what}`, () => {
       expect(() => parseAttributes(words)).to.throw(sentence)
     })
   }
 
-  it('refuses the key of the parent', () => {
+  it('rejects the key of the parent', () => {
     expect(() => parseAttributes(['post_id:uuid'], ['post_id', 'post'])).to.throw(
       'repeats the attribute "post_id".',
     )

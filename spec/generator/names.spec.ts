@@ -106,7 +106,7 @@ describe('namesOf(word)', () => {
     expect(names.paths.item).to.equal('postCommentReplyPath')
   })
 
-  it('refuses a path that would have a parameter twice', () => {
+  it('rejects a path that would have a parameter twice', () => {
     expect(() => namesOf('admin/post', namesOf('post'))).to.throw(
       '"admin/post" cannot be nested there: the path would contain {post_id} twice. Choose another name.',
     )
@@ -156,7 +156,7 @@ describe('namesOf(word)', () => {
     "x'y",
     'x'.repeat(51),
   ]) {
-    it(`refuses "${word}"`, () => {
+    it(`rejects "${word}"`, () => {
       expect(() => namesOf(word)).to.throw(`"${word}" isn't a valid name. Use words of letters and digits`)
     })
   }
@@ -182,7 +182,7 @@ describe('namesOf(word)', () => {
     'new',
     'xml',
   ]) {
-    it(`refuses the reserved word ${word}`, () => {
+    it(`rejects the reserved word ${word}`, () => {
       expect(() => namesOf(word)).to.throw(`A resource cannot be named "${word}": the word is reserved.`)
     })
   }

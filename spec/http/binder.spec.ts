@@ -76,7 +76,7 @@ describe('bind(record, attributes, submission)', () => {
   }
 
   for (const body of [[], [{ title: 'A' }], 'title', 1, true]) {
-    it(`refuses ${JSON.stringify(body)}, which isn't an object`, () => {
+    it(`rejects ${JSON.stringify(body)}, which isn't an object`, () => {
       expect(() => bound(new Post(), body)).to.throw(
         BadRequest,
         'The body must be an object with the fields of one record',

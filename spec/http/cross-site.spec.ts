@@ -98,14 +98,14 @@ describe('An API application and the forms of other sites', () => {
     await open()
     const headers = foreign['another origin'] ?? {}
     const type = (name: string) => ({ 'content-type': name })
-    const refusals: Array<[status: number, path: string, request: SpecRequest]> = [
+    const rejections: Array<[status: number, path: string, request: SpecRequest]> = [
       [404, '/nope', form],
       [405, '/posts/1', form],
       [413, '/posts', { form: { title: 'a'.repeat(2000) }, fromPage: false }],
       [415, '/posts', { body: 'a', headers: type('text/plain') }],
       [400, '/posts', { body: '%', headers: type('multipart/form-data') }],
     ]
-    for (const [status, path, request] of refusals)
+    for (const [status, path, request] of rejections)
       expect(await statusOf(request, headers, path), path).to.equal(status)
   })
 

@@ -106,7 +106,7 @@ describe('parseXml(text)', () => {
     ['9,000 open elements', '<a>'.repeat(9000)],
   ]
   for (const [what, text] of broken) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       expect(await failure(parseXml(text))).to.be.instanceOf(BadRequest)
     })
   }

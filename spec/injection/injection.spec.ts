@@ -105,7 +105,7 @@ describe('Injection', () => {
       expect(disposed).to.deep.equal([1, 2])
     })
 
-    it('refuses a singleton that depends on something scoped, also indirectly', () => {
+    it('rejects a singleton that depends on something scoped, also indirectly', () => {
       @scoped(Lifecycle.ContainerScoped)
       class CurrentUser {}
       @injectable()
@@ -127,7 +127,7 @@ describe('Injection', () => {
       )
     })
 
-    it("refuses a dependency that isn't a class", () => {
+    it("rejects a dependency that isn't a class", () => {
       @Resource('/numbers')
       class NumbersResource extends BaseResource {
         constructor(readonly number: number) {
@@ -229,7 +229,7 @@ describe('Injection', () => {
       expect((await site?.get('/mails'))?.text).to.equal('smtp://one smtp://two')
     })
 
-    it('refuses a dependency whose own parameters are unknown', () => {
+    it('rejects a dependency whose own parameters are unknown', () => {
       class Mailer {
         constructor(readonly clock: Clock) {}
       }
@@ -244,7 +244,7 @@ describe('Injection', () => {
       )
     })
 
-    it('refuses a resource that is a singleton', () => {
+    it('rejects a resource that is a singleton', () => {
       @Resource('/counters')
       @singleton()
       class CountersResource extends BaseResource {}
@@ -270,7 +270,7 @@ describe('Injection', () => {
       expect(app.routes).to.have.length(5)
     })
 
-    it('refuses a token that is not registered, unless it is optional', () => {
+    it('rejects a token that is not registered, unless it is optional', () => {
       @Resource('/mails')
       class MailsResource extends BaseResource {
         constructor(
@@ -388,7 +388,7 @@ describe('Injection', () => {
       expect(disposed.toSorted()).to.deep.equal(['ada', 'bob'])
     })
 
-    it('creates what is scoped again for a repeated request, unless a class above the repetition has created it', async () => {
+    it('creates what is scoped again for a retried request, unless a class above the retry has created it', async () => {
       let made = 0
       @scoped(Lifecycle.ContainerScoped)
       class Basket {
@@ -486,7 +486,7 @@ describe('Injection', () => {
       expect(() => Use(NotMiddleware)).to.throw('@Use received the class NotMiddleware')
     })
 
-    const refused: Record<string, [value: unknown, message: string]> = {
+    const rejected: Record<string, [value: unknown, message: string]> = {
       'a class without the method "handle"': [
         NotMiddleware,
         'received the class NotMiddleware, which isn\'t middleware, because it has no method "handle". Pass a function or a class with the method "handle(ctx: Context, next: Next)".',
@@ -503,8 +503,8 @@ describe('Injection', () => {
       'a text': ['audit', 'expects middleware functions or classes, not audit.'],
       undefined: [undefined, 'expects middleware functions or classes, not undefined.'],
     }
-    for (const [what, [value, message]] of Object.entries(refused)) {
-      it(`refuses ${what}`, () => {
+    for (const [what, [value, message]] of Object.entries(rejected)) {
+      it(`rejects ${what}`, () => {
         expect(() => new App().use(value as Middleware)).to.throw(`app.use ${message}`)
         expect(() => Use(value as Middleware)).to.throw(`@Use ${message}`)
       })

@@ -96,7 +96,7 @@ describe('parameterFilter(options)', () => {
     })
   })
 
-  it('refuses a word that every name contains', () => {
+  it('rejects a word that every name contains', () => {
     expect(() => parameterFilter({ words: ['-'] })).to.throw('The word "-" would filter every parameter.')
   })
 

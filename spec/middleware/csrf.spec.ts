@@ -457,7 +457,7 @@ describe('csrf(options)', () => {
       }
 
       for (const wrong of ['admin.example.com', 'https://example.com/path', 'null', '*', 'file:///x']) {
-        it(`refuses ${wrong} as an origin`, async () => {
+        it(`rejects ${wrong} as an origin`, async () => {
           site = await open()
           expect(() => csrf({ trustedOrigins: [wrong] })).to.throw(
             `csrf() expects origins like "https://example.com", not "${wrong}".`,

@@ -227,7 +227,7 @@ describe('forceSSL(options)', () => {
     })
 
     for (const wrong of ['https://example.com', 'example.com/path', '', 'a b']) {
-      it(`refuses ${JSON.stringify(wrong)} as the name of a host`, async () => {
+      it(`rejects ${JSON.stringify(wrong)} as the name of a host`, async () => {
         await open()
         const sentence = `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`
         expect(() => forceSSL({ hosts: [wrong] })).to.throw(sentence)

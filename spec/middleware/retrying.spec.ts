@@ -15,18 +15,18 @@ describe('A request with a conflict', () => {
       now += milliseconds
       throw new TransactionConflict()
     }
-    app.put('/', (ctx) => retrying(ctx, { repeats: 5 }, conflict, () => now))
+    app.put('/', (ctx) => retrying(ctx, { retries: 5 }, conflict, () => now))
     const site = await Site.open(app)
     const { status } = await site.put('/')
     await site.close()
     return { count, status }
   }
 
-  it('is repeated `repeats` times if it is fast', async () => {
+  it('is retried `retries` times if it is fast', async () => {
     expect(await tries(0)).to.deep.equal({ count: 6, status: 503 })
   })
 
-  it('is not repeated if a repetition as long as the longest attempt would end after 10 seconds', async () => {
+  it('is not retried if a retry as long as the longest attempt would end after 10 seconds', async () => {
     expect(await tries(3000)).to.deep.equal({ count: 3, status: 503 })
     expect(await tries(6000)).to.deep.equal({ count: 1, status: 503 })
     expect(await tries(10_000)).to.deep.equal({ count: 1, status: 503 })

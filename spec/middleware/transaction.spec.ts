@@ -88,7 +88,7 @@ describe('transaction(database)', () => {
       expect(await titles(database)).to.deep.equal(['outer'])
     }))
 
-  it('continues after a record that the database has refused', () =>
+  it('continues after a record that the database has rejected', () =>
     withApp({}, async ({ handle, request, database }) => {
       await database.manager.save(newPost('taken'))
       handle(async (ctx) => {
@@ -101,7 +101,7 @@ describe('transaction(database)', () => {
       expect(await titles(database)).to.have.members(['taken', 'free'])
     }))
 
-  it('keeps records that are saved concurrently with refused ones', () =>
+  it('keeps records that are saved concurrently with rejected ones', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
         const names = ['a', 'b', 'a', 'c', 'b', 'd', 'a']
@@ -192,7 +192,7 @@ describe('transaction(database)', () => {
       expect(new Set(posts)).to.deep.equal(new Set([201]))
     }))
 
-  it('refuses its manager after the request, instead of writing outside of a transaction', () =>
+  it('rejects its manager after the request, instead of writing outside of a transaction', () =>
     withApp({}, async ({ handle, request, database }) => {
       let kept: EntityManager | undefined
       let late: Promise<unknown> | undefined
@@ -338,7 +338,7 @@ describe('transaction(database)', () => {
         expect(await titles(database)).to.have.members(['a', 'b', 'c', 'd'])
       }))
 
-    it('keeps records that are saved concurrently with refused ones', () =>
+    it('keeps records that are saved concurrently with rejected ones', () =>
       withApp({}, async ({ handle, request, database }) => {
         await database.manager.save(newPost('taken'))
         handle(async (ctx) => {

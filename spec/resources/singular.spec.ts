@@ -188,7 +188,7 @@ describe('@Resource(path, { singular: true })', () => {
   })
 
   describe('at the start', () => {
-    it('refuses a list', () => {
+    it('rejects a list', () => {
       @Resource('/session', { singular: true })
       class Listed extends BaseResource {
         override list() {}
@@ -233,7 +233,7 @@ describe('@Resource(path, { singular: true })', () => {
       expect(() => new App().resource(Unlisted)).to.throw('Unlisted does not have the required handler list.')
     })
 
-    it('refuses the option param', () => {
+    it('rejects the option param', () => {
       @Resource('/session', { singular: true, param: 'slug' })
       class Named extends BaseResource {}
       expect(() => new App().resource(Named)).to.throw(
@@ -241,7 +241,7 @@ describe('@Resource(path, { singular: true })', () => {
       )
     })
 
-    it('refuses a @Route that begins with a parameter', () => {
+    it('rejects a @Route that begins with a parameter', () => {
       @Resource('/session', { singular: true })
       class Confused extends BaseResource {
         @Route('POST', '/{id}/renew')

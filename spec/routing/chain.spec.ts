@@ -30,7 +30,7 @@ describe('chain(middleware)', () => {
     expect(await failure(run(ctx))).to.equal(error)
   })
 
-  it('refuses a second call of next', async () => {
+  it('rejects a second call of next', async () => {
     const twice: Middleware = async (_ctx, next) => {
       await next()
       await next()

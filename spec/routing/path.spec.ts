@@ -117,7 +117,7 @@ describe('canonicalPath()', () => {
     expect(canonicalPath('/caf%c3%a9')).to.equal('/caf%C3%A9')
   })
 
-  it('refuses broken percent-encoding', () => {
+  it('rejects broken percent-encoding', () => {
     for (const path of ['/%', '/%zz', '/%c3%28']) {
       expect(() => canonicalPath(path), path).to.throw('The percent-encoding of the path is malformed.')
     }

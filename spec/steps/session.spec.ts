@@ -250,7 +250,7 @@ describe('Sessions in a cookie', () => {
     expect(Reflect.get({}, 'polluted')).to.equal(undefined)
   })
 
-  it('are refused with a message about stores if the cookie is too small for them', async () => {
+  it('are rejected with a message about stores if the cookie is too small for them', async () => {
     const messages: string[] = []
     const log = pino(
       { level: 'error' },
@@ -390,7 +390,7 @@ describe('Sessions in a cookie', () => {
       await database.close()
     }
 
-    it('are refused before the commit if they are too large', () =>
+    it('are rejected before the commit if they are too large', () =>
       withRecords(async (post, count) => {
         expect(await post('{"title":"one","large":4000}')).to.equal(500)
         expect(await count()).to.equal(0)

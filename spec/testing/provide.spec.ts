@@ -175,7 +175,7 @@ describe('testApplication(app, database).provide', () => {
     expect(services.resolve('greeting')).to.equal('hello')
   })
 
-  it('refuses a token that nothing injects, and values of another type', () => {
+  it('rejects a token that nothing injects, and values of another type', () => {
     class Unused {}
     expect(() => provide(Unused, {})).to.throw(
       'Unused cannot be replaced, because no resource or middleware class of the application injects it.',

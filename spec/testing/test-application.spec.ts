@@ -51,10 +51,10 @@ describe('testApplication(app, database)', () => {
       expect(await titles()).to.deep.equal(['of all tests'])
     })
 
-    it('rolls a refused request back as usual', async () => {
-      const refused = await client.post('/posts', { json: { title: 'of all tests' } })
-      expect(refused.status).to.equal(409)
-      expect(refused.json.errors).to.deep.equal({ title: ['Title has already been taken.'] })
+    it('rolls a rejected request back as usual', async () => {
+      const rejected = await client.post('/posts', { json: { title: 'of all tests' } })
+      expect(rejected.status).to.equal(409)
+      expect(rejected.json.errors).to.deep.equal({ title: ['Title has already been taken.'] })
       expect(await titles()).to.deep.equal(['of all tests'])
     })
   })

@@ -176,14 +176,14 @@ describe('new Catalogue(folder)', () => {
     ['an invalid locale', { 'a.de-x.yaml': '' }, /^a\.de-x\.yaml, line 1: The file name has no locale/],
   ]
   for (const [what, files, expected] of broken) {
-    it(`refuses ${what}, with file and line`, async () => {
+    it(`rejects ${what}, with file and line`, async () => {
       const actual = await complaint(files)
       if (typeof expected === 'string') expect(actual).to.equal(expected)
       else expect(actual).to.match(expected)
     })
   }
 
-  it('refuses a missing folder', () =>
+  it('rejects a missing folder', () =>
     inFolder(async (folder) => {
       expect(() => new Catalogue(join(folder, 'locales'))).to.throw(
         DeclarationError,

@@ -77,13 +77,13 @@ describe('new Renderer({ folders, cache })', () => {
     'posts/show\0',
     '../templates/../secret',
   ]) {
-    it(`refuses the name ${JSON.stringify(view)}`, () => {
+    it(`rejects the name ${JSON.stringify(view)}`, () => {
       write('secret.pug', 'p secret')
       expect(() => renderer().render(view)).to.throw(TemplateNotFound, 'is outside the template folders')
     })
   }
 
-  it('refuses to extend or include files outside of the folders', () => {
+  it('rejects to extend or include files outside of the folders', () => {
     write('secret.pug', 'p secret')
     write('templates/a.pug', 'include ../secret')
     write('templates/b.pug', 'include /../secret')

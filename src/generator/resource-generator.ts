@@ -64,12 +64,12 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
-  refuseImportedNames(plan)
+  rejectImportedNames(plan)
   return stepsOf(folder, plan, options)
 }
 
 /** Rejects a model with the name of a class of resource-kit that the same handlers import. */
-function refuseImportedNames({ names, model, attributes, routes }: ResourcePlan): void {
+function rejectImportedNames({ names, model, attributes, routes }: ResourcePlan): void {
   const imported = [
     ...(routes.length > 0 ? ['Route'] : []),
     ...(names.isSingular ? ['HttpError', 'RecordNotFound', 'Use'] : []),

@@ -69,8 +69,8 @@ export class Cors {
    */
   async respondToPreflight(ctx: Context, methods: readonly string[]): Promise<boolean> {
     let isAllowed = true
-    const refuse = (): Promise<void> => Promise.resolve(void (isAllowed = false))
-    await call(this.koaCors({ ...this.settings, allowMethods: methods }), ctx, refuse)
+    const reject = (): Promise<void> => Promise.resolve(void (isAllowed = false))
+    await call(this.koaCors({ ...this.settings, allowMethods: methods }), ctx, reject)
     return isAllowed
   }
 

@@ -18,16 +18,16 @@ import {
  *   singleton would keep an object that belongs to one request
  */
 export function checkDependencies(container: DependencyContainer, target: Function): void {
-  refuseSingleton(container, target)
+  rejectSingleton(container, target)
   for (const chain of dependencyChains(container, target)) {
     const token = chain.at(-1)
-    refuseUndecorated(classOf(container, token))
-    refuseUnknown(container, token)
-    refuseCaptured(container, chain)
+    rejectUndecorated(classOf(container, token))
+    rejectUnknown(container, token)
+    rejectCaptured(container, chain)
   }
 }
 
-function refuseSingleton(container: DependencyContainer, target: Function): void {
+function rejectSingleton(container: DependencyContainer, target: Function): void {
   if (!hasLifecycle(container, target, Lifecycle.Singleton)) return
   throw new DeclarationError(
     `${target.name} is registered as a singleton, but each request needs an instance of its own. ` +
@@ -35,7 +35,7 @@ function refuseSingleton(container: DependencyContainer, target: Function): void
   )
 }
 
-function refuseUndecorated(target: Function | undefined): void {
+function rejectUndecorated(target: Function | undefined): void {
   if (!target || target.length <= constructorParameters(target).length) return
   throw new DeclarationError(
     `The constructor of ${target.name} has parameters of unknown types. Decorate the class with @Resource if it is a resource, ` +
@@ -46,7 +46,7 @@ function refuseUndecorated(target: Function | undefined): void {
 /** The types that the compiler emits for parameters that are not classes, such as an interface or a string. */
 const notInjectable: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
 
-function refuseUnknown(container: DependencyContainer, token: unknown): void {
+function rejectUnknown(container: DependencyContainer, token: unknown): void {
   for (const [index, dependency] of dependenciesOf(container, token).entries()) {
     const parameter = `Parameter ${index + 1} of the constructor of ${describe(token)}`
     if (notInjectable.includes(dependency.token)) {
@@ -69,7 +69,7 @@ function isName(token: unknown): token is string | symbol {
 }
 
 /** A singleton outlives a request, so it must not reach an object that is created for each request. */
-function refuseCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
+function rejectCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
   const token = chain.at(-1)
   if (!hasLifecycle(container, token, Lifecycle.ContainerScoped)) return
   const singleton = lastSingleton(container, chain)

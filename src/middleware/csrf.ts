@@ -41,7 +41,7 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
 
   async function csrf(ctx: Context, next: Next): Promise<void> {
     allowToken(ctx)
-    if (!READING.includes(ctx.originalMethod)) refuseForged(ctx, trusted)
+    if (!READING.includes(ctx.originalMethod)) rejectForged(ctx, trusted)
     await next()
     if (isTokenShown(ctx)) keepPrivate(ctx)
   }
@@ -49,7 +49,7 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
   return Object.assign(csrf, { needsSession: true })
 }
 
-function refuseForged(ctx: Context, trusted: readonly string[]): void {
+function rejectForged(ctx: Context, trusted: readonly string[]): void {
   // A page of another site cannot make a browser send such a request, and it has no session.
   if (hasBearerToken(ctx) && !hasSessionCookie(ctx)) return
   const origin = ctx.get('Origin')

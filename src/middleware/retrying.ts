@@ -12,11 +12,11 @@ import { IDEMPOTENT } from '../methods.js'
 const maxDuration = 10_000
 
 /** Options for retrying requests. */
-export interface RepeatOptions {
+export interface RetryingOptions {
   /** The number of retries of a request whose transaction conflicted with another one (2). */
-  repeats?: number
+  retries?: number
   /** Whether a request may be retried. By default a request with an idempotent method (RFC 9110) and without files. */
-  isRepeatable?: (ctx: Context) => boolean
+  isRetryable?: (ctx: Context) => boolean
 }
 
 /**
@@ -29,12 +29,12 @@ export interface RepeatOptions {
  */
 export async function retrying(
   ctx: Context,
-  { repeats = 2, isRepeatable = isIdempotent }: RepeatOptions,
+  { retries = 2, isRetryable = isIdempotent }: RetryingOptions,
   run: (attempt: number) => Promise<void>,
   now: () => number = () => performance.now(),
 ): Promise<void> {
   // A request that is never retried needs no snapshot.
-  if (isRepeatable === isIdempotent && !isIdempotent(ctx)) return run(0)
+  if (isRetryable === isIdempotent && !isIdempotent(ctx)) return run(0)
   const deadline = now() + maxDuration
   let longest = 0
   const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
@@ -44,8 +44,8 @@ export async function retrying(
       return await run(attempt)
     } catch (error) {
       longest = Math.max(longest, now() - began)
-      const isOver = attempt >= repeats || now() + longest >= deadline || ctx.res.headersSent
-      if (!(error instanceof TransactionConflict) || isOver || !isRepeatable(ctx)) throw error
+      const isOver = attempt >= retries || now() + longest >= deadline || ctx.res.headersSent
+      if (!(error instanceof TransactionConflict) || isOver || !isRetryable(ctx)) throw error
       ctx.log.warn(
         { err: error },
         'the request is retried because its transaction conflicted with another one',

@@ -13,10 +13,10 @@ import { guardUnawaited } from '../data/transactions/unawaited.js'
 import { environmentOf } from '../environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
 import { IDEMPOTENT, READING } from '../methods.js'
-import { retrying, type RepeatOptions } from './retrying.js'
+import { retrying, type RetryingOptions } from './retrying.js'
 
 /** The options of `transaction()`. */
-export interface TransactionOptions extends RepeatOptions {
+export interface TransactionOptions extends RetryingOptions {
   /** The isolation level. The default is that of the engine. */
   isolation?: IsolationLevel
   /** Whether requests are rejected while migrations are pending. The default is true in development, else false. */

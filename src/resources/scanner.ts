@@ -37,10 +37,10 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
     )
   }
   const { path, options = {}, parent } = resourceMetadata(resource)
-  if (options.singular) refusePlural(resource, options)
+  if (options.singular) rejectPlural(resource, options)
   const decorations = decorationsOf(resource.prototype)
-  refuseUnrouted(resource, decorations)
-  refuseWithoutModel(resource, options, decorations)
+  rejectUnrouted(resource, decorations)
+  rejectWithoutModel(resource, options, decorations)
   return {
     resource,
     path,
@@ -57,7 +57,7 @@ export function actionsOf(resource: ResourceClass): readonly Action[] {
 }
 
 /** A singular resource has neither a list nor an id. */
-function refusePlural(resource: ResourceClass, { param }: ResourceOptions): void {
+function rejectPlural(resource: ResourceClass, { param }: ResourceOptions): void {
   if (actions.some((action) => action.handler === 'list' && isImplemented(resource, action))) {
     throw new DeclarationError(
       `${resource.name} is a singular resource, which has no list. Remove the handler list, or the option "singular".`,
@@ -71,7 +71,7 @@ function refusePlural(resource: ResourceClass, { param }: ResourceOptions): void
 }
 
 /** Middleware of a method that no route calls would never run. */
-function refuseUnrouted(resource: ResourceClass, { methods }: Decorations): void {
+function rejectUnrouted(resource: ResourceClass, { methods }: Decorations): void {
   for (const [name, { routes, middleware }] of methods) {
     if (routes.length > 0 || actions.some(({ handler }) => handler === name)) continue
     const decorator = middleware.length > 0 ? '@Use' : '@Queryable'
@@ -82,7 +82,7 @@ function refuseUnrouted(resource: ResourceClass, { methods }: Decorations): void
 }
 
 /** The columns of a list are those of the resource's model. */
-function refuseWithoutModel(
+function rejectWithoutModel(
   resource: ResourceClass,
   { model }: ResourceOptions,
   { methods }: Decorations,

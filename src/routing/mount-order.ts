@@ -31,7 +31,7 @@ export function inMountOrder(
   decorated: readonly HandlerRoute[],
   paths: ResourcePaths,
 ): HandlerRoute[] {
-  refuseDuplicates([...actions, ...decorated], paths.resource)
+  rejectDuplicates([...actions, ...decorated], paths.resource)
   const action = (...handlers: string[]) => actions.filter(({ handler }) => handlers.includes(handler))
   const group = (name: Group) => decorated.filter((route) => groupOf(route, paths) === name)
   const includesPatch = !decorated.some((route) => isPatchOf(paths.item, route))
@@ -58,7 +58,7 @@ function isPatchOf(item: string, route: HandlerRoute): boolean {
   return route.method === 'PATCH' && pathsOf(route).includes(item)
 }
 
-function refuseDuplicates(routes: readonly HandlerRoute[], resource: string): void {
+function rejectDuplicates(routes: readonly HandlerRoute[], resource: string): void {
   const handlers = new Map<string, string>()
   for (const route of routes) {
     for (const path of pathsOf(route)) {

@@ -11,8 +11,8 @@ export function developmentHosts(named: readonly string[], listening?: string): 
   const known = new DevelopmentHosts(named, listening)
 
   return function developmentHosts(ctx: Context, next) {
-    const refusal = known.refusal(ctx.headers)
-    if (refusal) throw refusal
+    const error = known.check(ctx.headers)
+    if (error) throw error
     return next()
   }
 }

@@ -208,7 +208,7 @@ describe('Migrations', () => {
   })
 
   if (engine === 'sqlite') {
-    it('refuse to leave references to rows that do not exist', () =>
+    it('reject to leave references to rows that do not exist', () =>
       withDatabase([CreateBlog1700000000000], async (database, reopen) => {
         await database.migrate()
         await addComment(database)
@@ -222,7 +222,7 @@ describe('Migrations', () => {
     'a table that never existed': ReferToNothing1700000000002,
     'a table that they drop': DropPosts1700000000002,
   })) {
-    it(`refuse to leave a foreign key to ${what}`, () =>
+    it(`reject to leave a foreign key to ${what}`, () =>
       withDatabase([CreateBlog1700000000000], async (database, reopen) => {
         await database.migrate()
         const broken = await reopen([CreateBlog1700000000000, breaking])
@@ -249,7 +249,7 @@ describe('Migrations', () => {
       }))
   }
 
-  it('list one whose file is missing, and refuse to roll it back', () =>
+  it('list one whose file is missing, and reject to roll it back', () =>
     withDatabase([CreateBlog1700000000000], async (database, reopen) => {
       await database.migrate()
       const without = await reopen([])

@@ -120,7 +120,7 @@ describe('Records', () => {
       expect(await tx.count(Post)).to.equal(0)
     })
 
-    it('returns errors of the database, and a refused record is still new', async () => {
+    it('returns errors of the database, and a rejected record is still new', async () => {
       await saveRecord(tx, newPost('taken'))
       const post = newPost('taken')
       const errors = await saveRecord(tx, post)
@@ -182,7 +182,7 @@ describe('Records', () => {
       expect(asked).to.deep.equal([])
     })
 
-    it('keeps nothing of a refused record and the records saved with it', async () => {
+    it('keeps nothing of a rejected record and the records saved with it', async () => {
       const parents = new Database(
         { test: { url: await newDatabase(), logging: false }, models: [Shelf, Book] },
         'test',

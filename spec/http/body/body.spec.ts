@@ -121,7 +121,7 @@ describe('The body of a request', () => {
       ['a DOCTYPE', 'application/xml', '<!DOCTYPE a><a/>'],
     ]
     for (const [what, type, body] of malformed) {
-      it(`is refused with 400: ${what}`, async () => {
+      it(`is rejected with 400: ${what}`, async () => {
         const answer = await send(type, body)
         expect(answer.status).to.equal(400)
         expect(answer.json).to.include({ status: 400, title: 'Bad Request' })
@@ -169,19 +169,19 @@ describe('The body of a request', () => {
       'application/json; charset=latin1',
       'text/xml; charset=x',
     ]) {
-      it(`is refused with 415: ${type}`, async () => {
+      it(`is rejected with 415: ${type}`, async () => {
         expect((await send(type, '{"a":1}')).status).to.equal(415)
       })
     }
 
-    it('is refused with 415 if it has no type', async () => {
+    it('is rejected with 415 if it has no type', async () => {
       expect((await send(undefined, new Uint8Array([123, 125]))).status).to.equal(415)
     })
   })
 
   describe('at the limit', () => {
     for (const [type, body] of Object.entries(kinds)) {
-      it(`is read up to the limit, and refused with 413 beyond: ${type}`, async () => {
+      it(`is read up to the limit, and rejected with 413 beyond: ${type}`, async () => {
         expect((await send(type, body(limit))).status).to.equal(200)
         const answer = await send(type, body(limit + 1))
         expect(answer.status).to.equal(413)
@@ -229,7 +229,7 @@ describe('The body of a request', () => {
       ['comments', 'application/xml', (n) => `<r>${list(n - 1, () => '<!--x-->')}</r>`],
     ]
     for (const [what, type, body] of forms) {
-      it(`is read up to membersLimit, and refused with 413 beyond: ${what}`, async () => {
+      it(`is read up to membersLimit, and rejected with 413 beyond: ${what}`, async () => {
         expect((await send(type, body(small))).status).to.equal(200)
         const answer = await send(type, body(small + 2))
         expect([answer.status, answer.json.detail]).to.deep.equal([
@@ -248,7 +248,7 @@ describe('The body of a request', () => {
       expect((await send('application/xml', `<r><a>${markup}</a></r>`)).status).to.equal(200)
     })
 
-    it('may be a form of 1,000 fields, and is refused with 413 beyond', async () => {
+    it('may be a form of 1,000 fields, and is rejected with 413 beyond', async () => {
       for (const field of ['a=1', 'a[]=1', 'a[b]=1']) {
         const form = (count: number) => list(count, () => field, '&')
         expect((await send('application/x-www-form-urlencoded', form(1000))).status, field).to.equal(200)
@@ -292,7 +292,7 @@ describe('The body of a request', () => {
     }
   })
 
-  it('is refused with 415 in a format that bodyFormats does not contain', async () => {
+  it('is rejected with 415 in a format that bodyFormats does not contain', async () => {
     const app = new App({ api: true, bodyFormats: ['json', 'form'] })
     app.post('/', (ctx) => void (ctx.body = 'read'))
     const one = await Site.open(app)
@@ -312,7 +312,7 @@ describe('The body of a request', () => {
   })
 
   describe('that is compressed', () => {
-    it('may expand to a hundred times its size beyond its first 64 KiB, and is refused with 413 beyond that', async () => {
+    it('may expand to a hundred times its size beyond its first 64 KiB, and is rejected with 413 beyond that', async () => {
       const app = new App({ api: true })
       app.post('/', (ctx) => void (ctx.body = 'read'))
       const one = await Site.open(app)
@@ -343,7 +343,7 @@ describe('The body of a request', () => {
     })
 
     for (const encoding of ['compress', 'gzip, gzip', 'zstd', 'x', '__proto__', 'toString']) {
-      it(`is refused with 415: ${encoding}`, async () => {
+      it(`is rejected with 415: ${encoding}`, async () => {
         expect(
           (await send('application/json', gzipSync('{}'), { 'content-encoding': encoding })).status,
         ).to.equal(415)
@@ -355,7 +355,7 @@ describe('The body of a request', () => {
       ['deflate', deflateSync('{"a":1}')],
       ['br', brotliCompressSync('{"a":1}')],
     ] as const) {
-      it(`is refused with 400 if it is broken or incomplete: ${encoding}`, async () => {
+      it(`is rejected with 400 if it is broken or incomplete: ${encoding}`, async () => {
         const headers = { 'content-encoding': encoding }
         expect((await send('application/json', 'no such data', headers)).status).to.equal(400)
         expect((await send('application/json', whole.subarray(0, -4), headers)).status).to.equal(400)
@@ -375,7 +375,7 @@ describe('The body of a request', () => {
     })
   })
 
-  describe('that is refused', () => {
+  describe('that is rejected', () => {
     const megabyte = Buffer.alloc(1024 * 1024, 'x')
     const incompressible = Buffer.concat(
       Array.from({ length: 300 }, (_, index) => Buffer.from(`${Math.sin(index)}`.repeat(500))),

@@ -214,7 +214,7 @@ describe('A multipart form', () => {
   }
 
   for (const encoding of ['quoted-printable', 'nonsense', '__proto__']) {
-    it(`is refused with 415 if a part has the transfer encoding ${encoding}`, async () => {
+    it(`is rejected with 415 if a part has the transfer encoding ${encoding}`, async () => {
       const answer = await post([
         [file('a'), 'v'],
         [`${file('b')}\r\nContent-Transfer-Encoding: ${encoding}`, 'v'],
@@ -225,7 +225,7 @@ describe('A multipart form', () => {
   }
 
   describe('that cannot be read', () => {
-    it('is refused with 400 without a boundary', async () => {
+    it('is rejected with 400 without a boundary', async () => {
       expect((await post([[field('a'), '1']], { type: 'multipart/form-data' })).status).to.equal(400)
       expect((await post([[field('a'), '1']], { type: 'multipart/form-data; boundary=' })).status).to.equal(
         400,
@@ -242,12 +242,12 @@ describe('A multipart form', () => {
       '\r\n--X\r\n',
       `\r\n--X\r\n${'Content-Disposition: form-data; name="b"'}`,
     ]) {
-      it(`is refused with 400, or read up to that point, if it ends in ${JSON.stringify(end)}`, async () => {
+      it(`is rejected with 400, or read up to that point, if it ends in ${JSON.stringify(end)}`, async () => {
         expect((await post([[file('a'), '1']], { end })).status).to.be.oneOf([200, 400])
       })
     }
 
-    it('is refused with 413 for many parts without a name', async () => {
+    it('is rejected with 413 for many parts without a name', async () => {
       const parts = Array.from({ length: 1200 }, (): [string, string] => [
         'Content-Disposition: form-data',
         '',
@@ -255,18 +255,18 @@ describe('A multipart form', () => {
       expect((await post(parts)).status).to.equal(413)
     })
 
-    it("is refused with 400 if it isn't multipart", async () => {
+    it("is rejected with 400 if it isn't multipart", async () => {
       expect((await post([], { end: '{"a":1}' })).status).to.equal(400)
     })
 
-    it('is refused with 400 immediately if the headers of a part are long', async () => {
+    it('is rejected with 400 immediately if the headers of a part are long', async () => {
       const answer = await post([[`Content-Disposition: form-data; ${'filename="'.repeat(100_000)}`, 'v']])
       expect(answer.status).to.equal(400)
     })
   })
 
   describe('that is too large', () => {
-    it('is refused with 413 because of its fields', async () => {
+    it('is rejected with 413 because of its fields', async () => {
       expect((await post([[field('a'), 'v'.repeat(body)]])).status).to.equal(200)
       const answer = await post([[field('a'), 'v'.repeat(body + 1)]])
       expect([answer.status, answer.json.detail]).to.deep.equal([
@@ -275,7 +275,7 @@ describe('A multipart form', () => {
       ])
     })
 
-    it('is refused with 413 because of the total size of its files', async () => {
+    it('is rejected with 413 because of the total size of its files', async () => {
       expect(
         (
           await post([
@@ -295,7 +295,7 @@ describe('A multipart form', () => {
       ])
     })
 
-    it('is refused with 413 because of the number of its fields or files', async () => {
+    it('is rejected with 413 because of the number of its fields or files', async () => {
       for (const part of [field, file]) {
         const answer = await post(Array.from({ length: 1001 }, (_, index) => [part(`f${index}`), '']))
         expect([answer.status, answer.json.detail]).to.deep.equal([
@@ -305,7 +305,7 @@ describe('A multipart form', () => {
       }
     })
 
-    it('is refused with 413 because of a field with an inherited name', async () => {
+    it('is rejected with 413 because of a field with an inherited name', async () => {
       expect((await post([[field('toString'), 'v'.repeat(2 * body + files)]])).status).to.equal(413)
     })
   })
@@ -315,7 +315,7 @@ describe('A multipart form', () => {
       [2, { uploadsLimit: 2 }],
       [50, {}],
     ] as const)
-      it(`is refused with 503 and Retry-After until one of them has been read: ${limit}`, async () => {
+      it(`is rejected with 503 and Retry-After until one of them has been read: ${limit}`, async () => {
         const app = new App({ api: true, ...options })
         app.post('/', (ctx) => void (ctx.body = 'read'))
         const one = await Site.open(app)
@@ -332,9 +332,9 @@ describe('A multipart form', () => {
           const whole = () =>
             one.post('/', { body: `${part}\r\n--X--\r\n`, headers, accept: 'application/json' })
           for (const upload of uploads) upload.write(part)
-          let refused = await whole()
-          while (refused.status !== 503) refused = await whole()
-          expect(refused.headers.get('retry-after')).to.equal('1')
+          let rejected = await whole()
+          while (rejected.status !== 503) rejected = await whole()
+          expect(rejected.headers.get('retry-after')).to.equal('1')
           expect((await one.post('/', { json: {} })).status).to.equal(200)
           for (const upload of uploads) upload.end('\r\n--X--\r\n')
           expect(new Set(await Promise.all(begun))).to.deep.equal(new Set([200]))

@@ -5,7 +5,7 @@ import { boundaryOf, partCheck } from '../../../src/http/body/parts.js'
 const head = '--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
 
 /** The error that the check throws for a body in chunks of this size. */
-function refusal(body: string, size = body.length, most = 10): unknown {
+function rejection(body: string, size = body.length, most = 10): unknown {
   const check = partCheck('X', most)
   try {
     for (let start = 0; start < body.length; start += size)
@@ -20,20 +20,20 @@ describe('partCheck(boundary, mostDelimiters)', () => {
   for (const size of [1, 7, 100, 100_000]) {
     describe(`with a body in chunks of size ${size}`, () => {
       it('accepts long values', () => {
-        expect(refusal(`${head}${'v'.repeat(50_000)}\r\n${head}v\r\n--X--\r\n`, size)).to.equal(undefined)
+        expect(rejection(`${head}${'v'.repeat(50_000)}\r\n${head}v\r\n--X--\r\n`, size)).to.equal(undefined)
       })
 
       it('rejects long headers in any part', () => {
         const long = `${head}v\r\n--X\r\nContent-Disposition: ${'filename="'.repeat(500)}`
-        expect(refusal(long, size)).to.be.instanceOf(BadRequest)
+        expect(rejection(long, size)).to.be.instanceOf(BadRequest)
         const first = `preamble\r\n--X\r\n${'a'.repeat(3000)}: b\r\n\r\nv\r\n--X--`
-        expect(refusal(first, size)).to.be.instanceOf(BadRequest)
+        expect(rejection(first, size)).to.be.instanceOf(BadRequest)
       })
 
       it('rejects too many parts, whatever they contain', () => {
         for (const part of [head + 'v\r\n', '--X\r\n']) {
-          expect(refusal(part.repeat(10), size)).to.equal(undefined)
-          expect(refusal(part.repeat(11), size), part).to.be.instanceOf(TooManyFields)
+          expect(rejection(part.repeat(10), size)).to.equal(undefined)
+          expect(rejection(part.repeat(11), size), part).to.be.instanceOf(TooManyFields)
         }
       })
 
@@ -50,17 +50,17 @@ describe('partCheck(boundary, mostDelimiters)', () => {
           "Content-Disposition: form-data; name*=utf-8''a*b%0Ab",
         ]) {
           const part = `--X\r\n${headers}\r\n\r\nv\r\n--X--`
-          expect(refusal(part, size), headers).to.be.instanceOf(BadRequest)
-          expect(refusal(`${head}v\r\n${part}`, size), headers).to.be.instanceOf(BadRequest)
+          expect(rejection(part, size), headers).to.be.instanceOf(BadRequest)
+          expect(rejection(`${head}v\r\n${part}`, size), headers).to.be.instanceOf(BadRequest)
         }
       })
 
       it('ignores the text after the last part', () => {
-        expect(refusal(`${head}v\r\n--X--\r\n\r\ntext\r\n\r\n`, size)).to.equal(undefined)
+        expect(rejection(`${head}v\r\n--X--\r\n\r\ntext\r\n\r\n`, size)).to.equal(undefined)
       })
 
       it('recognizes a boundary only at the beginning of a line', () => {
-        expect(refusal(`${head}v${`--X${'v'.repeat(3000)}`.repeat(20)}`, size)).to.equal(undefined)
+        expect(rejection(`${head}v${`--X${'v'.repeat(3000)}`.repeat(20)}`, size)).to.equal(undefined)
       })
     })
   }

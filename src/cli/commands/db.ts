@@ -115,7 +115,7 @@ function parseSteps(text: string): number {
 async function run(step: Step, options: Options): Promise<void> {
   const database = await loadDatabase()
   if (step.isDestructive) await makeSure(step, database, options)
-  if (step.needsDatabase) refuseMissing(database)
+  if (step.needsDatabase) rejectMissing(database)
   try {
     await step.run(database, options)
   } finally {
@@ -133,7 +133,7 @@ async function makeSure({ name }: Step, database: Database, { yes, force }: Opti
   throw new CommandError('Nothing was deleted.')
 }
 
-function refuseMissing(database: Database): void {
+function rejectMissing(database: Database): void {
   const file = fileOf(database)
   if (file === undefined || existsSync(file)) return
   throw missing(database)

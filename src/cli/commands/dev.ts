@@ -37,7 +37,7 @@ async function dev(): Promise<void> {
   const front = new GracefulServer((req, res) => {
     server.address.then(
       (address) => forward(req, res, address),
-      (error: unknown) => showFailure(req, res, hosts.refusal(req.headers) ? REASON_ELSEWHERE : plain(error)),
+      (error: unknown) => showFailure(req, res, hosts.check(req.headers) ? REASON_ELSEWHERE : plain(error)),
     )
   })
   console.log(`kit dev: ${await front.listen(currentPort(), host)}`)

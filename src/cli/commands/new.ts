@@ -33,7 +33,7 @@ export function newCommand(): Command {
 
 async function create(path: string, options: Options): Promise<void> {
   const folder = resolve(path)
-  refuseOccupied(folder, path)
+  rejectOccupied(folder, path)
   const count = await writeApplication(folder, options)
   console.log(`created ${path} with ${count} files`)
   if (!options.skipInstall) await npm(['install', '--no-audit', '--no-fund'], folder)
@@ -102,7 +102,7 @@ function parseName(path: string): string {
   return path
 }
 
-function refuseOccupied(folder: string, path: string): void {
+function rejectOccupied(folder: string, path: string): void {
   if (!existsSync(folder)) return
   if (!statSync(folder).isDirectory())
     throw new CommandError(`${path} is a file. Choose another name, or move it away.`)

@@ -19,9 +19,9 @@ import { problemOfCode } from './problems.js'
 export async function createDatabase(database: Database): Promise<boolean> {
   const { server: commands } = engineOf(database)
   if (!commands) return createFile(database)
-  const refusal = new DatabaseRefused('created', placeOf(database))
+  const failure = new DatabaseRefused('created', placeOf(database))
   return onServer(database, commands, (server) =>
-    succeeds(commands.create(server, nameOf(database)), 'exists', refusal),
+    succeeds(commands.create(server, nameOf(database)), 'exists', failure),
   )
 }
 
@@ -35,9 +35,9 @@ export async function dropDatabase(database: Database): Promise<boolean> {
   await database.close()
   const { server: commands } = engineOf(database)
   if (!commands) return deleteFile(fileOf(database) ?? '')
-  const refusal = new DatabaseRefused('deleted', placeOf(database))
+  const failure = new DatabaseRefused('deleted', placeOf(database))
   return onServer(database, commands, (server) =>
-    succeeds(commands.drop(server, nameOf(database)), 'absent', refusal),
+    succeeds(commands.drop(server, nameOf(database)), 'absent', failure),
   )
 }
 
@@ -104,7 +104,7 @@ async function connect(
 async function succeeds(
   command: Promise<unknown>,
   nothingToDo: Problem,
-  refusal: DatabaseRefused,
+  failure: DatabaseRefused,
 ): Promise<boolean> {
   try {
     await command
@@ -113,8 +113,8 @@ async function succeeds(
     const problem = problemOfCode(codeOf(error))
     if (problem === nothingToDo) return false
     if (problem !== 'denied') throw error
-    refusal.cause = error
-    throw refusal
+    failure.cause = error
+    throw failure
   }
 }
 

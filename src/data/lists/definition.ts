@@ -101,10 +101,10 @@ class Compiler {
   ) {}
 
   compile(): ListDefinition {
-    this.refuseUnknownOptions()
+    this.rejectUnknownOptions()
     const { search = [], params = [], pages } = this.queryable
     const filters = new Map(this.entries().map(([name, given]) => [name, this.filter(name, given)]))
-    this.refuseReserved(params, 'params')
+    this.rejectReserved(params, 'params')
     const definition = {
       metadata: this.metadata,
       filters,
@@ -117,11 +117,11 @@ class Compiler {
       id: listColumn(this.metadata.primaryColumns[0] ?? this.fail('has a model without a primary key.')),
     }
     if (definition.hasCursors)
-      for (const column of definition.sorts.values()) refuseWithoutCursor(column, this.list)
+      for (const column of definition.sorts.values()) rejectWithoutCursor(column, this.list)
     return definition
   }
 
-  private refuseUnknownOptions(): void {
+  private rejectUnknownOptions(): void {
     const known = ['filter', 'sort', 'search', 'include', 'params', 'pages']
     const unknown = Object.keys(this.queryable).find((name) => !known.includes(name))
     if (unknown !== undefined) {
@@ -136,14 +136,14 @@ class Compiler {
 
   private entries(): [string, unknown][] {
     const entries = Object.entries(this.queryable.filter ?? {}).filter(([, given]) => given !== undefined)
-    this.refuseReserved(
+    this.rejectReserved(
       entries.map(([name]) => name),
       'filter',
     )
     return entries
   }
 
-  private refuseReserved(names: readonly string[], option: 'filter' | 'params'): void {
+  private rejectReserved(names: readonly string[], option: 'filter' | 'params'): void {
     for (const name of names) {
       if (!/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name) && !(option === 'params' && name !== '')) {
         this.fail(
@@ -245,7 +245,7 @@ class Compiler {
         `includes "${name}", which isn't a relation of ${this.metadata.targetName}.${didYouMean(name, names) || ' Declare the relation, or remove it.'}`,
       )
     }
-    this.refuseHidden(name, 'includes')
+    this.rejectHidden(name, 'includes')
     const limit = options === true ? includeLimit : (options?.limit ?? includeLimit)
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       this.fail(`includes "${name}" with the limit ${limit}. Use a whole number from 1 to 1000.`)
@@ -269,7 +269,7 @@ class Compiler {
         key === undefined ? near || ' Correct the name, or declare it by filter().' : ` Use its key "${key}".`
       return this.fail(`${verb} "${name}", which isn't a column of ${targetName}.${advice}`)
     }
-    this.refuseHidden(name, verb)
+    this.rejectHidden(name, verb)
     const kind = found.isArray ? undefined : kindOf(found.type)
     if (kind === undefined || found.transformer) {
       const why = found.transformer ? 'has a transformer' : `has the type ${String(found.type)}`
@@ -278,7 +278,7 @@ class Compiler {
     return listColumn(found)
   }
 
-  private refuseHidden(name: string, verb: string): void {
+  private rejectHidden(name: string, verb: string): void {
     if (!isHidden(this.metadata, name)) return
     this.fail(
       `${verb} "${name}", which is hidden, so that clients could find out its value. Remove it here, or show it in JSON and XML.`,
@@ -321,13 +321,13 @@ export function sortKeysOf(definition: ListDefinition, order: object, list: stri
       )
     }
     const column = listColumn(metadata)
-    if (definition.hasCursors) refuseWithoutCursor(column, list)
+    if (definition.hasCursors) rejectWithoutCursor(column, list)
     return { column, isDescending }
   })
 }
 
 /** A cursor contains the value of each column of the order, which must be the same in the database and in JavaScript. */
-function refuseWithoutCursor({ name, kind, metadata }: ListColumn, list: string): void {
+function rejectWithoutCursor({ name, kind, metadata }: ListColumn, list: string): void {
   const why =
     kind === 'enum' || kind === 'float'
       ? `has the kind ${kind}`

@@ -139,7 +139,7 @@ class Parser {
     values: string[],
   ): void {
     const operator = operatorOf(filter, given)
-    if (operator === undefined) return this.refuseOperator(filter, parameter, given)
+    if (operator === undefined) return this.rejectOperator(filter, parameter, given)
     const items = operator === 'in' ? listItems(values) : values.slice(-1)
     const written = items.filter((item) => item !== '')
     if (written.length === 0) return
@@ -172,7 +172,7 @@ class Parser {
     return unreadable
   }
 
-  private refuseOperator(filter: ColumnFilter | OwnFilter, parameter: string, given = ''): void {
+  private rejectOperator(filter: ColumnFilter | OwnFilter, parameter: string, given = ''): void {
     const operators = 'operators' in filter ? filter.operators.join(', ') : ''
     const own = `${filter.name} cannot be filtered in this way.`
     this.errors.add(parameter, filter.name, operators ? 'query.operator' : 'query.no_operator', own, {
@@ -183,7 +183,7 @@ class Parser {
 
   private words(): string[] {
     const words = [...new Set((this.last('search') ?? '').split(/\s+/u).filter(Boolean))]
-    if (words.length > bounds.words) this.refuseMany('search', 'query.words', bounds.words)
+    if (words.length > bounds.words) this.rejectMany('search', 'query.words', bounds.words)
     else if (words.some(isTooLong))
       this.errors.add('search', 'search', 'query.word', 'A word of the search is too long.', {
         max: bounds.characters,
@@ -199,7 +199,7 @@ class Parser {
     const names = this.list('sort')
     if (names.length === 0) return undefined
     if (names.length > bounds.sorts) {
-      this.refuseMany('sort', 'query.sorts', bounds.sorts)
+      this.rejectMany('sort', 'query.sorts', bounds.sorts)
       return []
     }
     const { sorts } = this.definition
@@ -220,7 +220,7 @@ class Parser {
   private includes(): Include[] {
     const names = [...new Set(this.list('include'))]
     if (names.length > bounds.includes) {
-      this.refuseMany('include', 'query.includes', bounds.includes)
+      this.rejectMany('include', 'query.includes', bounds.includes)
       return []
     }
     const { includes } = this.definition
@@ -252,7 +252,7 @@ class Parser {
     return [this.options.list, metadata.tableName, keys, filters.toSorted(), words]
   }
 
-  private refuseMany(parameter: string, rule: string, max: number): void {
+  private rejectMany(parameter: string, rule: string, max: number): void {
     this.errors.add(parameter, parameter, rule, `${parameter} can have at most ${max} names.`, { max })
   }
 

@@ -8,7 +8,7 @@ export async function brokenReferences(runner: QueryRunner): Promise<BrokenRefer
 }
 
 /** @throws Error when there are more broken references than before */
-export function refuseBrokenReferences(before: BrokenReferences, after: BrokenReferences): void {
+export function rejectBrokenReferences(before: BrokenReferences, after: BrokenReferences): void {
   const keys = after.keys.filter((key) => !before.keys.some((other) => isSame(key, other)))
   if (keys.length > 0) {
     throw new Error(`the migration leaves foreign keys to tables that do not exist: ${pairs(keys)}`)

@@ -2,7 +2,7 @@ import { MigrationExecutor } from 'typeorm'
 import type { Migration, MigrationInterface, QueryRunner } from 'typeorm'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
 import { DeclarationError, MigrationFailed } from '../../errors.js'
-import { brokenReferences, refuseBrokenReferences } from './broken-references.js'
+import { brokenReferences, rejectBrokenReferences } from './broken-references.js'
 import type { Database } from '../database.js'
 import { withMigrationLock } from './lock.js'
 import { watchRemains } from './remains.js'
@@ -144,7 +144,7 @@ async function runOne(
   try {
     const before = await brokenReferences(runner)
     await work(instance, runner)
-    refuseBrokenReferences(before, await brokenReferences(runner))
+    rejectBrokenReferences(before, await brokenReferences(runner))
     await note(history, runner, migration)
   } catch (error) {
     throw new MigrationFailed(migration.name, done, [remains(), ...adviceFor(gone)].join(' '), error)

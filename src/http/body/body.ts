@@ -48,7 +48,7 @@ export function bodyReader(limits: BodyLimits): BodyReader {
   return async function readBody(ctx) {
     Object.assign(ctx.request, { body: {} })
     if (!hasBody(ctx)) return
-    refuseUnsupported(ctx, limits.formats)
+    rejectUnsupported(ctx, limits.formats)
     try {
       const kind = bodyKindOf(ctx)
       if (kind === 'form') await readForm(ctx)
@@ -82,7 +82,7 @@ export function hasForm(ctx: Context): boolean {
   return kind === 'form' || kind === 'multipart'
 }
 
-function refuseUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
+function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
   const { type, charset } = ctx.request
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)

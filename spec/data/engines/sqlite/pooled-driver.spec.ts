@@ -129,7 +129,7 @@ describe('PooledSqliteDriver', () => {
       }),
     ))
 
-  it('refuses with 503 to write if data has changed since the transaction read it', () =>
+  it('rejects with 503 to write if data has changed since the transaction read it', () =>
     withBlog({}, (database) =>
       withRunner(database, 'slave', async (runner) => {
         await runner.startTransaction()
@@ -143,7 +143,7 @@ describe('PooledSqliteDriver', () => {
       }),
     ))
 
-  it('refuses with 503, and does not hang, if a transaction waits for itself', () =>
+  it('rejects with 503, and does not hang, if a transaction waits for itself', () =>
     withBlog({ acquireTimeout: 100 }, async (database) => {
       const error = await failure(
         database.transaction(async (tx) => {
@@ -173,7 +173,7 @@ describe('PooledSqliteDriver', () => {
       expect(order).to.deep.equal(Array.from({ length: 20 }, (_, index) => index))
     }))
 
-  it('refuses with 503 if there is no connection in time; writing is still possible', () =>
+  it('rejects with 503 if there is no connection in time; writing is still possible', () =>
     withBlog({ pool: 1, acquireTimeout: 100 }, (database) =>
       withRunner(database, 'slave', async (first) => {
         await first.startTransaction()
@@ -282,7 +282,7 @@ describe('PooledSqliteDriver', () => {
       await database.query('DELETE FROM posts')
     }))
 
-  it('refuses queries of a runner that has been released', () =>
+  it('rejects queries of a runner that has been released', () =>
     withBlog({}, async (database) => {
       const runner = database.createQueryRunner()
       await runner.release()

@@ -316,7 +316,7 @@ describe('A plain model and a model with extras', () => {
   })
 
   it('save a shorter text after one that was too long', async function () {
-    // The other engines truncate such a text, or refuse to shorten the column.
+    // The other engines truncate such a text, or reject to shorten the column.
     if (engine !== 'sqlite') return this.skip()
     const tx = database.manager
     const record = Object.assign(new Short(), { title: 'short' })
@@ -356,10 +356,10 @@ describe('A plain model and a model with extras', () => {
     expect(pets.map(({ owner_id }) => owner_id === owners[1]?.id)).to.deep.equal([true, true, false, false])
     const byPets = paginate(tx, Owner, {}, { order: { pets: { title: 'ASC' } } })
     // TypeORM does not support it either, and says so in its error.
-    expect(await byPets.then(({ records }) => records.length).catch(() => 'refused')).to.equal('refused')
+    expect(await byPets.then(({ records }) => records.length).catch(() => 'rejected')).to.equal('rejected')
   })
 
-  it('refuse an unknown column, whatever was queried before', async () => {
+  it('reject an unknown column, whatever was queried before', async () => {
     const tx = database.manager
     await paginate(tx, Plain, {}, { where: { title: 'a', count: 1 } })
     const where = { 'title,count': 'a' } as FindOptionsWhere<Plain>
