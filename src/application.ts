@@ -21,7 +21,7 @@ import { developmentHosts } from './steps/development-hosts.js'
 import { tolerateBodyErrors, errorHandler } from './steps/error-handler.js'
 import { health } from './steps/health.js'
 import { requestLog } from './steps/request-log.js'
-import { helpersOf } from './page-context.js'
+import { Pages, type Helper } from './page-context.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './steps/session.js'
 import { chain } from './routing/chain.js'
@@ -34,7 +34,6 @@ import { shadowedRoutes } from './routing/shadowed.js'
 import { currentPort, httpAddress } from './server/port.js'
 import { Lifecycle, type LifecycleOptions, type Primary } from './server/lifecycle.js'
 import type { SessionStore } from './sessions/session-store.js'
-import { Renderer } from './views/renderer.js'
 import { TransferredConnections } from './workers/transferred-connections.js'
 import { reportToPrimary } from './workers/messages.js'
 import { workerNumber } from './workers/worker.js'
@@ -96,6 +95,11 @@ export interface AppOptions extends LifecycleOptions {
   securityHeaders?: SecurityHeadersOptions | false
   /** The folder of the templates, relative to the working directory (`templates`). */
   templates?: string
+  /**
+   * Functions that every template can call: `{ money: (ctx, amount) => ... }` is `money(post.price)` in a template. They
+   * override the framework's helpers of the same name.
+   */
+  helpers?: Record<string, Helper>
   /** The maximum size of a request's body in bytes, without uploaded files (1 MiB). */
   bodyLimit?: number
   /** The maximum total size of the files of a request in bytes (10 MiB). */
@@ -242,14 +246,14 @@ export class App extends Scope {
 
   /** Composes the function that handles requests. */
   private compose(): RequestListener {
-    const { api = false, templates = 'templates' } = this.settings
-    const renderer = new Renderer({ folders: [resolve(templates)], cache: this.isProduction })
+    const { api = false, templates = 'templates', helpers = {} } = this.settings
     if (api) this.rejectSessions()
     const { table } = this.declarations
+    const pages = new Pages(table, helpers, { folders: [resolve(templates)], cache: this.isProduction })
     const { env, defaultFormat } = this
-    extendContext(this.koa.context, { table, renderer, env, defaultFormat, hasSession: !api })
+    extendContext(this.koa.context, { table, pages, env, defaultFormat, hasSession: !api })
     tolerateBodyErrors(this.koa.response)
-    const run = chain(this.steps(renderer))
+    const run = chain(this.steps(pages))
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
     this.koa.use((ctx) => run(ctx as unknown as Context))
     this.koa.on('error', (error: unknown) =>
@@ -263,7 +267,7 @@ export class App extends Scope {
   }
 
   /** The middleware of every request, from the outermost one to the route. */
-  private steps(renderer: Renderer): Middleware[] {
+  private steps(pages: Pages): Middleware[] {
     const { table } = this.declarations
     const { securityHeaders: headers = {}, developmentHosts: hosts = [] } = this.settings
     const isDevelopment = this.env === 'development'
@@ -277,7 +281,7 @@ export class App extends Scope {
       errorHandler({
         showsInternals: isDevelopment,
         routes: table.routes,
-        render: (ctx, view, locals) => renderer.render(view, Object.assign(helpersOf(ctx, table), locals)),
+        render: (ctx, view, locals) => pages.render(ctx, view, locals),
       }),
       ...(isDevelopment ? [developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)] : []),
       (ctx) => {

@@ -1,17 +1,16 @@
 import type Koa from 'koa'
-import type { DefaultState, Next, ParameterizedContext, Request } from 'koa'
+import type { Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import { dataMembers, type DataMembers } from './data/members.js'
 import { httpMembers, type HttpMembers } from './http/members.js'
 import type { Format } from './http/negotiation.js'
 import { loggingMembers, type LoggingMembers } from './logging/members.js'
-import { pageMembers, type PageMembers } from './page-context.js'
+import { pageMembers, type PageMembers, type Pages } from './page-context.js'
 import { routingMembers, type RoutingMembers } from './routing/members.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
 import { sessionMembers, type SessionMembers } from './sessions/members.js'
 import { translationMembers, type TranslationMembers } from './translations/members.js'
-import type { Renderer } from './views/renderer.js'
 
 /**
  * The context of a request: Koa's context with the framework's members. An application can declare members of its own.
@@ -23,7 +22,22 @@ import type { Renderer } from './views/renderer.js'
  *   }
  * }
  */
-export interface Context extends ParameterizedContext<DefaultState, ContextMembers> {}
+export interface Context extends ParameterizedContext<State, ContextMembers> {}
+
+/**
+ * The data of a request that middleware, handlers and templates share: `ctx.state`. Templates, including error pages, read
+ * its members as variables. An application can declare their types.
+ *
+ * @example
+ * declare module 'resource-kit' {
+ *   interface State {
+ *     currentUser?: { name: string }
+ *   }
+ * }
+ */
+export interface State {
+  [name: string]: unknown
+}
 
 /** The members that the framework adds to Koa's context: those of each folder, and the fields of the request. */
 export interface ContextMembers
@@ -107,7 +121,7 @@ export type Handler = (ctx: Context) => unknown
 /** The services that the members of an application's contexts use. */
 export interface ContextServices {
   table: RouteTable
-  renderer: Renderer
+  pages: Pages
   env: string
   defaultFormat: Format
   hasSession: boolean
@@ -115,7 +129,7 @@ export interface ContextServices {
 
 /** Adds the framework's members to the context that an application passes to its handlers. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
-  const { table, renderer, env, defaultFormat, hasSession } = services
+  const { table, pages, env, defaultFormat, hasSession } = services
   const folders = [
     { env },
     routingMembers(table),
@@ -124,7 +138,7 @@ export function extendContext(context: Koa['context'], services: ContextServices
     sessionMembers(hasSession),
     translationMembers,
     loggingMembers,
-    pageMembers(table, renderer),
+    pageMembers(pages),
   ]
   for (const members of folders) Object.defineProperties(context, Object.getOwnPropertyDescriptors(members))
 }

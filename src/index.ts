@@ -14,7 +14,7 @@ export type { HostPattern } from './routing/host.js'
 export type { CorsOptions } from './http/cors.js'
 export type { BodyFormat } from './http/body/body-kind.js'
 export type { Responses } from './http/responder.js'
-export type { Context, Handler, Middleware, UploadedFile } from './context.js'
+export type { Context, Handler, Middleware, State, UploadedFile } from './context.js'
 export type { Next } from 'koa'
 
 // Resources
@@ -69,6 +69,8 @@ export type { BeginOptions } from './data/transactions/lazy-transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Views
+export type { Helper } from './page-context.js'
+export { html, type Html } from './views/html.js'
 export { sortByLabel } from './views/choices.js'
 
 // Sessions

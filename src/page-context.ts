@@ -5,29 +5,78 @@ import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
 import type { Catalogue } from './translations/catalogue.js'
 import { collectionIds, singularIds } from './names.js'
+import { UnknownRoute } from './errors.js'
+import { nearest } from './spelling.js'
 import { viewHelpers } from './views/helpers.js'
-import type { Renderer } from './views/renderer.js'
+import { Renderer, type RendererOptions } from './views/renderer.js'
 import type { CollectionLink, ViewContext } from './views/view-context.js'
 
-/** The member of a context that renders a page. */
+/** The members of a context that render templates. */
 export interface PageMembers {
   /** Responds with a template of the `templates` folder: `ctx.render('posts/show', { post })`. */
   render(view: string, locals?: Record<string, unknown>): void
+
+  /** Returns the text of a template, for example for a mail. The response does not change. */
+  renderToString(view: string, locals?: Record<string, unknown>): string
 }
 
-export function pageMembers(table: RouteTable, renderer: Renderer): PageMembers & ThisType<Context> {
+export function pageMembers(pages: Pages): PageMembers & ThisType<Context> {
   return {
     render(view, locals) {
       this.type = 'html'
-      this.body = renderer.render(view, Object.assign(helpersOf(this, table), locals))
+      this.body = pages.render(this, view, locals)
+    },
+
+    renderToString(view, locals) {
+      return pages.renderToString(this, view, locals)
     },
   }
 }
 
-/** The functions that every template can call, for one request. */
-export function helpersOf(ctx: Context, table: RouteTable): object {
-  ctx.set('Content-Language', ctx.locale)
-  return viewHelpers(new PageContext(ctx, table))
+/** A function that every template can call without its first argument. */
+// The arguments are those of the template, which has no types.
+// oxlint-disable-next-line no-explicit-any
+export type Helper = (ctx: Context, ...args: any[]) => unknown
+
+/** Renders the templates of an application. */
+export class Pages {
+  private readonly renderer: Renderer
+
+  constructor(
+    private readonly table: RouteTable,
+    private readonly helpers: Record<string, Helper>,
+    options: Pick<RendererOptions, 'folders' | 'cache'>,
+  ) {
+    this.renderer = new Renderer({ ...options, explain: (error) => explained(error, table) })
+  }
+
+  /** Renders the page of a response, which gets its `Content-Language`. */
+  render(ctx: Context, view: string, locals?: object): string {
+    ctx.set('Content-Language', ctx.locale)
+    return this.renderToString(ctx, view, locals)
+  }
+
+  /**
+   * Renders a template. If several of its variables have the same name, the first of these is used: locals, `ctx.state`, the
+   * application's helpers, the framework's helpers, path helpers.
+   */
+  renderToString(ctx: Context, view: string, locals?: object): string {
+    const helpers = viewHelpers(new PageContext(ctx, this.table))
+    return this.renderer.render(view, Object.assign(helpers, this.helpersFor(ctx), ctx.state, locals))
+  }
+
+  private helpersFor(ctx: Context): Record<string, (...args: unknown[]) => unknown> {
+    const bound: Record<string, (...args: unknown[]) => unknown> = {}
+    for (const [name, helper] of Object.entries(this.helpers)) bound[name] = (...args) => helper(ctx, ...args)
+    return bound
+  }
+}
+
+/** Explains the call of a path helper that does not exist. */
+function explained(error: Error, { helpers }: RouteTable): Error {
+  const name = /^(\w+Path) is not a function$/.exec(error.message)?.[1]
+  if (name === undefined || name in helpers) return error
+  return Object.assign(new UnknownRoute(name, nearest(name, Object.keys(helpers))), { cause: error })
 }
 
 /**

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
 import type pug from 'pug'
 import { TemplateNotFound } from '../errors.js'
+import { placedError } from './template-errors.js'
 
 /** pug is loaded with the first template, so that an application without templates starts without it. */
 const require = createRequire(import.meta.url)
@@ -13,6 +14,8 @@ export interface RendererOptions {
   folders: string[]
   /** Whether compiled templates are cached: true in production, false during development. */
   cache: boolean
+  /** Returns a better error for the error of a template. */
+  explain?: (error: Error) => Error
 }
 
 /** The option of pug, missing in its types, that resolves the path of an `extends` or `include`. */
@@ -32,21 +35,28 @@ export const frameworkTemplates = join(import.meta.dirname, '../../../templates'
 export class Renderer {
   private readonly folders: string[]
   private readonly cache: boolean
+  private readonly explain: (error: Error) => Error
   private readonly compiled = new Map<string, pug.compileTemplate>()
 
-  constructor({ folders, cache }: RendererOptions) {
+  constructor({ folders, cache, explain = (error) => error }: RendererOptions) {
     this.folders = [...new Set([...folders, frameworkTemplates])]
     this.cache = cache
+    this.explain = explain
   }
 
   /**
-   * Renders a template with its locals.
+   * Renders a template with its locals. Outside of production, an error that is thrown has the `file` and `line` of the
+   * template.
    *
    * @param view the template's name without extension: `posts/show`
    * @throws TemplateNotFound when no folder has it, or the name leads out of the folders
    */
   render(view: string, locals: Record<string, unknown> = {}): string {
-    return this.template(view)(locals)
+    try {
+      return this.template(view)(locals)
+    } catch (error) {
+      throw placedError(error, this.explain)
+    }
   }
 
   private template(view: string): pug.compileTemplate {
