@@ -145,7 +145,7 @@ console.log(JSON.stringify(machine()))
 console.table(rows)
 await server.stop()
 
-/** The medians of what a body costs: milliseconds of CPU, and how long the server answers nobody else. */
+/** The medians of what a body costs in milliseconds of CPU: in all, and in the longest stretch in which the server answers nobody else. */
 async function cost(body: Body): Promise<{ status: number; cpu: number; longest: number; bytes: number }> {
   const costs: Array<{ cpu: number; longest: number }> = []
   let status = await send(body)
