@@ -71,6 +71,7 @@ export { translations, type TranslationsOptions } from './middleware/translation
 // Views
 export type { Helper } from './page-context.js'
 export { html, type Html } from './views/html.js'
+export type { FilterFormOptions } from './views/filter-form.js'
 export { sortByLabel } from './views/choices.js'
 
 // Sessions

@@ -26,7 +26,8 @@ export function choiceValue(choice: Choice): string {
   return 'value' in choice ? choice.value : choice.id
 }
 
-function choiceLabel(choice: Choice, labelOf: (word: string) => string): string {
+/** The text that a choice shows. */
+export function choiceLabel(choice: Choice, labelOf: (word: string) => string): string {
   if (typeof choice === 'string') return labelOf(choice)
   return 'value' in choice ? choice.label : recordLabel(choice)
 }

@@ -1,12 +1,15 @@
+import type { ListQuery } from '../data/lists/list-query.js'
 import type { Pagination } from '../data/records/pagination.js'
 import { actionButton, deleteButton, type ActionButtonOptions } from './action-button.js'
 import { display, time } from './formats.js'
+import { emptyList, filterForm, type FilterFormOptions } from './filter-form.js'
 import { Form, type FormOptions } from './forms.js'
 import { hiddenFields, type FormMethod } from './hidden-fields.js'
 import { html, type Html } from './html.js'
 import { label } from './labels.js'
 import { collectionLinks, nestedLinks } from './links.js'
 import { paginator } from './paginator.js'
+import { sortLink } from './sort-link.js'
 import type { ViewContext } from './view-context.js'
 
 /** The functions that every template can call, in addition to the path helper of each route. */
@@ -25,6 +28,12 @@ export interface ViewHelpers {
   formFor(record: object, options: FormOptions): Form
   /** Renders the hidden fields of a form that is written by hand: the CSRF token, and `_method` for PUT, PATCH and DELETE. */
   hiddenFields(method?: FormMethod): Html
+  /** Renders the form that filters and searches a list: `filterForm(query)`. Empty if the list has no filters. */
+  filterForm(query: ListQuery, options?: FilterFormOptions): Html
+  /** Renders the link in a column's heading that sorts the list: `sortLink(query, 'title')`. */
+  sortLink(query: ListQuery, column: string, text?: string): Html
+  /** Renders the text of an empty list, and a link that removes the filters if they are the reason. */
+  emptyList(query: ListQuery, text?: string): Html
   /** Renders links to the other pages of a list. */
   paginator(pagination: Pagination): Html
   /** Renders links to the lists of all resources that are not nested. */
@@ -52,6 +61,9 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     flashMessages: () => flashMessages(context),
     formFor: (record, options) => new Form(context, record, options),
     hiddenFields: (method = 'POST') => fieldsOf(method),
+    filterForm: (query, options) => filterForm(context, query, options),
+    sortLink: (query, column, text) => sortLink(context, query, column, text),
+    emptyList: (query, text) => emptyList(context, query, text),
     paginator: (pagination) => paginator(context, pagination),
     collectionLinks: () => collectionLinks(context),
     nestedLinks: (record) => nestedLinks(context, record),

@@ -1,22 +1,27 @@
-import type { Pagination } from '../data/records/pagination.js'
+import type { CursorPagination, Pagination } from '../data/records/pagination.js'
 import { attributes, html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
+/** The position of a page in a list: its number, or the cursors of a list with cursor pages. */
+type Position = Pick<Pagination, 'page' | 'pages' | 'previous' | 'next'> &
+  Partial<Pick<CursorPagination, 'cursors'>>
+
 /**
  * Renders links to the other pages of a list: the previous and next, the first and last, and those around this page. They
- * keep the other query parameters. Empty if there is only one page.
+ * keep the other query parameters. Cursor pages have only the previous and next. Empty if there is only one page.
  */
-export function paginator(
-  context: ViewContext,
-  pagination: Pick<Pagination, 'page' | 'pages' | 'previous' | 'next'>,
-): Html {
-  const { page, pages, previous, next } = pagination
-  if (previous === undefined && next === undefined) return html``
+export function paginator(context: ViewContext, pagination: Position): Html {
+  const { page, pages, previous, next, cursors } = pagination
+  const before = cursors ? cursors.previous : previous
+  const after = cursors ? cursors.next : next
+  if (before === undefined && after === undefined) return html``
+  const numbers = cursors ? [] : pageWindow(page, pages)
+  const names = cursors ? (['before', 'after'] as const) : (['page', 'page'] as const)
   return html`<nav class="pagination" aria-label="${context.t('kit.pagination')}">
     <ul>
-      <li>${step(context, previous, 'prev', context.t('kit.previous'))}</li>
-      ${pageWindow(page, pages).map((number) => html`<li>${pageLink(context, number, page)}</li>`)}
-      <li>${step(context, next, 'next', context.t('kit.next'))}</li>
+      <li>${step(context, names[0], before, 'prev', context.t('kit.previous'))}</li>
+      ${numbers.map((number) => html`<li>${pageLink(context, number, page)}</li>`)}
+      <li>${step(context, names[1], after, 'next', context.t('kit.next'))}</li>
     </ul>
   </nav>`
 }
@@ -42,17 +47,27 @@ function pageLink(context: ViewContext, number: number | 'gap', page: number): H
   if (number === 'gap') return html`<span class="gap">&hellip;</span>`
   const name = context.t('kit.page', { number })
   const current = number === page ? 'page' : undefined
-  return html`<a${attributes({ href: hrefOf(context, number), 'aria-label': name, 'aria-current': current })}>${number}</a>`
+  return html`<a${attributes({ href: hrefOf(context, 'page', number), 'aria-label': name, 'aria-current': current })}>${number}</a>`
 }
 
-function step(context: ViewContext, number: number | undefined, rel: 'prev' | 'next', text: string): Html {
-  if (number === undefined) return html`<span class="${rel}">${text}</span>`
-  return html`<a${attributes({ href: hrefOf(context, number), class: rel, rel })}>${text}</a>`
+function step(
+  context: ViewContext,
+  parameter: Parameter,
+  position: number | string | undefined,
+  rel: 'prev' | 'next',
+  text: string,
+): Html {
+  if (position === undefined) return html`<span class="${rel}">${text}</span>`
+  return html`<a${attributes({ href: hrefOf(context, parameter, position), class: rel, rel })}>${text}</a>`
 }
+
+/** The parameter of a position. */
+type Parameter = 'page' | 'after' | 'before'
 
 /** A link relative to the page, so that only the query can change. */
-function hrefOf(context: ViewContext, number: number): string {
+function hrefOf(context: ViewContext, parameter: Parameter, position: number | string): string {
   const parameters = new URLSearchParams(context.currentUrl.split('?').slice(1).join('?'))
-  parameters.set('page', String(number))
+  if (parameter !== 'page') for (const name of ['after', 'before']) parameters.delete(name)
+  parameters.set(parameter, String(position))
   return `?${parameters}`
 }

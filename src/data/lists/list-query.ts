@@ -21,6 +21,9 @@ export interface QueryField {
 /** The parameters that are not part of a position in the list. */
 const positions = new Set(['page', 'after', 'before'])
 
+/** The parameters that a form does not show. Links leave them out if they have errors. */
+const orders = new Set(['sort', 'include'])
+
 /** The filters, search and order of a request, with their errors, for handlers and templates. */
 export class ListQuery {
   /** The errors by parameter; undefined if there are none. */
@@ -35,7 +38,7 @@ export class ListQuery {
 
   /** @internal */
   constructor(
-    definition: ListDefinition,
+    private readonly definition: ListDefinition,
     private readonly parsed: ParsedQuery,
   ) {
     this.errors = parsed.errors.found
@@ -86,6 +89,11 @@ export class ListQuery {
     return first.isDescending ? 'descending' : 'ascending'
   }
 
+  /** Whether clients can sort the list by a column. */
+  isSortable(column: string): boolean {
+    return this.definition.sorts.has(column)
+  }
+
   /**
    * The parameters of the request that the list has, without its position, and with changes. Undefined removes a parameter.
    *
@@ -111,7 +119,9 @@ export class ListQuery {
   }
 
   private parameters(): [name: string, value: string][] {
-    const names = [...this.sent].filter(([name]) => !positions.has(name))
+    const { errors } = this
+    const isKept = (name: string) => !positions.has(name) && !(orders.has(name) && errors?.fields.has(name))
+    const names = [...this.sent].filter(([name]) => isKept(name))
     return names.flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
   }
 }
