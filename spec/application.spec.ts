@@ -490,35 +490,6 @@ describe('App', () => {
     })
   })
 
-  describe('ctx.bind(record)', () => {
-    class SignIn {
-      email = ''
-    }
-    for (const [what, record, name] of [
-      ['a class that is not an entity', new SignIn(), 'SignIn'],
-      ['a plain object', {}, 'Object'],
-      ['an object without a class', Object.create(null), 'An object without a class'],
-    ] as const) {
-      it(`throws for ${what}, which has no columns to bind to`, async () => {
-        const caught: unknown[] = []
-        const app = new App({ api: true })
-        app.post('/', (ctx) => {
-          try {
-            ctx.bind(record)
-          } catch (error) {
-            caught.push(error)
-          }
-          ctx.body = 'done'
-        })
-        await (await visit(app)).post('/', { json: { email: 'ada@example.com' } })
-        expect(String(caught[0])).to.equal(
-          `NotAnEntity: ${name} is not an entity, so ctx.bind() has no columns to read the body for. ` +
-            'Mark the class with @Entity(), or read ctx.request.body.',
-        )
-      })
-    }
-  })
-
   describe('app.listen()', () => {
     it('warns about routes that an earlier declaration shadows', async () => {
       const lines: string[] = []

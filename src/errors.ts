@@ -446,18 +446,30 @@ export class UnknownRelation extends Error {
   }
 }
 
-/** `ctx.bind` received an object whose class is not an entity. */
-export class NotAnEntity extends Error {
-  override name = 'NotAnEntity'
+/** `ctx.bind` received an object whose class has no attributes. */
+export class NoAttributes extends Error {
+  override name = 'NoAttributes'
   constructor(className: string) {
     super(
-      `${className} is not an entity, so ctx.bind() has no columns to read the body for. ` +
-        'Mark the class with @Entity(), or read ctx.request.body.',
+      `${className} is not an entity, and none of its properties has a decorator, so ctx.bind() has nothing to read. ` +
+        'Add decorators of class-validator to its properties, for example @Present() or @Allow(), mark the class with ' +
+        '@Entity(), or read ctx.request.body.',
     )
   }
 }
 
-/** `ctx.bind` was called with a list of attributes that names a property that is not a column. */
+/** `ctx.bind` received an object with a property whose type is unknown. */
+export class UntypedAttribute extends Error {
+  override name = 'UntypedAttribute'
+  constructor(className: string, property: string) {
+    super(
+      `ctx.bind() cannot read ${className}.${property}, because its type is unknown. Add a decorator that states it: ` +
+        '@IsString(), @IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list.',
+    )
+  }
+}
+
+/** `ctx.bind` was called with a list of attributes that names a property that a request cannot set. */
 export class UnknownAttribute extends Error {
   override name = 'UnknownAttribute'
   constructor(className: string, name: string, known: readonly string[]) {

@@ -6,7 +6,7 @@ import { codeBlocks, namedFile } from '../support/code-blocks.js'
 import { isAddition, withMethods } from '../support/merged-example.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
-const pages = ['docs/resources.md', 'docs/middleware.md']
+const pages = ['docs/resources.md', 'docs/middleware.md', 'docs/binding.md']
 
 /** A spec of the application, which sends requests to the examples. */
 const requests = `
@@ -33,6 +33,16 @@ describe('The examples of the handbook', () => {
     expect((await client.get('/tickets/open', { accept: 'json' })).json).to.deep.equal([])
   })
 
+  it('show the contact form again with its errors, and accept a message', async () => {
+    expect((await client.get('/contact')).text).to.include('name="copy"')
+    const wrong = await client.post('/contact', { form: { email: 'ada', text: '', copy: 'true' } })
+    expect(wrong.status).to.equal(422)
+    expect(wrong.text).to.include('value="ada"').and.include('Text cannot be blank.').and.match(/checked/)
+    const json = { email: 'ada@example.com', text: 'Hello', copy: 'yes' }
+    const sent = await client.post('/contact', { json, accept: 'json' })
+    expect(sent.json).to.deep.equal({ ...json, copy: true })
+  })
+
   it('allow only administrators to read reports, and everyone to list them', async () => {
     const headers = { 'X-Admin-Token': 'secret' }
     expect((await client.get('/reports', { accept: 'json' })).status).to.equal(200)
@@ -45,7 +55,7 @@ describe('The examples of the handbook', () => {
 })
 `
 
-describe('An application with the examples of docs/resources.md and docs/middleware.md', function () {
+describe('An application with the examples of docs/resources.md, docs/middleware.md and docs/binding.md', function () {
   let folder: string
   let remove: (() => void) | undefined
 
@@ -58,9 +68,14 @@ describe('An application with the examples of docs/resources.md and docs/middlew
         if (line.startsWith('npx kit generate')) await run(...line.split(' ').slice(2))
     }
     const app = read('src/app.ts')
+    const declarations = [
+      'app.resource(ReportsResource)\n',
+      "app.get('/contact', newMessage)\n",
+      "app.post('/contact', sendMessage)\n",
+    ].join('')
     write(
       'src/app.ts',
-      `import { ReportsResource } from './actions/reports.js'\n${app.replace(/^app\.static/m, 'app.resource(ReportsResource)\n$&')}`,
+      `import { newMessage, sendMessage } from './actions/contact.js'\nimport { ReportsResource } from './actions/reports.js'\n${app.replace(/^app\.static/m, `${declarations}$&`)}`,
     )
     write('spec/examples.spec.ts', requests)
   })
@@ -93,7 +108,7 @@ describe('An application with the examples of docs/resources.md and docs/middlew
       },
     )
     expect(status, stdout + stderr).to.equal(0)
-    expect(stdout).to.include('2 passing')
+    expect(stdout).to.include('3 passing')
   })
 
   function read(file: string): string {

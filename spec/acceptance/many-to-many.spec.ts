@@ -130,16 +130,28 @@ describe('A many-to-many relation in requests and responses', () => {
   })
 
   const wrong: Record<string, [body: SpecRequest, message: string, code: string]> = {
-    null: [{ json: { tag_ids: null } }, 'Tags must be a list of ids.', 'type.list'],
+    null: [{ json: { tag_ids: null } }, 'Tags must be a list of valid values.', 'type.list'],
     'nil in XML': [
       { xml: '<ticket><tag_ids nil="true"/></ticket>' },
-      'Tags must be a list of ids.',
+      'Tags must be a list of valid values.',
       'type.list',
     ],
-    'null in a list': [{ json: { tag_ids: [null] } }, 'Tags must be a list of ids.', 'type.list'],
-    'a single id in JSON': [{ json: { tag_ids: unknown } }, 'Tags must be a list of ids.', 'type.list'],
-    'an object in JSON': [{ json: { tag_ids: { a: unknown } } }, 'Tags must be a list of ids.', 'type.list'],
-    'text that is not an id': [{ form: { tag_ids: 'bug' } }, 'Tags must be a list of ids.', 'type.list'],
+    'null in a list': [{ json: { tag_ids: [null] } }, 'Tags must be a list of valid values.', 'type.list'],
+    'a single id in JSON': [
+      { json: { tag_ids: unknown } },
+      'Tags must be a list of valid values.',
+      'type.list',
+    ],
+    'an object in JSON': [
+      { json: { tag_ids: { a: unknown } } },
+      'Tags must be a list of valid values.',
+      'type.list',
+    ],
+    'text that is not an id': [
+      { form: { tag_ids: 'bug' } },
+      'Tags must be a list of valid values.',
+      'type.list',
+    ],
     'an unknown id': [
       { json: { tag_ids: [unknown] } },
       'Tags contains a record that does not exist.',

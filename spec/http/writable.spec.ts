@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { Exclude } from 'class-transformer'
+import { IsBoolean, IsEmail, IsString } from 'class-validator'
 import { Column, Entity, ManyToOne } from 'typeorm'
 import type { Relation } from 'typeorm'
-import { App, Model, type AttributeOf, type Context } from '../../src/index.js'
+import { App, Model, Present, type AttributeOf, type Context } from '../../src/index.js'
 import { Site } from '../support/site.js'
 
 @Entity('writers')
@@ -30,6 +31,22 @@ class Writer extends Model {
   }
 
   greet(): void {}
+}
+
+class SignIn {
+  @IsEmail()
+  email = ''
+
+  @Present()
+  password = ''
+
+  @IsBoolean()
+  remember = false
+
+  @IsString({ each: true })
+  tags: string[] = []
+
+  admin = false
 }
 
 /** Returns what an action returns, or throws, when it receives this JSON. */
@@ -89,6 +106,67 @@ describe('ctx.bind(record, only)', () => {
   it('throws for a property that is not a column', async () => {
     expect(await sent({}, (ctx) => ctx.bind(new Writer(), ['initial']))).to.equal(
       'UnknownAttribute: Writer has no attribute "initial" that a request may set. It has name, password_digest, admin, settings.',
+    )
+  })
+
+  it('reads a class that is not an entity by its decorators', async () => {
+    const signIn = await sent(
+      { email: 'ada@example.com', remember: 'true', tags: ['a', 'b', 'a'], admin: true },
+      (ctx) => ctx.bind(new SignIn()),
+    )
+    expect({ ...(signIn as SignIn) }).to.deep.equal({
+      email: 'ada@example.com',
+      password: '',
+      remember: true,
+      tags: ['a', 'b', 'a'],
+      admin: false,
+    })
+    expect(await sent({ email: 'x', remember: true }, (ctx) => ctx.bind(new SignIn(), ['email']))).to.include(
+      {
+        email: 'x',
+        remember: false,
+      },
+    )
+  })
+
+  for (const [what, record, name] of [
+    ['a class without decorators', new (class Plain {})(), 'Plain'],
+    ['a plain object', {}, 'Object'],
+    ['an object without a class', Object.create(null), 'An object without a class'],
+  ] as const) {
+    it(`throws for ${what}, which has no attributes`, async () => {
+      expect(await sent({ email: 'x' }, (ctx) => ctx.bind(record))).to.equal(
+        `NoAttributes: ${name} is not an entity, and none of its properties has a decorator, so ctx.bind() has nothing to ` +
+          'read. Add decorators of class-validator to its properties, for example @Present() or @Allow(), mark the class ' +
+          'with @Entity(), or read ctx.request.body.',
+      )
+    })
+  }
+
+  it('validates such a class, with the errors in the order of its properties', async () => {
+    const app = new App()
+    app.post('/session', async (ctx) => {
+      const signIn = ctx.bind(new SignIn())
+      const errors = await ctx.validate(signIn)
+      ctx.body = { signIn, errors: errors?.messages }
+    })
+    const site = await Site.open(app)
+    const form = { email: '', password: ' ', remember: 'perhaps', tags: '' }
+    const { json } = await site.post('/session', {
+      form,
+      headers: { authorization: 'Bearer x' },
+      accept: 'json',
+    })
+    await site.close()
+    expect(JSON.stringify(json)).to.equal(
+      JSON.stringify({
+        signIn: { email: '', password: ' ', remember: false, tags: [], admin: false },
+        errors: {
+          email: ['Email must be an email address.'],
+          password: ['Password cannot be blank.'],
+          remember: ['Remember must be true or false.'],
+        },
+      }),
     )
   })
 

@@ -5,6 +5,7 @@ import { ValidationErrors, type Violation } from '../errors.js'
 import { memoizeByObject } from '../memoize.js'
 import { humanize, recordName } from '../words.js'
 import { attributesOf } from './attributes.js'
+import { validatedProperties } from './plain-attributes.js'
 
 /**
  * Returns the text of a translation id; undefined if there is none.
@@ -43,7 +44,10 @@ export async function validate(
 
 /** Sorts the errors as the model declares its attributes, which is the order of the form. Other fields follow. */
 function inOrder(errors: ValidationErrors, record: object): ValidationErrors {
-  const names = attributesOf(record.constructor).map(({ name }) => name)
+  const names = [
+    ...attributesOf(record.constructor).map(({ name }) => name),
+    ...validatedProperties(record.constructor),
+  ]
   const declared = names.filter((name) => errors.fields.has(name))
   const ordered = new ValidationErrors()
   for (const name of new Set([...declared, ...errors.fields.keys()])) {

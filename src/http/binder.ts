@@ -61,12 +61,13 @@ function readValue(value: unknown, attribute: Attribute, submission: Submission)
   return submission.isJson && attribute.kind === 'json' ? value : coerce(value, attribute)
 }
 
-/** Reads a list. Empty values are ignored, so that one empty value is the empty list. Repeated values count once. */
+/** Reads a list. Empty values are ignored, so that one empty value is the empty list. Repeated ids count once. */
 function readList(value: unknown, attribute: Attribute, submission: Submission): unknown {
   const values = valuesOf(value, submission)
     ?.filter((one) => typeof one !== 'string' || one.trim() !== '')
     .map((one) => (one === null ? unreadable : coerce(one, attribute)))
-  return values && !values.includes(unreadable) ? [...new Set(values)] : unreadable
+  if (!values || values.includes(unreadable)) return unreadable
+  return attribute.kind === 'uuid' ? [...new Set(values)] : values
 }
 
 /** The submitted values of a list. A form may also send one value (`a=1`) or an object (`a[b]=1`), XML one element. */

@@ -15,12 +15,13 @@ export interface HttpMembers {
 
   /**
    * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
-   * column. `save` and `validate` report a value that cannot be converted as an error of its field.
+   * column. If the class is not an entity, its attributes are the properties with decorators of class-validator. `save` and `validate` report a value that cannot be converted as an error of its field.
    *
    * @param only the attributes that the request may set; without it, the request may set all of them
    * @returns the record
    * @example ctx.bind(new Post(), ['title', 'description'])
-   * @throws UnknownAttribute if the list names a property that is not a column
+   * @throws UnknownAttribute if the list names a property that a request cannot set
+   * @throws NoAttributes, UntypedAttribute if the class is not an entity and has no decorators that describe its properties
    */
   bind<T extends object>(record: T, only?: readonly AttributeOf<NoInfer<T>>[]): T
 

@@ -1,26 +1,29 @@
 import { attributesOf, isEntity, type Attribute } from '../data/attributes.js'
-import { NotAnEntity, UnknownAttribute } from '../errors.js'
+import { plainAttributesOf } from '../data/plain-attributes.js'
+import { NoAttributes, UnknownAttribute } from '../errors.js'
 
 /**
  * Returns the attributes of a record that a request may set: all of its class, or those that the list names.
  *
- * @throws NotAnEntity if the class has no columns
+ * @throws NoAttributes, UntypedAttribute if the class does not describe them
  * @throws UnknownAttribute if the list names something else
  */
 export function writableAttributes(record: object, only?: readonly string[]): readonly Attribute[] {
-  const model = entityOf(record)
-  const attributes = attributesOf(model)
+  const { constructor }: { constructor?: unknown } = record
+  if (typeof constructor !== 'function') throw new NoAttributes('An object without a class')
+  const attributes = declaredAttributes(constructor)
   if (!only) return attributes
   const names = attributes.map(({ name }) => name)
   const unknown = only.find((name) => !names.includes(name))
-  if (unknown !== undefined) throw new UnknownAttribute(model.name, unknown, names)
+  if (unknown !== undefined) throw new UnknownAttribute(constructor.name, unknown, names)
   return attributes.filter(({ name }) => only.includes(name))
 }
 
-/** The class of a record that has columns. */
-function entityOf(record: object): Function {
-  const { constructor }: { constructor?: unknown } = record
-  if (typeof constructor === 'function' && (attributesOf(constructor).length > 0 || isEntity(constructor)))
-    return constructor
-  throw new NotAnEntity(typeof constructor === 'function' ? constructor.name : 'An object without a class')
+/** The columns of an entity, or the decorated properties of another class. */
+function declaredAttributes(model: Function): readonly Attribute[] {
+  const columns = attributesOf(model)
+  if (columns.length > 0 || isEntity(model)) return columns
+  const properties = plainAttributesOf(model)
+  if (properties.length === 0) throw new NoAttributes(model.name)
+  return properties
 }
