@@ -4,7 +4,11 @@ import { fieldsOf, headOf } from './error-fields.js'
 import { bareName, nameMatcher, secretNames } from '../secret-names.js'
 
 /** Copies values for the log and for error pages, without secrets and up to a limit of size. */
-export type ParameterFilter = (values: unknown) => unknown
+export interface ParameterFilter {
+  (values: unknown): unknown
+  /** Whether the value with this name is a secret. */
+  isSecret(name: string): boolean
+}
 
 /** The options of a filter. */
 export interface ParameterFilterOptions {
@@ -45,7 +49,7 @@ export function parameterFilter({
   }
   const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })
   const isSecret = memoize((name) => name.length > longestName || matches(name), 500)
-  return (values) => new FilteredCopy(isSecret, limit).of(values)
+  return Object.assign((values: unknown) => new FilteredCopy(isSecret, limit).of(values), { isSecret })
 }
 
 /** Whether a name is one that a form or a record has, so that it tells no value: `user[password]`, `X-Auth-Token`. */

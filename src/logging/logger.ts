@@ -1,6 +1,6 @@
 import { destination, pino, type DestinationStream, type Logger } from 'pino'
 import { headOf } from './error-fields.js'
-import { parameterFilter, type ParameterFilter } from './filter.js'
+import { parameterFilter } from './filter.js'
 
 /**
  * Creates the application's log: lines of JSON, formatted by pino-pretty in development if it is installed. Silent in
@@ -55,7 +55,7 @@ function inTurns(): DestinationStream {
 export function withRedactedErrors(
   logger: Logger,
   bindings: Record<string, unknown> = {},
-  filter?: ParameterFilter,
+  filter?: (values: unknown) => unknown,
 ): Logger {
   const serialize = (error: unknown) => loggedError(error, filter)
   return logger.child(bindings, { serializers: { err: serialize, error: serialize } })
@@ -68,7 +68,7 @@ const withoutSecrets = parameterFilter({ words: ['cookie'] })
  * Serializes any thrown value for the log: its fields without secrets, and the error of a query without the values, also
  * inside another error.
  */
-export function loggedError(error: unknown, filter: ParameterFilter = withoutSecrets): unknown {
+export function loggedError(error: unknown, filter: (values: unknown) => unknown = withoutSecrets): unknown {
   try {
     const fields = filter(withoutSecrets(error))
     return error instanceof Error ? { ...Object(fields), ...headOf(error) } : fields

@@ -9,6 +9,8 @@ interface RequestLogger {
   base: Logger
   /** A child logger with the request's id, created when it is first used. */
   own?: Logger
+  /** Fields of the line that is written after the response. */
+  fields?: object
 }
 
 const loggers = new PerRequest<RequestLogger>('logger')
@@ -30,9 +32,16 @@ export function loggerOf(ctx: Context): Logger | undefined {
   )
 }
 
-/** Writes a line as the request's logger would. */
+/** Adds fields to the line that is written after the response. */
+export function addToLine(ctx: Context, fields: object): void {
+  const state = loggers.get(ctx)
+  if (state) state.fields = { ...state.fields, ...fields }
+}
+
+/** Writes the line of a request after its response, as the request's logger would. */
 export function writeLine(ctx: Context, level: 'info' | 'debug', fields: object, message: string): void {
   const state = loggers.get(ctx)
-  if (state && !state.own) state.base[level]({ request_id: ctx.requestId, ...fields }, message)
-  else ctx.log[level](fields, message)
+  if (state && !state.own)
+    state.base[level]({ request_id: ctx.requestId, ...fields, ...state.fields }, message)
+  else ctx.log[level]({ ...fields, ...state?.fields }, message)
 }

@@ -1,13 +1,13 @@
 import type { Context, Middleware } from '../context.js'
 import { parameterFilter, type ParameterFilterOptions } from '../logging/filter.js'
-import { writeLine } from '../logging/request-logger.js'
+import { addToLine } from '../logging/request-logger.js'
 
 /** The options of `parameterLogger()`: additional words in names of secrets, and the maximum size of a log entry. */
 export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 
 /**
- * Logs the parameters of each request as structured fields: `params` of the path, `query`, `body` (of a form, JSON or
- * XML), and `files` with their names and sizes. Values with the name of a secret (such as a password, a token, a key or
+ * Adds the parameters of each request to its line in the log, as structured fields: `params` of the path, `query`, `body`
+ * (of a form, JSON or XML), and `files` with their names and sizes. Values with the name of a secret (such as a password, a token, a key or
  * a card number) are replaced by `[FILTERED]`, also on the error page in development.
  *
  * @example
@@ -20,28 +20,33 @@ export function parameterLogger(options: ParameterLoggerOptions = {}): Middlewar
 
   return function parameterLogger(ctx, next) {
     ctx.filterParameters = filter
-    const parameters = parametersOf(ctx)
     const filtered: Record<string, unknown> = {}
     // Each group is filtered on its own, so that a word like `query` does not hide a whole group.
-    for (const name in parameters) if (!isEmpty(parameters[name])) filtered[name] = filter(parameters[name])
-    if (!isEmpty(filtered)) writeLine(ctx, 'info', filtered, 'parameters')
+    for (const [name, parameters] of parametersOf(ctx))
+      if (!isEmpty(parameters)) filtered[name] = filter(parameters)
+    addToLine(ctx, filtered)
     return next()
   }
 }
 
-function parametersOf(ctx: Context): Record<string, unknown> {
-  const query = ctx.querystring === '' ? undefined : ctx.query
-  return { params: ctx.params, query, body: ctx.request.body, files: filesOf(ctx) }
+function parametersOf(ctx: Context): [name: string, values: unknown][] {
+  return [
+    ['params', ctx.params],
+    ['query', ctx.querystring === '' ? undefined : ctx.query],
+    ['body', ctx.request.body],
+    ['files', filesOf(ctx)],
+  ]
 }
 
 function isEmpty(values: unknown): boolean {
-  return Object.keys(Object(values)).length === 0
+  for (const _name in Object(values)) return false
+  return true
 }
 
 /** The uploaded files, by field: their names and sizes. */
-function filesOf(ctx: Context): Record<string, unknown> {
+function filesOf(ctx: Context): Record<string, unknown> | undefined {
   const { files } = ctx.request
-  if (!files) return {}
+  if (!files) return undefined
   return Object.fromEntries(
     Object.entries(files).map(([field, file]) => [
       field,
