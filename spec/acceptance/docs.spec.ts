@@ -138,7 +138,7 @@ const configured = [
   'CsrfOptions',
   'TransactionOptions',
   'BeginOptions',
-  'RepeatOptions',
+  'RetryingOptions',
   'TranslationsOptions',
   'SecurityHeadersOptions',
   'DatabaseSessionsOptions',
