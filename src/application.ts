@@ -248,10 +248,10 @@ export class App extends Scope {
   private compose(): RequestListener {
     const { api = false, templates = 'templates', helpers = {} } = this.settings
     if (api) this.rejectSessions()
-    const { table } = this.declarations
+    const { table, policies } = this.declarations
     const pages = new Pages(table, helpers, { folders: [resolve(templates)], cache: this.isProduction })
     const { env, defaultFormat } = this
-    extendContext(this.koa.context, { table, pages, env, defaultFormat, hasSession: !api })
+    extendContext(this.koa.context, { table, pages, env, defaultFormat, hasSession: !api, policies })
     tolerateBodyErrors(this.koa.response)
     const run = chain(this.steps(pages))
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.

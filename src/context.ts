@@ -6,6 +6,8 @@ import { httpMembers, type HttpMembers } from './http/members.js'
 import type { Format } from './http/negotiation.js'
 import { loggingMembers, type LoggingMembers } from './logging/members.js'
 import { pageMembers, type PageMembers, type Pages } from './page-context.js'
+import { policyMembers, type PolicyMembers } from './policies/members.js'
+import type { PolicyClass } from './policies/policy.js'
 import { routingMembers, type RoutingMembers } from './routing/members.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
@@ -45,6 +47,7 @@ export interface ContextMembers
     RoutingMembers,
     HttpMembers,
     DataMembers,
+    PolicyMembers,
     SessionMembers,
     TranslationMembers,
     LoggingMembers,
@@ -125,16 +128,19 @@ export interface ContextServices {
   env: string
   defaultFormat: Format
   hasSession: boolean
+  /** The policy of each model that has one. */
+  policies: ReadonlyMap<Function, PolicyClass>
 }
 
 /** Adds the framework's members to the context that an application passes to its handlers. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
-  const { table, pages, env, defaultFormat, hasSession } = services
+  const { table, pages, env, defaultFormat, hasSession, policies } = services
   const folders = [
     { env },
     routingMembers(table),
     httpMembers(defaultFormat),
     dataMembers,
+    policyMembers(policies),
     sessionMembers(hasSession),
     translationMembers,
     loggingMembers,

@@ -97,6 +97,60 @@ export class InvalidToken extends HttpError {
   }
 }
 
+/** 403: the policy of a record does not allow what the request does. */
+export class Forbidden extends HttpError {
+  override name = 'Forbidden'
+  constructor() {
+    super(403, 'You are not allowed to do this.')
+  }
+}
+
+/** 500: a handler has changed records of a model with a policy, and has not asked it. The transaction is rolled back. */
+export class NotAuthorized extends HttpError {
+  override name = 'NotAuthorized'
+  /** The message is for the application's developers, so production does not show it. */
+  override readonly isPublic = false
+  constructor(handler: string, model: string) {
+    super(
+      500,
+      `${handler} did not call ctx.authorize for the ${model} that it changed, so nothing was saved. Call ` +
+        'await ctx.authorize(record) first, or use ctx.unscoped if nobody has to be asked.',
+    )
+  }
+}
+
+/** `ctx.authorize` or `can` has a record of a model without a policy. */
+export class NoPolicy extends Error {
+  override name = 'NoPolicy'
+  constructor(model: string) {
+    super(
+      `${model} has no policy. Declare one: @Resource('/...', { model: ${model}, policy: ${model}Policy }).`,
+    )
+  }
+}
+
+/** The scope of a policy is undefined, or a value in it is. */
+export class PolicyWithoutScope extends Error {
+  override name = 'PolicyWithoutScope'
+  constructor(policy: string) {
+    super(
+      `${policy}.scope returned undefined, or conditions with an undefined value. Return conditions, \`nothing\` for no ` +
+        'record, or {} for every record.',
+    )
+  }
+}
+
+/** A query would join a relation without the policy of its model. */
+export class UnscopedRelation extends Error {
+  override name = 'UnscopedRelation'
+  constructor(model: string, relation: string, related: string) {
+    super(
+      `${model}.${relation} would be joined without the policy of ${related}. Load it with ctx.load(records, ` +
+        `'${relation}'), or use ctx.unscoped.`,
+    )
+  }
+}
+
 /** 404: no route matches the path. */
 export class RouteNotFound extends HttpError {
   override name = 'RouteNotFound'

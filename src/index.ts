@@ -24,6 +24,7 @@ export { Route, type RouteMethod, type RouteOptions } from './resources/route.js
 export type { BodyClass, RouteResponse } from './resources/route-description.js'
 export { Queryable } from './resources/queryable.js'
 export { Use, type UseOptions } from './resources/use.js'
+export { nothing, Policy, type PolicyClass, type PolicyScope } from './policies/policy.js'
 
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
@@ -89,6 +90,7 @@ export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 export {
   BadRequest,
   DeclarationError,
+  Forbidden,
   HttpError,
   RecordNotFound,
   ServiceUnavailable,

@@ -115,6 +115,10 @@ export class PageContext implements ViewContext {
     return this.catalogue.translate(this.locale, id, values) ?? id
   }
 
+  can(ability: string, record: object): boolean {
+    return this.ctx.can(ability, record)
+  }
+
   has(id: string): boolean {
     return this.catalogue.has(this.locale, id)
   }

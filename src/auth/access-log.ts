@@ -1,6 +1,6 @@
 import type { Context } from '../context.js'
 
-/** What happened to an account. */
+/** An event in the life of an account. */
 export type AccessEvent =
   | 'signed_up'
   | 'signed_in'

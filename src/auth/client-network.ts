@@ -7,7 +7,7 @@ import { isIPv6 } from 'node:net'
 export function clientNetwork(address: string): string {
   const plain = address.replace(/%.*/, '')
   if (!isIPv6(plain)) return address
-  // An IPv4 address at the end takes the place of two groups.
+  // An IPv4 address at the end counts as two groups.
   const groups = plain.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0')
   const [before = '', after] = groups.split('::')
   const [left, right] = [before, after ?? ''].map((part) => part.split(':').filter(Boolean))

@@ -1,4 +1,4 @@
-import type { EntityManager, EntityTarget } from 'typeorm'
+import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
 import { READING } from '../methods.js'
 import type { Attribute } from './attributes.js'
@@ -9,7 +9,8 @@ import type { Model } from './model.js'
 import { paginateRequest, type ListRequest } from './lists/request.js'
 import { linkHeader, type Page, type PageOptions, type Pagination } from './records/pagination.js'
 import { findRecord, findRecordBy } from './records/find.js'
-import { destroyRecord, saveRecord } from './records/save.js'
+import { destroyRecord, isSaved, saveRecord } from './records/save.js'
+import { referencesOutside, rejectUnscopedRelations, withinScope, type ScopeFor } from './records/scope.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
 import { attributeName, messageOf, validate } from './validation.js'
@@ -53,6 +54,14 @@ export interface DataMembers {
   ): Promise<T>
 
   /**
+   * Finds all records of a model that meet conditions, for example to choose from in a form. Use `paginate` for lists that
+   * grow.
+   *
+   * @example await ctx.findAll(Author, { order: { name: 'ASC' } })
+   */
+  findAll<T extends Model>(model: EntityTarget<T>, options?: FindAllOptions<T>): Promise<T[]>
+
+  /**
    * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers
    * `Link` and `X-Total-Count`. If the handler has `@Queryable`, clients filter, sort and search the list.
    *
@@ -92,6 +101,12 @@ export interface DataMembers {
   destroy(record: Model): Promise<void>
 }
 
+/** The options of `ctx.findAll`. */
+export interface FindAllOptions<T> {
+  where?: Where<T> | Where<T>[]
+  order?: FindOptionsOrder<T>
+}
+
 /** The parts of the context that these members use. */
 interface DataRequest extends ListRequest {
   readonly method: string
@@ -101,6 +116,11 @@ interface DataRequest extends ListRequest {
   pageUrl(position: Record<string, string | undefined>): string
   /** The fields of a record that could not be converted. */
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
+  /** The attributes of a record that the request has set. */
+  bound(record: object): ReadonlySet<string>
+  /** The scope of a model's policy for the user. */
+  readonly scopeFor: ScopeFor
+  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): void
 }
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
@@ -115,23 +135,31 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   find(model, id, options) {
     return inTransaction(this, (tx) => {
       rejectLockWhileReading(this, options)
-      return findRecord(tx, model, id, options)
+      return findRecord(tx, model, id, options, scopeOf(this, tx, model))
     })
   },
 
   findOneBy(model, conditions, options) {
     return inTransaction(this, (tx) => {
       rejectLockWhileReading(this, options)
-      return findRecordBy(tx, model, conditions, options)
+      return findRecordBy(tx, model, conditions, options, scopeOf(this, tx, model))
     })
   },
 
-  async paginate(model, options) {
-    const page = await inTransaction(this, (tx) => paginateRequest(tx, model, options, this)).catch(
-      (error: unknown) => {
-        throw error instanceof ValidationErrors ? withLanguage(this, error) : error
-      },
-    )
+  findAll(model, { where, order } = {}) {
+    return inTransaction(this, (tx) => {
+      const scoped = scopedWhere(this, tx, model, where)
+      return tx.find(model, { ...(scoped && { where: scoped }), ...(order && { order }) })
+    })
+  },
+
+  async paginate(model, options = {}) {
+    const page = await inTransaction(this, (tx) => {
+      const where = scopedWhere(this, tx, model, options.where, options.relations)
+      return paginateRequest(tx, model, { ...options, ...(where && { where }) }, this)
+    }).catch((error: unknown) => {
+      throw error instanceof ValidationErrors ? withLanguage(this, error) : error
+    })
     if (page.query.errors) this.status = 400
     else setPageHeaders(this, page.pagination)
     return page
@@ -139,7 +167,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
 
   async load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
     const list: Model[] = [records].flat()
-    await inTransaction(this, (tx) => loadRelations(tx, list, relations))
+    await inTransaction(this, (tx) => loadRelations(tx, list, relations, { scopeFor: this.scopeFor }))
     return records
   },
 
@@ -148,13 +176,15 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   async save(record) {
-    const errors = await inTransaction(this, (tx) =>
-      saveRecord(tx, record, this.translate, unreadErrors(this, record)),
+    this.noteWrite(record, isSaved(record) ? 'update' : 'create')
+    const errors = await inTransaction(this, async (tx) =>
+      saveRecord(tx, record, this.translate, await boundErrors(this, tx, record)),
     )
     return withLanguage(this, errors)
   },
 
   destroy(record) {
+    this.noteWrite(record, 'destroy')
     return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate))
   },
 }
@@ -179,6 +209,49 @@ function transactionFor(ctx: object): LazyTransaction {
   const transaction = transactionOf(ctx)
   if (!transaction) throw new NoTransaction()
   return transaction
+}
+
+/** The scope of a model, whose query must not join relations with a scope. */
+function scopeOf<T>(ctx: DataRequest, tx: EntityManager, model: EntityTarget<T>): object | undefined {
+  return scopedWhere(ctx, tx, model, undefined)
+}
+
+/** Conditions with the scope of the model. */
+function scopedWhere<T>(
+  { scopeFor }: DataRequest,
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  where: Where<T> | Where<T>[] | undefined,
+  relations?: unknown,
+): FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined {
+  const metadata = tx.dataSource.getMetadata(model)
+  rejectUnscopedRelations(metadata, relations, scopeFor)
+  // The scope has conditions on the same model.
+  return withinScope(metadata, where, scopeFor(metadata.target)) as
+    FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined
+}
+
+/** The errors of the fields that the request has set: values of another type, and references outside of a scope. */
+async function boundErrors(
+  ctx: DataRequest,
+  tx: EntityManager,
+  record: Model,
+): Promise<ValidationErrors | undefined> {
+  const errors = unreadErrors(ctx, record)
+  const outside = await referencesOutside(tx, record, ctx.bound(record), ctx.scopeFor)
+  if (outside.length === 0) return errors
+  const all = errors ?? new ValidationErrors()
+  for (const name of outside) {
+    const values = { attribute: attributeName(record.constructor, name, ctx.translate) }
+    const own = `${values.attribute} does not exist.`
+    all.add(
+      name,
+      'reference',
+      messageOf(record.constructor, name, 'reference', values, { own }, ctx.translate),
+      values,
+    )
+  }
+  return all
 }
 
 /** The errors of the fields that could not be converted. */

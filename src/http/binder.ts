@@ -25,6 +25,8 @@ export interface UnreadableField {
 
 const unreadableFields = new WeakMap<object, UnreadableField[]>()
 
+const boundNames = new WeakMap<object, Set<string>>()
+
 /**
  * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Attributes
  * without a field keep their value, and unknown fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
@@ -40,10 +42,13 @@ export function bind<T extends object>(
   const submitted = fieldsOf(submission.body)
   const fields = transform(record, submission.isForm ? withLastValues(submitted, attributes) : submitted)
   const unread: UnreadableField[] = []
+  const bound = boundNames.get(record) ?? new Set<string>()
+  boundNames.set(record, bound)
   for (const attribute of attributes) {
     if (!Object.hasOwn(fields, attribute.name)) continue
     const value = fields[attribute.name]
     if (value === undefined) continue
+    bound.add(attribute.name)
     const read = readValue(value, attribute, submission)
     if (read === unreadable) unread.push({ attribute, value, before: Reflect.get(record, attribute.name) })
     else Reflect.set(record, attribute.name, read)
@@ -75,6 +80,11 @@ function valuesOf(value: unknown, { isJson, isForm }: Submission): unknown[] | u
   if (Array.isArray(value)) return value
   if (isForm && typeof value === 'object' && value !== null) return Object.values(value)
   return typeof value === 'string' && !isJson ? [value] : undefined
+}
+
+/** Returns the names of the attributes that requests have set. */
+export function boundOf(record: object): ReadonlySet<string> {
+  return boundNames.get(record) ?? new Set()
 }
 
 /** Returns the fields that the last `bind` could not read and that have not been set since. */

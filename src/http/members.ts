@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import type { AttributeOf } from '../data/attribute-of.js'
 import { ValidationErrors } from '../errors.js'
-import { bind, unreadableOf, type UnreadableField } from './binder.js'
+import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
 import { hasForm } from './body/body.js'
 import type { Format } from './negotiation.js'
 import { pageBefore, urlOfThisSite } from './own-site.js'
@@ -75,12 +75,20 @@ export interface HttpMembers {
    * @internal
    */
   prefersPage(): boolean
+
+  /**
+   * The attributes of a record that the request has set.
+   *
+   * @internal
+   */
+  bound(record: object): ReadonlySet<string>
 }
 
 export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Context> {
   return {
     defaultFormat,
     unreadable: unreadableOf,
+    bound: boundOf,
 
     prefersPage() {
       return chooseFormat(this) === 'html'

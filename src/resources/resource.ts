@@ -2,6 +2,7 @@ import 'reflect-metadata'
 import { injectable } from 'tsyringe'
 import type { Context } from '../context.js'
 import { ResourceNotImplemented } from '../errors.js'
+import type { PolicyClass } from '../policies/policy.js'
 import { describeResource } from './metadata.js'
 
 /**
@@ -42,6 +43,8 @@ export interface ResourceOptions {
   singular?: boolean
   /** The model of the records that the resource serves: `Post`. */
   model?: new () => object
+  /** The policy of the model: who may see and change its records. */
+  policy?: PolicyClass
 }
 
 /**

@@ -38,6 +38,11 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
   }
   const { path, options = {}, parent } = resourceMetadata(resource)
   if (options.singular) rejectPlural(resource, options)
+  if (options.policy && !options.model) {
+    throw new DeclarationError(
+      `${resource.name} has the policy ${options.policy.name}, but no model. Add it: { model: Post, policy: ${options.policy.name} }.`,
+    )
+  }
   const decorations = decorationsOf(resource.prototype)
   rejectUnrouted(resource, decorations)
   rejectWithoutModel(resource, options, decorations)

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from '../context.js'
 import type { Queryable } from '../data/lists/declaration.js'
+import type { DeclaredPolicy } from '../policies/policy.js'
 import { DeclarationError } from '../errors.js'
 import type { RouteDescription } from '../resources/route-description.js'
 import { chain } from './chain.js'
@@ -54,6 +55,8 @@ export interface RouteResource {
   model?: (new () => object) | undefined
   /** The `@Queryable` of the handler. */
   queryable?: Queryable | undefined
+  /** The policies of the resource and of its parents, its own last. */
+  policies: readonly DeclaredPolicy[]
 }
 
 /** The methods whose bodies mean nothing, unless a route declares otherwise (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */

@@ -3,6 +3,8 @@ import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { pathNames, resourceNames } from '../names.js'
+import type { DeclaredPolicy } from '../policies/policy.js'
+import type { ResourceOptions } from '../resources/resource.js'
 import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import { decoratedPath } from './decorated-path.js'
@@ -17,11 +19,13 @@ export interface MountPoint {
   path: string
   /** The path of the item that the resource is nested in; empty if there is none. */
   parentPath: string
-  host: string | undefined
+  host?: string | undefined
   /** The foreign keys of the parents in the path. */
   parentKeys: readonly string[]
   /** The middleware that was registered above the resource. */
   middleware: readonly Middleware[]
+  /** The policies of the parents. */
+  policies: readonly DeclaredPolicy[]
 }
 
 /** The routes of a resource, and the path and middleware of its item, below which further routes may be declared. */
@@ -30,6 +34,8 @@ export interface ResourceRoutes {
   /** The foreign key of a nested record: `post_id`, independent of the path's parameter. */
   key: string
   itemMiddleware: Middleware[]
+  /** The policies of the parents, and that of the resource. */
+  policies: readonly DeclaredPolicy[]
   routes: RouteDeclaration[]
 }
 
@@ -55,6 +61,7 @@ export function resourceRoutes(
   const param = options.param ?? names.param
   const item = singular ? mountPoint.path : `${mountPoint.path}/{${param}}`
   const paths = { resource: resource.name, collection: mountPoint.path, item }
+  const policies = policiesOf(options, mountPoint)
   const callHandler = handlerCaller(definition, injector)
   const injected = (middleware: AnyMiddleware[]) => middleware.map((one) => injector.toFunction(one))
   const actions = actionRoutes(definition, paths)
@@ -74,13 +81,28 @@ export function resourceRoutes(
       action: handler,
       model: options.model,
       queryable: decorations.methods.get(handler)?.queryable,
+      policies,
     },
     middleware: [...mountPoint.middleware, ...injected(handlerMiddleware(decorations, handler))],
-    handler: callHandler(handler),
+    handler: policies.length > 0 ? authorized(callHandler(handler), route.method) : callHandler(handler),
     declared: Reflect.get(resource.prototype, handler),
   }))
   const itemMiddleware = [...mountPoint.middleware, ...injected(nestedMiddleware(decorations))]
-  return { itemPath: item, key: names.param, itemMiddleware, routes }
+  return { itemPath: item, key: names.param, itemMiddleware, policies, routes }
+}
+
+function policiesOf({ model, policy }: ResourceOptions, { policies }: MountPoint): readonly DeclaredPolicy[] {
+  return model && policy ? [...policies, { model, policy }] : policies
+}
+
+/** Rejects a request that has changed something without asking a policy. */
+function authorized(handler: Middleware, method: string): Middleware {
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return handler
+  const check: Middleware = async (ctx, next) => {
+    await handler(ctx, next)
+    if (ctx.status < 400) ctx.checkAuthorized()
+  }
+  return Object.defineProperty(check, 'name', { value: handler.name })
 }
 
 /** The path with the parameters that a list needs: its parent's item, and the parameters of a group below that. */

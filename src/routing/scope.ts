@@ -5,6 +5,7 @@ import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-cla
 import { fromOptions } from './route-options.js'
 import type { ResourceClass } from '../resources/resource.js'
 import type { RouteOptions } from '../resources/route.js'
+import type { DeclaredPolicy, PolicyClass } from '../policies/policy.js'
 import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
 import { toMiddleware } from './handler.js'
@@ -21,6 +22,8 @@ export class Declarations {
   readonly mounts: StaticMount[] = []
   /** Every registered middleware, once. */
   readonly middleware = new Set<Middleware>()
+  /** The policy of each model: that of the first resource that declares one. */
+  readonly policies = new Map<Function, PolicyClass>()
   /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
 
@@ -35,10 +38,12 @@ interface ScopePlace {
   host?: string | undefined
   /** The foreign keys for the records in the prefix, the outermost first: `['post_id']`. Empty outside of resources. */
   parentKeys: readonly string[]
+  /** The policies of the resources in the prefix. */
+  policies: readonly DeclaredPolicy[]
 }
 
 /** The scope of the application itself. */
-export const rootPlace: ScopePlace = { prefix: '', itemPath: '', parentKeys: [] }
+export const rootPlace: ScopePlace = { prefix: '', itemPath: '', parentKeys: [], policies: [] }
 
 /**
  * A scope in which routes are declared: the application, a group, a virtual host, or the item of a resource. A route
@@ -207,14 +212,16 @@ export class Scope {
   private mount(definition: ResourceDefinition, path: string): Scope {
     const { table, items, injector } = this.declarations
     const { prefix, itemPath: parentPath, host, parentKeys } = this.place
-    const place = { path: joinPaths(prefix, path), parentPath, host, parentKeys, middleware: this.middleware }
-    const { itemPath, key, itemMiddleware, routes } = resourceRoutes(definition, place, injector)
+    const place = { ...this.place, path: joinPaths(prefix, path), parentPath, middleware: this.middleware }
+    const { itemPath, key, itemMiddleware, policies, routes } = resourceRoutes(definition, place, injector)
     for (const route of routes) table.add(route)
     for (const one of middlewareOf(definition.decorations)) {
       this.declarations.middleware.add(injector.toFunction(one))
     }
 
-    const itemPlace = { prefix: itemPath, itemPath, host, parentKeys: [...parentKeys, key] }
+    for (const { model, policy } of policies)
+      if (!this.declarations.policies.has(model)) this.declarations.policies.set(model, policy)
+    const itemPlace = { prefix: itemPath, itemPath, host, parentKeys: [...parentKeys, key], policies }
     const item = new Scope(this.declarations, itemPlace, itemMiddleware)
     items.set(definition.resource, [...(items.get(definition.resource) ?? []), item])
     return item

@@ -44,6 +44,8 @@ export interface ViewHelpers {
   actionButton(path: string, label: string, options?: ActionButtonOptions): Html
   /** Renders a button that sends DELETE to a path, and asks for confirmation. */
   deleteButton(path: string, label?: string): Html
+  /** Whether the user may do something with a record, according to its policy: `can('update', post)`. */
+  can(ability: string, record: object): boolean
   /** Formats a datetime (in UTC) or a date in the page's language. */
   time(value: Date | string | null | undefined): Html
   /** Formats a value by its type: a datetime like `time`, a boolean as yes or no, a record by its title, JSON as code. */
@@ -70,6 +72,7 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     actionButton: (path, text, { method = 'POST', confirm } = {}) =>
       actionButton(path, text, fieldsOf(method), confirm),
     deleteButton: (path, text) => deleteButton(context, path, fieldsOf('DELETE'), text),
+    can: (ability, record) => context.can?.(ability, record) ?? false,
     time: (value) => time(context, value),
     display: (value) => display(context, value),
   }

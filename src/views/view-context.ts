@@ -18,6 +18,8 @@ export interface ViewContext {
   readonly currentUrl: string
   /** The collections and singular resources that are nested in a record, or without one those of the application. */
   collections?(record?: object): CollectionLink[]
+  /** Whether the user may do something with a record. */
+  can?(ability: string, record: object): boolean
   /** The submitted value of a field, if it could not be read as the field's type; else undefined. */
   submittedValue?(record: object, field: string): unknown
 }

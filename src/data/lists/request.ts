@@ -22,6 +22,7 @@ import {
 } from '../records/pagination.js'
 import { loadLinks } from '../records/links.js'
 import { loadRelations } from '../records/relations.js'
+import type { ScopeFor } from '../records/scope.js'
 import type { Translate } from '../validation.js'
 import { encodeCursor } from './cursor.js'
 import type { Queryable } from './declaration.js'
@@ -41,6 +42,8 @@ export interface ListRequest {
     readonly resource?:
       { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined } | undefined
   }
+  /** The scopes of included records. */
+  readonly scopeFor?: ScopeFor
   /** Whether the client prefers a page, on which errors are shown. */
   prefersPage(): boolean
 }
@@ -78,7 +81,9 @@ export async function paginateRequest<T extends Model>(
   }
   const page = await readRecords(tx, definition, parsed, position, options)
   await loadLinks(tx, metadata, page.records)
-  for (const { name, limit } of parsed.includes) await loadRelations(tx, page.records, [name], limit)
+  const { scopeFor } = request
+  for (const { name, limit } of parsed.includes)
+    await loadRelations(tx, page.records, [name], { limit, ...(scopeFor && { scopeFor }) })
   return { ...page, query }
 }
 

@@ -4,6 +4,7 @@ import type { Model } from '../model.js'
 import { readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { loadLinks } from './links.js'
+import { withinScope, type Conditions } from './scope.js'
 import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
 
 /**
@@ -16,13 +17,15 @@ export async function findRecord<T extends Model>(
   model: EntityTarget<T>,
   id: unknown,
   options?: FindRecordOptions,
+  scope?: Conditions,
 ): Promise<T> {
-  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {}, options)
+  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {}, options, scope)
 }
 
 /**
  * Finds one record of a model by the values of its columns.
  *
+ * @param scope further conditions that the record must meet
  * @example await findRecordBy(tx, Comment, { id: comment_id, post_id })
  * @throws RecordNotFound (404) if there is none, also for conditions that no record can meet, and without conditions
  */
@@ -31,10 +34,11 @@ export async function findRecordBy<T extends Model>(
   model: EntityTarget<T>,
   conditions: object,
   { lock = false }: FindRecordOptions = {},
+  scope?: Conditions,
 ): Promise<T> {
   const metadata = tx.dataSource.getMetadata(model)
   const where = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
-  const record = where && (await findOne<T>(tx, metadata, where, lock))
+  const record = where && (await findOne<T>(tx, metadata, withinScope(metadata, where, scope) ?? where, lock))
   if (!record) throw notFound(metadata)
   if (lock) markLocked(record)
   await loadLinks(tx, metadata, [record])

@@ -1,11 +1,12 @@
 import { FindOptionsUtils, In } from 'typeorm'
-import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
 import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
 import { ownKeysOf } from './loaded-relations.js'
 import { markLoaded } from './loaded-values.js'
+import { withinScope, type Conditions, type ScopeFor } from './scope.js'
 import type { Model } from '../model.js'
 
 /** The relations of a model, or of the records of a list, by their names. */
@@ -15,13 +16,20 @@ export type RelationOf<R> = R extends readonly (infer One)[]
       [Name in keyof R & string]-?: NonNullable<R[Name]> extends Model | readonly Model[] ? Name : never
     }[keyof R & string]
 
+/** The options of loading relations. */
+interface LoadOptions {
+  /** The maximum number of related records of each record, of which the newest are loaded, newest first. */
+  limit?: number | undefined
+  /** The scopes that limit the related records. */
+  scopeFor?: ScopeFor
+}
+
 /**
  * Loads the related records of records of one model, with one query for each relation. A relation to one record is null if
  * there is none. A relation to many records is a list in the order of their ids.
  *
  * Saving a record does not write a loaded relation, unless it has been changed.
  *
- * @param limit the maximum number of related records of each record, of which the newest are loaded, newest first
  * @example await loadRelations(tx, posts, ['author'])
  * @throws UnknownRelation if the model has no such relation, or one with a key of several columns
  */
@@ -29,16 +37,16 @@ export async function loadRelations(
   tx: EntityManager,
   records: readonly Model[],
   relations: readonly string[],
-  limit?: number,
+  { limit, scopeFor = () => undefined }: LoadOptions = {},
 ): Promise<void> {
-  for (const relation of relations) await loadRelation(tx, records, relation, limit)
+  for (const relation of relations) await loadRelation(tx, records, relation, { limit, scopeFor })
 }
 
 async function loadRelation(
   tx: EntityManager,
   records: readonly Model[],
   name: string,
-  limit: number | undefined,
+  { limit, scopeFor }: Required<Pick<LoadOptions, 'scopeFor'>> & LoadOptions,
 ): Promise<void> {
   const [first] = records
   if (!first) return
@@ -46,7 +54,8 @@ async function loadRelation(
   const relation = metadata.findRelationWithPropertyPath(name)
   if (!relation) throw new UnknownRelation(metadata.targetName, name)
 
-  const related = await relatedTo(tx, relation, records, limit)
+  const scope = scopeFor(relation.inverseEntityMetadata.target)
+  const related = await relatedTo(tx, relation, records, scope, limit)
   const isToMany = relation.isOneToMany || relation.isManyToMany
   for (const record of records) {
     const found = related(record)
@@ -62,11 +71,12 @@ function relatedTo(
   tx: EntityManager,
   relation: RelationMetadata,
   records: readonly Model[],
+  scope: Conditions | undefined,
   limit: number | undefined,
 ): Promise<Related> {
   const [key] = ownKeysOf(relation)
-  if (key) return loadByKey(tx, relation, key, records)
-  return loadByLink(tx, relation, linkOf(relation), records, limit)
+  if (key) return loadByKey(tx, relation, key, records, scope)
+  return loadByLink(tx, relation, linkOf(relation), records, scope, limit)
 }
 
 /** Loads the records that a property of the given records refers to. */
@@ -75,10 +85,11 @@ async function loadByKey(
   { inverseEntityMetadata }: RelationMetadata,
   key: ColumnMetadata,
   records: readonly Model[],
+  scope: Conditions | undefined,
 ): Promise<Related> {
   const named = referencedBy(key)
   const keys = valuesOf(records, key)
-  const where = { [named.propertyName]: In(keys) }
+  const where = withinScope(inverseEntityMetadata, { [named.propertyName]: In(keys) }, scope) ?? {}
   const found = keys.length > 0 ? await tx.findBy(inverseEntityMetadata.target, where) : []
   const byKey = new Map(found.map((record) => [valueOf(record, named), record]))
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
@@ -90,6 +101,7 @@ async function loadByLink(
   { inverseEntityMetadata: metadata }: RelationMetadata,
   { table, toOwner, toRelated }: Link,
   records: readonly Model[],
+  scope: Conditions | undefined,
   limit: number | undefined,
 ): Promise<Related> {
   const [owned, named] = [referencedBy(toOwner), referencedBy(toRelated)]
@@ -100,7 +112,9 @@ async function loadByLink(
     `${driver.escape(alias)}.${driver.escape(databaseName)}`
   const query = tx.createQueryBuilder<object>(metadata.target, 'related')
   const isLinked = `${column('link', toRelated)} = ${column('related', named)}`
-  if (limit === undefined) query.innerJoin(table, 'link', isLinked)
+  // A scope is applied below, so the newest records in it are not known here.
+  const isRanked = limit !== undefined && !scope
+  if (!isRanked) query.innerJoin(table, 'link', isLinked)
   else
     query.innerJoin(
       ranked,
@@ -117,14 +131,15 @@ async function loadByLink(
     query.addOrderBy(`related.${propertyPath}`, direction)
 
   const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
-  const byKey = new Map(entities.map((record) => [String(valueOf(record, named)), record]))
+  const allowed = await withoutOthers(tx, metadata, entities, scope)
+  const byKey = new Map(allowed.map((record) => [String(valueOf(record, named)), record]))
   const byOwner = new Map<string, Set<object>>()
   for (const { link_owner, link_related } of raw) {
     const record = byKey.get(String(link_related))
     const list = byOwner.get(String(link_owner)) ?? new Set()
     if (record) byOwner.set(String(link_owner), list.add(record))
   }
-  return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
+  return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])].slice(0, limit)
 
   /** The links, numbered for each owner, the newest related record first. */
   function ranked(links: SelectQueryBuilder<ObjectLiteral>): SelectQueryBuilder<ObjectLiteral> {
@@ -144,6 +159,24 @@ async function loadByLink(
 
 /** The column of a link's number. */
 const rank = 'kit_rank'
+
+/** The records that are in a scope. */
+async function withoutOthers(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  records: readonly object[],
+  scope: Conditions | undefined,
+): Promise<readonly object[]> {
+  if (!scope || records.length === 0) return records
+  const ids = records.map((record): unknown => Reflect.get(record, 'id'))
+  const found = await tx.find(metadata.target, {
+    where: withinScope(metadata, { id: In(ids) }, scope) ?? {},
+    select: { id: true },
+    loadEagerRelations: false,
+  })
+  const inScope = new Set(found.map((record): unknown => Reflect.get(record, 'id')))
+  return records.filter((record) => inScope.has(Reflect.get(record, 'id')))
+}
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)

@@ -138,7 +138,7 @@ function isOneStatement(tx: EntityManager, record: Model): boolean {
 }
 
 /** Whether a record exists in the database. Its id is not enough: the application may have chosen it. */
-function isSaved(record: Partial<Model>): boolean {
+export function isSaved(record: Partial<Model>): boolean {
   return record.id !== undefined && record.created_at !== undefined
 }
 

@@ -1,0 +1,69 @@
+import { expect } from 'chai'
+import { In } from 'typeorm'
+import { Model, nothing, Policy, Resource, BaseResource, App } from '../../src/index.js'
+import { isAllowed, scopeOf } from '../../src/policies/abilities.js'
+
+class Post extends Model {
+  user_id!: string
+}
+
+/** A policy with this scope. */
+function withScope(scope: unknown) {
+  return class PostPolicy extends Policy<Post> {
+    override scope() {
+      return scope as typeof nothing
+    }
+  }
+}
+
+describe('The scope of a policy', () => {
+  it('is an error if it is undefined or has an undefined value, and never every record', () => {
+    const wrong = [undefined, null, [], { user_id: undefined }, [{ user_id: 'a' }, { user_id: undefined }]]
+    for (const scope of [...wrong, { author: { id: undefined } }, true])
+      expect(() => scopeOf(withScope(scope), undefined)).to.throw('PostPolicy.scope returned undefined')
+  })
+
+  it('has conditions, alternatives, no record, or every record', () => {
+    for (const scope of [{ user_id: 'a' }, [{ user_id: 'a' }, { user_id: 'b' }], { user_id: In(['a']) }, {}])
+      expect(scopeOf(withScope(scope), undefined)).to.equal(scope)
+    expect(scopeOf(withScope(nothing), undefined)).to.deep.equal({ id: In([]) })
+  })
+})
+
+describe('An ability', () => {
+  class Base extends Policy<Post> {
+    override scope() {
+      return nothing
+    }
+    inherited() {
+      return true
+    }
+    forgotten() {}
+  }
+  class PostPolicy extends Base {
+    own = () => true
+    truthy() {
+      return 'yes'
+    }
+    async later() {
+      return true
+    }
+  }
+
+  it('is a method of the policy that returns true', async () => {
+    expect(isAllowed(PostPolicy, 'inherited', undefined, undefined)).to.equal(true)
+    expect(await isAllowed(PostPolicy, 'later', undefined, undefined)).to.equal(true)
+    for (const name of ['forgotten', 'truthy', 'scope', 'constructor', 'toString', '__proto__', 'own', ''])
+      expect(isAllowed(PostPolicy, name, undefined, undefined), name).to.equal(false)
+  })
+})
+
+describe('A resource with a policy', () => {
+  it('needs a model', () => {
+    @Resource('/posts', { policy: withScope(nothing) })
+    class PostsResource extends BaseResource {}
+    expect(() => new App().resource(PostsResource)).to.throw(
+      'PostsResource has the policy PostPolicy, but no model. Add it: { model: Post, policy: PostPolicy }.',
+    )
+  })
+})

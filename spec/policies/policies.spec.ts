@@ -1,0 +1,419 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, OneToMany, Table } from 'typeorm'
+import type { MigrationInterface, QueryRunner, Relation } from 'typeorm'
+import {
+  App,
+  BaseResource,
+  column,
+  Database,
+  filter,
+  Model,
+  nothing,
+  Parent,
+  Policy,
+  Present,
+  primaryKey,
+  Queryable,
+  Resource,
+  Route,
+  timestamps,
+  transaction,
+  type Context,
+  type PolicyScope,
+} from '../../src/index.js'
+import { newDatabase } from '../support/engine.js'
+import { Site } from '../support/site.js'
+
+interface User {
+  id: string
+}
+
+@Entity('topics')
+class Topic extends Model {
+  @Column('varchar') user_id!: string
+  @Column('varchar') name!: string
+}
+
+@Entity('posts')
+class Post extends Model {
+  @Column('varchar') user_id!: string
+  @Column('varchar') @Present() title!: string
+  @Column('uuid', { nullable: true }) topic_id!: string | null
+
+  @ManyToOne(() => Topic)
+  @JoinColumn({ name: 'topic_id' })
+  topic?: Relation<Topic> | null
+
+  @ManyToMany(() => Topic)
+  @JoinTable({
+    name: 'post_topics',
+    joinColumn: { name: 'post_id' },
+    inverseJoinColumn: { name: 'topic_id' },
+  })
+  topics?: Relation<Topic>[]
+
+  @OneToMany(() => Comment, (comment) => comment.post)
+  comments?: Relation<Comment>[]
+}
+
+@Entity('comments')
+class Comment extends Model {
+  @Column('uuid') post_id!: string
+  @Column('varchar') text!: string
+
+  @ManyToOne(() => Post, (post) => post.comments)
+  @JoinColumn({ name: 'post_id' })
+  post?: Relation<Post>
+}
+
+class CreatePosts1700000000000 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    const tables = {
+      topics: [column(runner, 'user_id', 'string'), column(runner, 'name', 'string')],
+      posts: [
+        column(runner, 'user_id', 'string'),
+        column(runner, 'title', 'string'),
+        column(runner, 'topic_id', 'uuid', { isNullable: true }),
+      ],
+      comments: [column(runner, 'post_id', 'uuid'), column(runner, 'text', 'string')],
+    }
+    for (const [name, columns] of Object.entries(tables)) {
+      const all = [primaryKey(runner), ...columns, ...timestamps(runner)]
+      await runner.createTable(new Table({ name, columns: all }))
+    }
+    const links = ['post_id', 'topic_id'].map((name) => column(runner, name, 'uuid', { isPrimary: true }))
+    await runner.createTable(new Table({ name: 'post_topics', columns: links }))
+  }
+  async down(runner: QueryRunner) {
+    for (const name of ['post_topics', 'comments', 'posts', 'topics']) await runner.dropTable(name)
+  }
+}
+
+class OwnPolicy<T extends Model & { user_id: string }> extends Policy<T> {
+  scope(user?: User) {
+    return (user ? { user_id: user.id } : nothing) as PolicyScope<T>
+  }
+  create(user: User | undefined) {
+    return user !== undefined
+  }
+  update(user: User | undefined, record: T) {
+    return record.user_id === user?.id
+  }
+  destroy(user: User | undefined, record: T) {
+    return this.update(user, record)
+  }
+}
+class TopicPolicy extends OwnPolicy<Topic> {}
+class PostPolicy extends OwnPolicy<Post> {
+  async publish(user: User | undefined, post: Post) {
+    return this.update(user, post) && post.title !== 'draft'
+  }
+}
+
+@Resource('/posts', { model: Post, policy: PostPolicy })
+class PostsResource extends BaseResource {
+  @Queryable<Post>({
+    filter: { title: ['eq', 'in'], either: filter(['all'], () => [{ title: 'first' }, { title: 'second' }]) },
+    include: { topic: true, topics: { limit: 1 }, comments: true },
+    sort: ['title'],
+    params: ['load'],
+  })
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Post)
+    if (ctx.query['load']) await ctx.load(records, 'topic', 'topics', 'comments')
+    return ctx.respond({ html: () => page(ctx, records), data: records })
+  }
+  override async show(ctx: Context) {
+    const post = await this.find(ctx)
+    return ctx.respond({ html: () => page(ctx, [post]), data: post })
+  }
+  override async create(ctx: Context) {
+    const post = ctx.bind(Object.assign(new Post(), { user_id: Reflect.get(ctx, 'user')?.id ?? 'nobody' }), [
+      'title',
+      'topic_id',
+    ])
+    if (!ctx.query['forget']) await ctx.authorize(post)
+    const errors = await ctx.save(post)
+    if (errors) return ctx.respond(errors, { html: () => page(ctx, []) })
+    return ctx.respond(201, { html: () => ctx.seeOther('/posts'), data: post })
+  }
+  override async update(ctx: Context) {
+    const post = await this.find(ctx)
+    const another = ctx.query['other'] ? await ctx.find(Post, String(ctx.query['other'])) : post
+    if (!ctx.query['forget']) await ctx.authorize(another)
+    ctx.bind(post, ['title', 'topic_id'])
+    if (ctx.query['sql']) await ctx.tx.update(Post, post.id, { title: 'by SQL' })
+    const errors = ctx.query['sql'] ? undefined : await ctx.save(post)
+    if (errors) return ctx.respond(errors, { html: () => page(ctx, []) })
+    return ctx.respond({ html: () => ctx.seeOther('/posts'), data: post })
+  }
+  override async destroy(ctx: Context) {
+    const post = await this.find(ctx)
+    if (!ctx.query['forget']) await ctx.authorize(post)
+    await ctx.destroy(post)
+    return ctx.respond({ html: () => ctx.seeOther('/posts'), data: post })
+  }
+  @Route('POST', '/{post_id}/publish')
+  async publish(ctx: Context) {
+    const post = await this.find(ctx)
+    if (!ctx.query['forget']) await ctx.authorize(post)
+    return ctx.respond({ html: () => page(ctx, [post]), data: post })
+  }
+  @Route('POST', '/{post_id}/archive')
+  async archive(ctx: Context) {
+    return ctx.respond({ data: await ctx.authorize(await this.find(ctx)) })
+  }
+  private find(ctx: Context) {
+    return ctx.find(Post, ctx.params['post_id'])
+  }
+}
+
+@Resource('/comments', { model: Comment })
+@Parent(PostsResource)
+class CommentsResource extends BaseResource {
+  override async list(ctx: Context) {
+    const post = await this.findPost(ctx)
+    const { records } = await ctx.paginate(Comment, { where: { post_id: post.id } })
+    return ctx.respond({ html: () => page(ctx, records), data: records })
+  }
+  override async create(ctx: Context) {
+    const post = await this.findPost(ctx)
+    if (!ctx.query['forget']) await ctx.authorize(post)
+    const comment = ctx.bind(Object.assign(new Comment(), { post_id: post.id }), ['text'])
+    const errors = await ctx.save(comment)
+    if (errors) return ctx.respond(errors, { html: () => page(ctx, []) })
+    return ctx.respond(201, { html: () => ctx.seeOther(`/posts/${post.id}/comments`), data: comment })
+  }
+  private findPost(ctx: Context) {
+    return ctx.find(Post, ctx.params['post_id'])
+  }
+}
+
+@Resource('/topics', { model: Topic, policy: TopicPolicy })
+class TopicsResource extends BaseResource {
+  override async list(ctx: Context) {
+    return ctx.respond({ data: await ctx.findAll(Topic, { order: { name: 'ASC' } }) })
+  }
+}
+
+function page(ctx: Context, records: readonly Model[]) {
+  ctx.type = 'html'
+  ctx.body = records.map(({ id }) => id).join(' ')
+}
+
+describe('Policies', () => {
+  let database: Database
+  let site: Site
+  const as = (user: string, more: object = {}) => ({
+    accept: 'json',
+    headers: { ...(user && { 'X-User': user }) },
+    ...more,
+  })
+  let [adas, bobs] = [new Post(), new Post()]
+  let topics: Topic[] = []
+
+  beforeEach(async () => {
+    const models = [Topic, Post, Comment]
+    const config = { test: { url: await newDatabase() }, models, migrations: [CreatePosts1700000000000] }
+    database = await new Database(config, 'test').open()
+    await database.migrate()
+    const { manager } = database
+    topics = [
+      await manager.save(manager.create(Topic, { user_id: 'ada', name: "Ada's" })),
+      await manager.save(manager.create(Topic, { user_id: 'bob', name: "Bob's" })),
+    ]
+    adas = await manager.save(
+      manager.create(Post, { user_id: 'ada', title: 'first', topic_id: topics[1]!.id, topics }),
+    )
+    bobs = await manager.save(manager.create(Post, { user_id: 'bob', title: 'second', topics }))
+    await manager.save(manager.create(Comment, { post_id: adas.id, text: 'fine' }))
+    const app = new App({ logger: pino({ level: 'silent' }) })
+    app.use(transaction(database))
+    app.use(async function authenticate(ctx, next) {
+      const id = ctx.get('X-User')
+      if (id) Object.assign(ctx, { user: { id } })
+      await next()
+    })
+    declareOwn(app)
+    for (const resource of [PostsResource, CommentsResource, TopicsResource]) app.resource(resource)
+    site = await Site.open(app)
+  })
+
+  afterEach(() => site.close())
+
+  /** Routes besides the resources, whose handlers try to get around the policies. */
+  function declareOwn(app: App): void {
+    app.get('/all', async (ctx) => void (ctx.body = (await ctx.unscoped.findAll(Post)).length))
+    app.get('/by/{id}', async (ctx) => {
+      const where = [{ id: ctx.params['id']!, user_id: 'ada' }, { title: 'second' }]
+      ctx.body = (await ctx.paginate(Post, { where })).records.map(({ title }) => title)
+    })
+    app.get('/joined', async (ctx) => {
+      await ctx.paginate(Post, { relations: { topic: true } })
+    })
+    app.get('/nested', async (ctx) => {
+      await ctx.paginate(Comment, { relations: { post: { topic: true } } })
+    })
+    app.post('/seize', async (ctx) => {
+      const post = await ctx.unscoped.find(Post, bobs.id)
+      post.title = 'seized'
+      await ctx.save(post)
+      ctx.body = 'seized'
+    })
+    app.post('/rename', async (ctx) => {
+      const post = await ctx.unscoped.find(Post, bobs.id)
+      post.title = 'renamed'
+      await ctx.unscoped.save(post)
+      ctx.body = 'renamed'
+    })
+    app.get('/abilities', async (ctx) => {
+      const post = await ctx.unscoped.find(Post, adas.id)
+      const create = ctx.can('create', Post)
+      ctx.body = { create, ...Object.fromEntries(NAMES.map((name) => [name, ctx.can(name, post)])) }
+    })
+  }
+
+  const NAMES = ['update', 'destroy', 'scope', 'constructor', 'toString', 'unknown']
+
+  describe('of every route', () => {
+    const formats = ['html', 'json', 'xml']
+    const requests: [string, string, (id: string) => string, number, number][] = [
+      // method, name, path, status for the owner as HTML, and as JSON and XML
+      ['GET', 'show', (id) => `/posts/${id}`, 200, 200],
+      ['PUT', 'update', (id) => `/posts/${id}`, 303, 200],
+      ['POST', 'publish', (id) => `/posts/${id}/publish`, 200, 200],
+      ['GET', 'nested list', (id) => `/posts/${id}/comments`, 200, 200],
+      ['POST', 'nested create', (id) => `/posts/${id}/comments`, 303, 201],
+      ['DELETE', 'destroy', (id) => `/posts/${id}`, 303, 200],
+    ]
+    for (const [method, name, path, html, other] of requests) {
+      it(`returns 404 to nobody and to others, and lets the owner: ${name}`, async () => {
+        const statuses: number[] = []
+        for (const user of ['', 'bob', 'ada']) {
+          for (const accept of formats) {
+            const body =
+              method === 'GET' || method === 'DELETE' ? {} : { json: { title: 'new', text: 'new' } }
+            if (name === 'destroy' && user === 'ada')
+              await database.manager.delete(Comment, { post_id: adas.id })
+            if (name === 'destroy' && user === 'ada')
+              await database.manager.save(database.manager.create(Post, { ...adas, topics: undefined }))
+            statuses.push((await site.request(method, path(adas.id), as(user, { accept, ...body }))).status)
+          }
+        }
+        expect(statuses).to.deep.equal([404, 404, 404, 404, 404, 404, html, other, other])
+      })
+    }
+
+    it('lists the records of the user only, and counts only these', async () => {
+      const found: unknown[] = []
+      for (const user of ['', 'ada', 'bob']) {
+        const answer = await site.get('/posts', as(user))
+        found.push([
+          answer.json.map(({ title }: Post) => title),
+          answer.headers.get('X-Total-Count'),
+          (await site.get('/posts', as(user, { accept: 'xml' }))).text.match(/<title>/g)?.length ?? 0,
+        ])
+      }
+      expect(found).to.deep.equal([
+        [[], '0', 0],
+        [['first'], '1', 1],
+        [['second'], '1', 1],
+      ])
+    })
+  })
+
+  it('limit conditions with alternatives, and conditions on the same column', async () => {
+    const titles = async (user: string, id: string) => (await site.get(`/by/${id}`, as(user))).json
+    expect(await titles('ada', adas.id)).to.deep.equal(['first'])
+    expect(await titles('bob', adas.id)).to.deep.equal(['second'])
+    expect(await titles('', adas.id)).to.deep.equal([])
+    expect(await titles('ada', 'no id')).to.deep.equal([])
+  })
+
+  it('limit loaded relations, and reject joined ones', async () => {
+    const [post] = (await site.get('/posts?load=1', as('ada'))).json
+    expect(post.topic).to.equal(null)
+    expect(post.topics.map(({ name }: Topic) => name)).to.deep.equal(["Ada's"])
+    expect(post.comments).to.have.length(1)
+    expect((await site.get('/joined', as('ada'))).status).to.equal(500)
+    expect((await site.get('/nested', as('ada'))).status).to.equal(500)
+  })
+
+  it('limit a list that clients filter, sort and extend', async () => {
+    const titles = async (query: string) =>
+      (await site.get(`/posts?${query}`, as('ada'))).json.map(({ title }: Post) => title)
+    for (const query of ['either=all', 'title.in=first&title.in=second', 'sort=-title', 'per_page=1'])
+      expect(await titles(query), query).to.deep.equal(['first'])
+    expect(await titles('title=second')).to.deep.equal([])
+    const [post] = (await site.get('/posts?include=topic,topics,comments', as('ada'))).json
+    expect(post.topic).to.equal(null)
+    expect(post.topics.map(({ name }: Topic) => name)).to.deep.equal(["Ada's"])
+  })
+
+  it('do not let a record refer to a record outside of the scope', async () => {
+    const send = (topic_id: string | undefined) =>
+      site.post('/posts', as('ada', { json: { title: 'new', topic_id } }))
+    expect((await send(topics[0]?.id)).status).to.equal(201)
+    const refused = await send(topics[1]?.id)
+    expect(refused.status).to.equal(422)
+    expect(refused.json.errors).to.deep.equal({ topic_id: ['Topic does not exist.'] })
+    // A reference that the request does not change is kept.
+    expect((await site.put(`/posts/${adas.id}`, as('ada', { json: { title: 'kept' } }))).status).to.equal(200)
+  })
+
+  it('let findAll find the choices of a form', async () => {
+    const names = async (user: string) =>
+      (await site.get('/topics', as(user))).json.map(({ name }: Topic) => name)
+    expect(await names('ada')).to.deep.equal(["Ada's"])
+    expect(await names('')).to.deep.equal([])
+  })
+
+  it('return 403 without a method for the ability, and if the method returns false', async () => {
+    expect((await site.post(`/posts/${adas.id}/archive`, as('ada'))).status).to.equal(403)
+    await database.manager.update(Post, adas.id, { title: 'draft' })
+    expect((await site.post(`/posts/${adas.id}/publish`, as('ada'))).status).to.equal(403)
+    expect((await site.post('/posts', as('', { json: { title: 'x' } }))).status).to.equal(403)
+  })
+
+  it('roll a request back that has not asked', async () => {
+    const forgotten = [
+      await site.post('/posts?forget=1', as('ada', { json: { title: 'forgotten' } })),
+      await site.put(`/posts/${adas.id}?forget=1`, as('ada', { json: { title: 'forgotten' } })),
+      await site.put(`/posts/${adas.id}?forget=1&sql=1`, as('ada', { json: { title: 'forgotten' } })),
+      await site.post(`/posts/${adas.id}/publish?forget=1`, as('ada')),
+      await site.post(`/posts/${adas.id}/comments?forget=1`, as('ada', { json: { text: 'forgotten' } })),
+      await site.delete(`/posts/${bobs.id}?forget=1`, as('bob')),
+      await site.post('/seize', as('ada')),
+    ]
+    expect(forgotten.map(({ status }) => status)).to.deep.equal(forgotten.map(() => 500))
+    const posts = await database.manager.find(Post, { order: { title: 'ASC' } })
+    expect(posts.map(({ title }) => title)).to.deep.equal(['first', 'second'])
+    expect(await database.manager.count(Comment)).to.equal(1)
+    // A response that fails by itself says why.
+    expect((await site.post('/posts?forget=1', as('ada', { json: {} }))).status).to.equal(422)
+  })
+
+  it('do not let a request for one record cover another', async () => {
+    const { id } = await database.manager.save(
+      database.manager.create(Post, { user_id: 'ada', title: 'another' }),
+    )
+    const answer = await site.put(`/posts/${adas.id}?other=${id}`, as('ada', { json: { title: 'changed' } }))
+    expect(answer.status).to.equal(500)
+    expect(await database.manager.countBy(Post, { title: 'changed' })).to.equal(0)
+  })
+
+  it('do not apply to ctx.unscoped', async () => {
+    expect((await site.get('/all', as(''))).text).to.equal('2')
+    expect((await site.post('/rename', as('ada'))).status).to.equal(200)
+    expect(await database.manager.countBy(Post, { title: 'renamed' })).to.equal(1)
+  })
+
+  it('tell templates what the user can do', async () => {
+    const abilities = async (user: string) => (await site.get('/abilities', as(user))).json
+    const none = Object.fromEntries(NAMES.map((name) => [name, false]))
+    expect(await abilities('ada')).to.deep.equal({ ...none, create: true, update: true, destroy: true })
+    expect(await abilities('bob')).to.deep.equal({ ...none, create: true })
+    expect(await abilities('')).to.deep.equal({ ...none, create: false })
+  })
+})

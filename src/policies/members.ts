@@ -1,0 +1,143 @@
+import type { Context } from '../context.js'
+import type { DataMembers } from '../data/members.js'
+import type { Model } from '../data/model.js'
+import type { ScopeFor } from '../data/records/scope.js'
+import { beforeCommit } from '../data/transactions/before-commit.js'
+import { Forbidden, NotAuthorized, NoPolicy } from '../errors.js'
+import { PerRequest } from '../per-request.js'
+import { isAllowed, scopeOf } from './abilities.js'
+import type { PolicyClass } from './policy.js'
+
+/** The members of a context that ask policies. */
+export interface PolicyMembers {
+  /**
+   * Asks the policy of a record's model whether the user may do what the handler does: its method of the name of the
+   * action (`create`, also for `new`; `update`, also for `edit`; `destroy`; or the name of a method with `@Route`). For a
+   * record of another model than the resource's, such as its parent, the ability is `update`.
+   *
+   * @returns the record
+   * @example const post = await ctx.authorize(await this.findPost(ctx))
+   * @throws Forbidden (403) when the policy does not allow it, or has no such method
+   */
+  authorize<T extends Model>(record: T, ability?: string): Promise<T>
+
+  /** Whether the user may do something with a record, or with a model: `ctx.can('create', Post)`. */
+  can(ability: string, record: object): boolean
+
+  /**
+   * The members that find and write records, without policies: `ctx.unscoped.find(Post, id)` finds the posts of all users.
+   */
+  readonly unscoped: Pick<
+    DataMembers,
+    'find' | 'findOneBy' | 'findAll' | 'paginate' | 'load' | 'save' | 'destroy'
+  >
+
+  /**
+   * The conditions of a model's policy for the user.
+   *
+   * @internal
+   */
+  readonly scopeFor: ScopeFor
+
+  /**
+   * Notes that a record is written. Unless the policy of its model is asked before the commit, the request fails.
+   *
+   * @internal
+   */
+  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): void
+
+  /**
+   * Rejects a request whose handler has asked no policy.
+   *
+   * @internal
+   */
+  checkAuthorized(): void
+}
+
+/** The actions that show a form have the ability of the action that the form submits to. */
+const abilities: Record<string, string> = { new: 'create', edit: 'update' }
+
+/** The abilities that a request has asked for each record, and that were allowed. */
+const asked = new PerRequest<Map<object, Set<string>>>('authorized')
+
+const isUnscoped = Symbol('resource-kit:unscoped')
+
+export function policyMembers(
+  policies: ReadonlyMap<Function, PolicyClass>,
+): PolicyMembers & ThisType<Context> {
+  return {
+    async authorize(record, given) {
+      const ability = given ?? abilityFor(this, record)
+      const policy = policyOf(this, record.constructor)
+      if (!policy) throw new NoPolicy(record.constructor.name)
+      if (!(await isAllowed(policy, ability, userOf(this), record))) {
+        this.log.info(
+          { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip },
+          'forbidden',
+        )
+        throw new Forbidden()
+      }
+      const known = asked.get(this) ?? new Map<object, Set<string>>()
+      asked.set(this, known.set(record, (known.get(record) ?? new Set()).add(ability)))
+      return record
+    },
+
+    can(ability, record) {
+      const model = typeof record === 'function' ? record : record.constructor
+      const policy = policyOf(this, model)
+      if (!policy) throw new NoPolicy(model.name)
+      const answer = isAllowed(
+        policy,
+        ability,
+        userOf(this),
+        typeof record === 'function' ? undefined : record,
+      )
+      if (typeof answer === 'boolean') return answer
+      throw new TypeError(`${policy.name}.${ability} is asynchronous, so a template cannot ask it.`)
+    },
+
+    get unscoped() {
+      return Object.create(this, { [isUnscoped]: { value: true } }) as Context
+    },
+
+    get scopeFor(): ScopeFor {
+      return (model) => {
+        const policy = typeof model === 'function' ? policyOf(this, model) : undefined
+        return policy && !(isUnscoped in this) ? scopeOf(policy, userOf(this)) : undefined
+      }
+    },
+
+    noteWrite(record, ability) {
+      if (isUnscoped in this || !policyOf(this, record.constructor)) return
+      const { handlerName } = this.route
+      beforeCommit(this, () => {
+        const allowed = asked.get(this)?.get(record)
+        const own = this.route.resource?.action ?? ''
+        if (!allowed?.has(ability) && !allowed?.has(abilities[own] ?? own))
+          throw new NotAuthorized(handlerName, record.constructor.name)
+      })
+    },
+
+    checkAuthorized() {
+      const { handlerName, resource } = this.route
+      const [policied] = resource?.policies.slice(-1) ?? []
+      if (policied && !asked.has(this)) throw new NotAuthorized(handlerName, policied.model.name)
+    },
+  }
+
+  /** The policy of the route's own resource or of its parents takes precedence over that of another resource. */
+  function policyOf(ctx: Context, model: Function): PolicyClass | undefined {
+    const declared = ctx.route?.resource?.policies.find((one) => one.model === model)
+    return declared?.policy ?? policies.get(model)
+  }
+}
+
+function userOf(ctx: Context): unknown {
+  return Reflect.get(ctx, 'user')
+}
+
+function abilityFor(ctx: Context, record: object): string {
+  const { resource } = ctx.route
+  if (!resource || resource.model !== record.constructor) return 'update'
+  return abilities[resource.action] ?? resource.action
+}

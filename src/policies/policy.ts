@@ -1,0 +1,50 @@
+import type { Model } from '../data/model.js'
+import type { Where } from '../data/records/conditions.js'
+
+/** The type of `nothing`. TypeScript would widen a symbol that a method returns. */
+class Nothing {
+  readonly isNothing = true
+}
+
+/** The scope of a user who may see no record. */
+export const nothing: Nothing = new Nothing()
+
+/** The conditions of the records that a user may see: `{ user_id: user.id }`, several alternatives, or `nothing`. */
+export type PolicyScope<T> = Where<T> | Where<T>[] | Nothing
+
+/**
+ * Says which records of a model a user may see, and what the user may do with them. Each ability is a method that gets the
+ * user and the record, and returns whether it is allowed: `create`, `update`, `destroy`, or the name of a method with
+ * `@Route`. An ability without a method is not allowed.
+ *
+ * @example
+ * export class PostPolicy extends Policy<Post> {
+ *   scope(user?: User) {
+ *     return user ? { user_id: user.id } : nothing
+ *   }
+ *   create(user: User | undefined) {
+ *     return user !== undefined
+ *   }
+ *   update(user: User | undefined, post: Post) {
+ *     return post.user_id === user?.id
+ *   }
+ * }
+ * \@Resource('/posts', { model: Post, policy: PostPolicy })
+ */
+export abstract class Policy<T extends Model> {
+  /** The records that a user may see. Everybody sees all of them if it returns `{}`. */
+  // The application has its own class of users.
+  // oxlint-disable-next-line no-explicit-any
+  abstract scope(user: any): PolicyScope<T>
+}
+
+/** A class of policies. One instance serves all requests. */
+// The policy of any model.
+// oxlint-disable-next-line no-explicit-any
+export type PolicyClass = new () => Policy<any>
+
+/** The policy of a model, as a resource declares it. */
+export interface DeclaredPolicy {
+  model: Function
+  policy: PolicyClass
+}
