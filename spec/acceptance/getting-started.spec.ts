@@ -74,7 +74,7 @@ describe('docs/getting-started.md', function () {
 
   /** Requests the page until the development server runs the code that returns the documented response. */
   async function visitUntil(args: string[], documented: string | undefined): Promise<string> {
-    const deadline = Date.now() + 30_000
+    const deadline = Date.now() + 100_000
     for (;;) {
       const text = await visit(args)
       if (documented === undefined || patternOf(documented).test(text) || Date.now() > deadline) return text

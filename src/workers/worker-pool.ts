@@ -9,7 +9,7 @@ import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
 import { numberVariable } from './worker.js'
 
-/** Milliseconds after which the end of a worker counts as a single failure, not as one of a series. */
+/** Milliseconds of service after which the end of a worker counts as a single failure, not as one of a series. */
 const healthyAfter = 10_000
 
 /** Milliseconds between the end of a worker and its restart, for the first failure and at most. */
@@ -22,6 +22,7 @@ const defaultShutdownTimeout = 60_000
 export class WorkerPool {
   private readonly acceptors = new Map<string, Acceptor>()
   private readonly shutdownTimeouts = new Map<Worker, number>()
+  private readonly servingSince = new WeakMap<Worker, number>()
   private readonly stopping = new AbortController()
   private wereKilled = false
 
@@ -70,10 +71,11 @@ export class WorkerPool {
   private async supervise(number: number, first: Worker): Promise<void> {
     let worker = first
     for (let failures = 0; ;) {
-      const began = performance.now()
       const [status, signal] = (await once(worker, 'exit')) as [number, NodeJS.Signals | null]
       if (this.stopping.signal.aborted) return
-      failures = performance.now() - began > healthyAfter ? 0 : failures + 1
+      // A worker that needs long to start, and then fails, has not served.
+      const served = performance.now() - (this.servingSince.get(worker) ?? Infinity)
+      failures = served > healthyAfter ? 0 : failures + 1
       const pause = pauseAfter(failures, restartPauses)
       this.logger.error(
         { worker: number, status, signal, pause },
@@ -94,6 +96,7 @@ export class WorkerPool {
       const message = readMessage<WorkerMessage>(value)
       if (message) this.handle(worker, message)
     })
+    void this.up(worker).then(() => this.servingSince.set(worker, performance.now()))
     worker.once('exit', () => {
       this.shutdownTimeouts.delete(worker)
       for (const acceptor of this.acceptors.values()) acceptor.remove(worker)

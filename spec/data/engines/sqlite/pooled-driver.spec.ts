@@ -424,17 +424,29 @@ describe('PooledSqliteDriver', () => {
       const other = new Sqlite(`${folder}/blog.sqlite`)
       const release = await (database.driver as PooledSqliteDriver).pool.acquireWriteLock()
       other.exec('BEGIN IMMEDIATE')
-      const start = performance.now()
-      const waits = [
-        database.transaction((tx) => tx.save(newPost('in a transaction'))),
-        database.query(`INSERT INTO posts (id, title) VALUES ('1', 'single')`),
-      ].map(async (work) => {
+      const ended: string[] = []
+      const fail = async (name: string, work: Promise<unknown>): Promise<void> => {
         expect(await failure(work)).to.be.instanceOf(ServiceUnavailable)
-        return performance.now() - start
-      })
-      await delay(1500)
+        ended.push(name)
+      }
+      const single = () => database.query(`INSERT INTO posts (id, title) VALUES ('1', 'single')`)
+      const start = performance.now()
+      const early = [
+        fail(
+          'early',
+          database.transaction((tx) => tx.save(newPost('in a transaction'))),
+        ),
+        fail('early', single()),
+      ]
+      await delay(750)
+      const late = fail('late', single())
+      await delay(750)
       release()
-      for (const waited of await Promise.all(waits)) expect(waited).to.be.within(1980, 3400)
+      await Promise.all(early)
+      expect(performance.now() - start).to.be.at.least(1980)
+      await late
+      // With a new acquireTimeout for the lock, the early ones would wait longer than the late one.
+      expect(ended).to.deep.equal(['early', 'early', 'late'])
       other.exec('COMMIT')
       other.close()
       await database.close()

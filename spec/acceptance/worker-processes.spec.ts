@@ -1,0 +1,223 @@
+import { expect } from 'chai'
+import { once } from 'node:events'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, connect, type AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Database } from '../../src/index.js'
+import { Client } from '../support/clients.js'
+import { newDatabase } from '../support/engine.js'
+import { config } from '../support/orders.js'
+import { Served, type Line } from '../support/served.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
+
+const main = new URL('../support/orders-main.js', import.meta.url).href
+
+describe('The processes of kit start --workers 2', function () {
+  let url: string
+  let served: Served
+
+  beforeEach(async () => {
+    url = await newDatabase()
+    const database = new Database(config(url), 'test')
+    await database.open()
+    await database.migrate()
+    await database.close()
+  })
+
+  afterEach(() => served?.remove())
+
+  async function start(): Promise<Served> {
+    served = await Served.start(main, ['start', '--workers', '2'], { DATABASE_URL: url })
+    return served
+  }
+
+  it('responds to a request on an idle connection during shutdown, and then closes the connection', async () => {
+    await start()
+    const client = new Client(served.url, 1)
+    const idle = new Client(served.url, 1)
+    expect((await client.get('/pid')).keeps).to.equal(true)
+    await idle.get('/pid')
+    const slow = new Client(served.url, 1).get('/slow?ms=1000')
+    await served.logged('slow')
+    served.kill('SIGTERM')
+    await served.logged('SIGTERM')
+    // The workers begin to shut down a little later than the primary process.
+    for (let keeps: boolean | undefined = true; keeps;) {
+      const answer = await client.get('/pid')
+      expect(answer.status).to.equal(200)
+      keeps = answer.keeps
+    }
+    expect((await slow).status).to.equal(200)
+    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
+  })
+
+  it('ends immediately after a second signal', async () => {
+    await start()
+    const slow = new Client(served.url).get('/slow?ms=30000')
+    await served.logged('slow')
+    served.kill('SIGINT')
+    await served.logged('SIGINT')
+    // A second signal that arrives earlier belongs to the same Ctrl-C, forwarded by npm.
+    await delay(500)
+    served.kill('SIGINT')
+    expect(await served.ended).to.deep.equal({ status: 130, signal: null })
+    expect((await slow).error).to.equal('ECONNRESET')
+  })
+
+  it('counts the two signals that npm makes of one Ctrl-C as one', async () => {
+    await start()
+    const slow = new Client(served.url).get('/slow?ms=500')
+    await served.logged('slow')
+    served.kill('SIGINT')
+    served.kill('SIGINT')
+    expect((await slow).status).to.equal(200)
+    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
+  })
+
+  it('kills a worker that does not end', async () => {
+    served = await Served.start(
+      new URL('../support/stubborn-main.js', import.meta.url).href,
+      ['start', '--workers', '2'],
+      {},
+    )
+    const folder = temporaryFolder()
+    const file = join(folder, 'begun')
+    const waiting = new Client(served.url).get(`/for-ever?file=${encodeURIComponent(file)}`)
+    while (!existsSync(file)) await delay(5)
+    rmSync(folder, { recursive: true })
+    served.kill('SIGTERM')
+    expect(await served.ended).to.deep.equal({ status: 1, signal: null })
+    expect((await waiting).error).to.equal('ECONNRESET')
+  })
+
+  it('leaves no worker behind when the primary process is killed, and lets requests finish', async () => {
+    await start()
+    const pids = await served.workers(2)
+    const slow = new Client(served.url).get('/slow?ms=500')
+    await served.logged('slow')
+    served.kill('SIGKILL')
+    expect((await slow).status).to.equal(200)
+    while (pids.some(isAlive)) await delay(20)
+  })
+
+  it('restarts a worker that fails at its start with longer and longer pauses', async () => {
+    const folder = temporaryFolder()
+    const FAILS = join(folder, 'fails')
+    const main = new URL('../support/failing-main.js', import.meta.url).href
+    served = await Served.start(main, ['start', '--workers', '2'], { FAILS })
+    const [pid = 0] = await served.workers(2)
+    writeFileSync(FAILS, '')
+    process.kill(pid, 'SIGKILL')
+    const failures = (): Line[] => served.log.filter((line) => Reflect.get(line, 'status') === 1)
+    while (failures().length < 3) await delay(5)
+    rmSync(folder, { recursive: true })
+    await served.workers(2)
+    const [first, ...pauses] = failures().map((line) => Reflect.get(line, 'pause'))
+    // The worker that was killed has failed once, too, unless it had served for ten seconds.
+    expect(first).to.be.oneOf([100, 200])
+    expect(pauses.slice(0, 2)).to.deep.equal([first * 2, first * 4])
+  })
+
+  it('transfers no connection to a busy worker while another one is free', async () => {
+    await start()
+    await served.workers(2)
+    const file = join(temporaryFolder(), 'busy')
+    const busy = new Client(served.url).get(`/busy?file=${encodeURIComponent(file)}`)
+    while (!existsSync(file)) await delay(5)
+    let responses = 0
+    const quick = Array.from({ length: 20 }, async () => {
+      const { status } = await new Client(served.url, 1, false).get('/pid')
+      responses += 1
+      return status
+    })
+    // The busy worker has at most one connection, which it has not confirmed.
+    while (responses < 19) await delay(5)
+    rmSync(dirname(file), { recursive: true })
+    expect(new Set(await Promise.all(quick))).to.deep.equal(new Set([200]))
+    expect((await busy).status).to.equal(200)
+  })
+
+  it('adds the worker to each line of the log', async () => {
+    await start()
+    const pids = await served.workers(2)
+    while (!pids.every((pid) => served.log.some((line) => line.pid === pid))) await delay(5)
+    const numbers = new Map(served.log.map(({ pid, worker }) => [pid, worker]))
+    expect(pids.map((pid) => numbers.get(pid)).toSorted()).to.deep.equal([1, 2])
+    expect(numbers.get(served.pid)).to.equal(undefined)
+    expect((await fetch(`${served.url}/up`)).status).to.equal(200)
+  })
+
+  describe('when it cannot start', () => {
+    async function failure(env: NodeJS.ProcessEnv, ...args: string[]) {
+      served = new Served(main, ['start', ...args], { DATABASE_URL: url, ...env })
+      const { status } = await served.ended
+      return { status, errors: served.errors.trim(), log: served.log.map(({ msg }) => msg) }
+    }
+
+    it('reports once that the port is in use', async () => {
+      const other = createServer()
+      await once(other.listen(0, '127.0.0.1'), 'listening')
+      // A server that listens on a port has an AddressInfo.
+      const PORT = String((other.address() as AddressInfo).port)
+      const errors = `Port ${PORT} is in use by another process. Stop it, or set PORT to another number.`
+      expect(await failure({ PORT }, '--workers', '3')).to.deep.equal({ status: 1, errors, log: [] })
+      other.close()
+    })
+
+    it('reports once that the database does not exist', async () => {
+      const env = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/orders' }
+      const errors =
+        'The database postgres://127.0.0.1:1/orders cannot be opened: nothing listens there. Start the database ' +
+        'server, or correct the url (ormconfig.ts, DATABASE_URL).'
+      expect(await failure(env, '--workers', '3')).to.deep.equal({ status: 1, errors, log: [] })
+    })
+
+    it('reports a wrong declaration once', async () => {
+      const errors =
+        'Sessions need a secret in staging. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
+      const { status, errors: said } = await failure({ GO_ENV: 'staging' }, '--workers', '3')
+      expect({ status, errors: said }).to.deep.equal({ status: 1, errors })
+    })
+
+    it('rejects an invalid number of workers, also from WEB_CONCURRENCY', async () => {
+      const errors = 'Set it to a number of processes from 1 to 999, or to "auto".'
+      expect((await failure({}, '--workers', '0')).errors).to.equal(`--workers is "0". ${errors}`)
+      expect((await failure({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)
+    })
+  })
+
+  it('reads the number of workers from WEB_CONCURRENCY', async () => {
+    served = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2' })
+    expect(await served.workers(2)).to.have.length(2)
+  })
+
+  it('completes a request that it is still receiving when it shuts down', async () => {
+    await start()
+    const { port } = new URL(served.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    await once(socket, 'connect')
+    let received = ''
+    socket.on('data', (chunk) => (received += String(chunk)))
+    socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n\r\n')
+    while (!received.includes('}')) await delay(5)
+    received = ''
+    socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n')
+    served.kill('SIGTERM')
+    await delay(700)
+    socket.write('Accept: */*\r\n\r\n')
+    await once(socket, 'close')
+    expect(received)
+      .to.match(/^HTTP\/1\.1 200 OK\r\n/)
+      .and.to.match(/\r\nConnection: close\r\n/)
+    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
