@@ -30,6 +30,7 @@ export { nothing, Policy, type PolicyClass, type PolicyScope } from './policies/
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
 export { RelationIds } from './data/relation-ids.js'
+export type { Choices } from './data/records/choices.js'
 export type { Where } from './data/records/conditions.js'
 export type { FindRecordOptions } from './data/records/locking.js'
 export type { RelationOf } from './data/records/relations.js'

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ValidationErrors } from '../../src/errors.js'
-import { Form, type FormOptions } from '../../src/views/forms.js'
+import type { FormOptions } from '../../src/views/fields.js'
+import { Form } from '../../src/views/forms.js'
 import type { Html } from '../../src/views/html.js'
 import type { ViewContext } from '../../src/views/view-context.js'
 import { viewContext } from '../support/view-context.js'
@@ -267,6 +268,123 @@ describe('form.select(attribute, choices)', () => {
       '<div class="field"><label for="blog_post_author_id">Author</label>' +
         '<select id="blog_post_author_id" name="author_id" required>' +
         '<option value="1">Dr</option><option value="2" selected>Ada</option><option value="3">3</option></select></div>',
+    )
+  })
+})
+
+describe('form.select(attribute, choices, { multiple: true })', () => {
+  const labels = [
+    { id: '1', name: 'bug' },
+    { id: '2', name: 'docs' },
+  ]
+
+  it('selects several choices, and sends an empty list if none is selected', () => {
+    const form = formOf({ label_ids: ['2'] })
+    expect(tight(form.select('label_ids', labels, { multiple: true, required: true }))).to.equal(
+      '<div class="field"><label for="blog_post_label_ids">Labels</label><input type="hidden" name="label_ids" value="" />' +
+        '<select id="blog_post_label_ids" name="label_ids" multiple required><option value="1">bug</option>' +
+        '<option value="2" selected>docs</option></select></div>',
+    )
+  })
+})
+
+describe('form.checkboxes(attribute, choices)', () => {
+  const labels = [
+    { id: '1', name: 'bug' },
+    { id: '2', name: attack },
+  ]
+
+  it('is a group of checkboxes below a hidden field that sends an empty list', () => {
+    expect(tight(formOf({ label_ids: ['2'] }).checkboxes('label_ids', labels))).to.equal(
+      '<fieldset class="field checkboxes"><legend>Labels</legend><input type="hidden" name="label_ids" value="" />' +
+        '<div class="choice"><input type="checkbox" id="blog_post_label_ids" name="label_ids" value="1" />' +
+        '<label for="blog_post_label_ids">bug</label></div>' +
+        '<div class="choice"><input type="checkbox" id="blog_post_label_ids_2" name="label_ids" value="2" checked />' +
+        `<label for="blog_post_label_ids_2">${escaped}</label></div></fieldset>`,
+    )
+  })
+
+  it('is described by its hint and its errors, to which the first checkbox belongs', () => {
+    const errors = new ValidationErrors().add('label_ids', 'references', 'Labels?')
+    const field = tight(formOf({}, { errors }).checkboxes('label_ids', labels, { hint: 'Some.' }))
+    expect(field)
+      .to.contain(
+        '<fieldset class="field checkboxes" aria-describedby="blog_post_label_ids_hint blog_post_label_ids_error">',
+      )
+      .and.to.contain('name="label_ids" value="1" aria-invalid="true" />')
+      .and.to.contain('<p class="hint" id="blog_post_label_ids_hint">Some.</p>')
+      .and.to.contain('<p class="error" id="blog_post_label_ids_error">Labels?</p>')
+  })
+
+  it('states that there is nothing to choose from', () => {
+    expect(tight(formOf({}).checkboxes('label_ids', []))).to.equal(
+      '<fieldset class="field checkboxes" id="blog_post_label_ids"><legend>Labels</legend>' +
+        '<input type="hidden" name="label_ids" value="" /><p>There is nothing here yet.</p></fieldset>',
+    )
+  })
+
+  it('labels words by their translations', () => {
+    expect(tight(formOf({ state: ['draft'] }, {}, { t: german }).checkboxes('state', ['draft']))).to.contain(
+      'value="draft" checked /><label for="blog_post_state">Entwurf</label>',
+    )
+  })
+})
+
+describe('A field for records of ctx.choices(model)', () => {
+  const list = { name: 'users', ids: ['users'], path: '/users' }
+  const all = (...names: string[]) => ({
+    records: names.map((name) => ({ id: name.toLowerCase(), name })),
+    isComplete: true,
+    collection: 'users',
+  })
+  const some = (...names: string[]) => ({ ...all(...names), isComplete: false })
+
+  it('sorts the records in the order of the language', () => {
+    const field = tight(formOf({}).select('user_id', all('zoe', 'Émile', 'Ada'), { required: true }))
+    expect(field).to.match(/>Ada<.*>Émile<.*>zoe</)
+    expect(tight(formOf({}).checkboxes('user_ids', all('zoe', 'Ada')))).to.match(/>Ada<.*>zoe</)
+  })
+
+  it('is a text field for the id, with the present name and a link to the list, if there are too many', () => {
+    const form = formOf({ user_id: 'ada' }, {}, { collections: () => [list] })
+    expect(tight(form.select('user_id', some('Ada'), { required: true }))).to.equal(
+      '<div class="field"><label for="blog_post_user_id">User</label><p class="hint" id="blog_post_user_id_hint">' +
+        'Now: Ada. Enter the id of a record from this list: <a href="/users">Users</a></p>' +
+        '<input id="blog_post_user_id" name="user_id" type="text" value="ada" required aria-describedby="blog_post_user_id_hint" />' +
+        '</div>',
+    )
+  })
+
+  it('has no link if there is no list, and no name if nothing is chosen', () => {
+    expect(tight(formOf({ user_id: null }).select('user_id', some()))).to.contain(
+      '<p class="hint" id="blog_post_user_id_hint">Enter the id of a record.</p>' +
+        '<input id="blog_post_user_id" name="user_id" type="text" value="" ',
+    )
+  })
+
+  it('has boxes for the present records and a text field for another id, if there are too many for a list', () => {
+    const form = formOf({ user_ids: ['ada'] }, {}, { collections: () => [list] })
+    const group = tight(form.checkboxes('user_ids', some('Ada')))
+    expect(group)
+      .to.contain('<p class="hint" id="blog_post_user_ids_hint">Enter the id of a record from this list:')
+      .and.to.contain('name="user_ids" value="ada" checked /><label for="blog_post_user_ids">Ada</label>')
+      .and.to.contain(
+        '<label for="blog_post_user_ids_2">Id of another record</label>' +
+          '<input type="text" id="blog_post_user_ids_2" name="user_ids" value="" />',
+      )
+    expect(tight(form.select('user_ids', some('Ada'), { multiple: true }))).to.equal(group)
+  })
+})
+
+describe('form.file(attribute)', () => {
+  it('lets the button send the form as multipart', () => {
+    const form = formOf({ cover: 'x' })
+    expect(tight(form.submit())).to.equal('<button class="primary" type="submit">Save</button>')
+    expect(tight(form.file('cover', { accept: 'image/*' }))).to.contain(
+      '<input id="blog_post_cover" name="cover" type="file" accept="image/*" />',
+    )
+    expect(tight(form.submit('Send'))).to.equal(
+      '<button class="primary" type="submit" formenctype="multipart/form-data">Send</button>',
     )
   })
 })

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
+import { coerce, unreadable } from '../coerce.js'
 import { pooledRandomBytes } from '../random.js'
 
 let latest = 0
@@ -19,4 +20,9 @@ export function newId(): string {
     if (sequence === 0) latest += 1
   }
   return uuidv7({ random, msecs: latest, seq: sequence })
+}
+
+/** Whether a value can be an id. PostgreSQL rejects a query with text that isn't a UUID. */
+export function isId(value: unknown): boolean {
+  return coerce(value, { name: 'id', kind: 'uuid', nullable: false }) !== unreadable && value !== null
 }

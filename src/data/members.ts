@@ -2,6 +2,7 @@ import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } 
 import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
 import { READING } from '../methods.js'
 import type { Attribute } from './attributes.js'
+import { findChoices, type Choices } from './records/choices.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
@@ -81,6 +82,18 @@ export interface DataMembers {
    * @throws UnknownRelation if the model has no such relation
    */
   load<R extends Model | readonly Model[]>(records: R, ...relations: RelationOf<R>[]): Promise<R>
+
+  /**
+   * Reads the records that a form offers to choose from. If there are more than 1,000, only the present ones are read, and the
+   * form has a text field for the id.
+   *
+   * @param present the ids that the form shows as chosen, or lists of them
+   * @example const users = await ctx.choices(User, issue.assignee_id, issue.author_id)
+   */
+  choices<T extends Model>(
+    model: EntityTarget<T>,
+    ...present: readonly (string | null | undefined | readonly string[])[]
+  ): Promise<Choices<T>>
 
   /** Validates a record without saving it. */
   validate(record: object): Promise<ValidationErrors | undefined>
@@ -169,6 +182,10 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     const list: Model[] = [records].flat()
     await inTransaction(this, (tx) => loadRelations(tx, list, relations, { scopeFor: this.scopeFor }))
     return records
+  },
+
+  choices(model, ...present) {
+    return inTransaction(this, (tx) => findChoices(tx, model, present.flat()))
   },
 
   async validate(record) {

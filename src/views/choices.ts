@@ -11,13 +11,13 @@ export function blankOption(text: string): Html {
 }
 
 /**
- * Renders an option of a select, which is selected if it is the field's value.
+ * Renders an option of a select, which is selected if the field has its value.
  *
  * @param labelOf returns the label of a word
  */
-export function option(choice: Choice, selected: string, labelOf: (word: string) => string): Html {
+export function option(choice: Choice, selected: readonly string[], labelOf: (word: string) => string): Html {
   const value = choiceValue(choice)
-  return html`<option${attributes({ value, selected: value === selected })}>${choiceLabel(choice, labelOf)}</option>`
+  return html`<option${attributes({ value, selected: selected.includes(value) })}>${choiceLabel(choice, labelOf)}</option>`
 }
 
 /** The value that a choice submits. */

@@ -149,7 +149,7 @@ class FilterForm {
     return this.labeled(parameter, text, {}, (common) => {
       return html`<select${attributes(common)}>
         ${blankOption(this.context.t('kit.any'))}
-        ${choices.map((choice) => option(choice, selected, (word) => this.wordLabel(field, word)))}
+        ${choices.map((choice) => option(choice, [selected], (word) => this.wordLabel(field, word)))}
       </select>`
     })
   }

@@ -1,58 +1,35 @@
-import type { ValidationErrors } from '../errors.js'
-import { recordName } from '../words.js'
-import { blankOption, choiceValue, option, type Choice } from './choices.js'
-import { hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
-import { attributes, html, type Attributes, type Html } from './html.js'
+import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
+import { Fields, type FieldOptions, type FormOptions } from './fields.js'
+import { hiddenField, hiddenFields } from './hidden-fields.js'
+import { attributes, html, type Html } from './html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
 import { label } from './labels.js'
+import { idHint, offer, type Offer, type Offered } from './offers.js'
 import type { ViewContext } from './view-context.js'
-
-/** The options of a form. */
-export interface FormOptions {
-  /** The path that receives the form. */
-  action: string
-  /** The method (`POST`). */
-  method?: FormMethod
-  /** The record's errors from the last submission. */
-  errors?: ValidationErrors | undefined
-  /** The model's name, for ids and translations: `blog_post`. The default is the name of the record's class. */
-  name?: string
-}
-
-/** A field's own label and hint. Any other option is an attribute of the input. */
-export type FieldOptions = Attributes & { label?: string; hint?: string }
 
 /**
  * The form of a record. Each method renders a complete field: label, hint, input, value and errors.
  *
  * @example form.text('title', { required: true })
  */
-export class Form {
+export class Form extends Fields {
   readonly action: string
-  readonly #method: FormMethod
-  readonly #errors: ValidationErrors | undefined
-  readonly #name: string
+  #hasFile = false
 
-  constructor(
-    private readonly context: ViewContext,
-    private readonly record: object,
-    { action, method = 'POST', errors, name }: FormOptions,
-  ) {
-    this.action = action
-    this.#method = method
-    this.#errors = errors
-    this.#name = name ?? recordName(record.constructor.name)
+  constructor(context: ViewContext, record: object, options: FormOptions) {
+    super(context, record, options)
+    this.action = options.action
   }
 
   /** Renders the hidden fields: `_method` if HTML cannot send the method, and the CSRF token. */
   hiddenFields(): Html {
-    return hiddenFields(this.context, this.#method)
+    return hiddenFields(this.context, this.method)
   }
 
   /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */
   errorSummary(): Html {
-    const entries = Object.entries(this.#errors?.messages ?? {})
-    const messages = entries.flatMap(([field, texts]) => texts.map((text) => this.#errorLink(field, text)))
+    const entries = Object.entries(this.errors?.messages ?? {})
+    const messages = entries.flatMap(([field, texts]) => texts.map((text) => this.errorLink(field, text)))
     if (messages.length === 0) return html``
     return html`<div class="error-summary" role="alert" tabindex="-1" autofocus>
       <h2>${this.context.t('kit.errors', { count: messages.length })}</h2>
@@ -64,40 +41,40 @@ export class Form {
 
   /** Renders a text field. Set `type` for an email address, a password, a phone number and so on. */
   text(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('text', attribute, textValue, options)
+    return this.input('text', attribute, textValue, options)
   }
 
   /** Renders a multi-line text field. */
   textarea(attribute: string, options: FieldOptions = {}): Html {
-    return this.#textarea(attribute, textValue, options)
+    return this.textareaOf(attribute, textValue, options)
   }
 
   /** Renders a number field. It accepts whole numbers only, unless you set `step` (`0.01`, or `any`). */
   number(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('number', attribute, textValue, options)
+    return this.input('number', attribute, textValue, options)
   }
 
   /** Renders a date field. */
   date(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('date', attribute, dateValue, options)
+    return this.input('date', attribute, dateValue, options)
   }
 
   /** Renders a time field. */
   time(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('time', attribute, timeValue, { step: 'any', ...options })
+    return this.input('time', attribute, timeValue, { step: 'any', ...options })
   }
 
   /** Renders a datetime field in UTC, which its hint states. */
   dateTime(attribute: string, options: FieldOptions = {}): Html {
     const hint = this.context.t('kit.utc')
-    return this.#input('datetime-local', attribute, dateTimeValue, { step: 'any', hint, ...options })
+    return this.input('datetime-local', attribute, dateTimeValue, { step: 'any', hint, ...options })
   }
 
   /** Renders a multi-line text field for JSON. */
   json(attribute: string, options: FieldOptions = {}): Html {
     // Text that is not JSON is shown as it was sent.
     const isSubmitted = this.context.submittedValue?.(this.record, attribute) !== undefined
-    return this.#textarea(attribute, isSubmitted ? textValue : jsonValue, {
+    return this.textareaOf(attribute, isSubmitted ? textValue : jsonValue, {
       class: 'code',
       spellcheck: 'false',
       ...options,
@@ -106,109 +83,126 @@ export class Form {
 
   /** Renders a checkbox. The hidden field before it sends `false` if the checkbox is not ticked. */
   checkbox(attribute: string, options: FieldOptions = {}): Html {
-    const value = this.#value(attribute)
+    const value = this.currentValue(attribute)
     const checked = value === true || value === 'true'
-    const input = this.#attributes(attribute, options, { type: 'checkbox', value: 'true', checked })
+    const input = this.attributesOf(attribute, options, { type: 'checkbox', value: 'true', checked })
     return html`<div class="field checkbox">
       ${hiddenField(attribute, 'false')}<input${input} />
-      <label for="${this.#id(attribute)}">${this.#label(attribute, options)}</label>
-      ${this.#hint(attribute, options)}${this.#error(attribute)}
+      <label for="${this.idOf(attribute)}">${this.labelOf(attribute, options)}</label>
+      ${this.hintOf(attribute, options.hint)}${this.errorOf(attribute)}
     </div>`
   }
 
   /**
    * Renders a select. The choices are words (`['draft', 'public']`, labeled by translations such as `post.state.draft`),
-   * values with labels, or records.
+   * values with labels, records, or what `ctx.choices` returns. If there are too many records for a select, it is a text field
+   * for the id, with the present name and a link to the list. With `multiple: true`, several choices can be selected.
    */
-  select(attribute: string, choices: readonly Choice[], options: FieldOptions = {}): Html {
-    const selected = textValue(this.#value(attribute))
-    const isChosen = choices.some((choice) => choiceValue(choice) === selected)
+  select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
+    const offered = offer(choices, this.context.locale)
+    if (!offered.isComplete) {
+      return options.multiple
+        ? this.checkboxes(attribute, choices, options)
+        : this.#idField(attribute, offered, options)
+    }
+    const selected = this.#values(attribute)
+    const isChosen = offered.choices.some((choice) => selected.includes(choiceValue(choice)))
     const blank = blankOption(this.context.t(options.required ? 'kit.choose' : 'kit.none'))
-    const labelOf = (word: string) => label(this.context, `${this.#name}.${attribute}.${word}`)
-    return this.#field(
+    return this.field(
       attribute,
       options,
-      html`<select${this.#attributes(attribute, options)}>
-        ${!(options.required && isChosen) && blank}${choices.map((choice) => option(choice, selected, labelOf))}
+      html`${options.multiple && hiddenField(attribute, '')}<select${this.attributesOf(attribute, options)}>
+        ${!options.multiple && !(options.required && isChosen) && blank}${offered.choices.map((choice) =>
+          option(choice, selected, (word) => this.#wordLabel(attribute, word)),
+        )}
       </select>`,
     )
   }
 
-  #input(type: string, attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
-    const value = options.type === 'password' ? undefined : format(this.#value(attribute))
-    return this.#field(
-      attribute,
-      options,
-      html`<input${this.#attributes(attribute, options, { type, value })} />`,
-    )
+  /**
+   * Renders a group of checkboxes for a list: `form.checkboxes('label_ids', labels)`. The choices are those of `select`. The
+   * hidden field above the boxes sends an empty list if no checkbox is ticked. If there are too many records, it has boxes
+   * for the present ones, and a text field for the id of another one.
+   */
+  checkboxes(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
+    const offered = offer(choices, this.context.locale)
+    const hint = offered.isComplete ? options.hint : idHint(this.context, offered)
+    const boxes = offered.choices.map((choice, index) => this.#box(attribute, choice, index, options))
+    if (!offered.isComplete) boxes.push(this.#anotherId(attribute, boxes.length))
+    const isEmpty = boxes.length === 0
+    const group = attributes({
+      class: 'field checkboxes',
+      id: isEmpty && this.idOf(attribute),
+      'aria-describedby': this.descriptionOf(attribute, hint),
+    })
+    return html`<fieldset${group}>
+      <legend>${this.labelOf(attribute, options)}</legend>
+      ${this.hintOf(attribute, hint)}${hiddenField(attribute, '')}${boxes}
+      ${isEmpty && html`<p>${this.context.t('kit.empty')}</p>`}${this.errorOf(attribute)}
+    </fieldset>`
   }
 
-  /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
-  #textarea(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
-    const tag = this.#attributes(attribute, options)
-    return this.#field(
-      attribute,
-      options,
-      html`<textarea${tag}>${'\n'}${format(this.#value(attribute))}</textarea>`,
-    )
+  /** Renders a file field. The button of `submit` then sends the form as multipart. */
+  file(attribute: string, options: FieldOptions = {}): Html {
+    this.#hasFile = true
+    return this.input('file', attribute, () => '', { value: undefined, ...options })
   }
 
-  #field(attribute: string, options: FieldOptions, input: Html): Html {
-    const optional =
-      !options.required && html` <span class="optional">${this.context.t('kit.optional')}</span>`
-    return html`<div class="field">
-      <label for="${this.#id(attribute)}">${this.#label(attribute, options)}${optional}</label>
-      ${this.#hint(attribute, options)}${input}${this.#error(attribute)}
-    </div>`
+  /** Renders the button that sends the form. If the form has a file field, it sends the form as multipart. */
+  submit(text = this.context.t('kit.save')): Html {
+    const enctype = this.#hasFile && 'multipart/form-data'
+    return html`<button${attributes({ class: 'primary', type: 'submit', formenctype: enctype })}>${text}</button>`
   }
 
-  #attributes(attribute: string, options: FieldOptions, defaults: Attributes = {}): Html {
-    const isInvalid = this.#messages(attribute).length > 0
-    const describedBy = [
-      options.hint && this.#id(attribute, 'hint'),
-      isInvalid && this.#id(attribute, 'error'),
-    ]
-    return attributes({
-      id: this.#id(attribute),
-      name: attribute,
-      ...defaults,
+  /** Error messages link to the first checkbox, so it has the id of the attribute. */
+  #box(attribute: string, choice: Choice, index: number, options: FieldOptions): Html {
+    const value = choiceValue(choice)
+    const id = this.#partId(attribute, index)
+    const input = attributes({
       ...options,
       label: undefined,
       hint: undefined,
-      'aria-describedby': describedBy.filter(Boolean).join(' ') || undefined,
-      'aria-invalid': isInvalid ? 'true' : undefined,
+      required: undefined,
+      multiple: undefined,
+      type: 'checkbox',
+      id,
+      name: attribute,
+      value,
+      checked: this.#values(attribute).includes(value),
+      'aria-invalid': this.invalidOf(attribute),
     })
+    return html`<div class="choice">
+      <input${input} />
+      <label for="${id}">${choiceLabel(choice, (word) => this.#wordLabel(attribute, word))}</label>
+    </div>`
   }
 
-  #label(attribute: string, options: FieldOptions): string {
-    return options.label ?? label(this.context, `${this.#name}.${attribute}`)
+  /** A text field for the id of one more record of a list. */
+  #anotherId(attribute: string, index: number): Html {
+    const id = this.#partId(attribute, index)
+    return html`<label for="${id}">${this.context.t('kit.another_id')}</label>
+      <input${attributes({ type: 'text', id, name: attribute, value: '' })} />`
   }
 
-  #hint(attribute: string, { hint }: FieldOptions): Html | undefined {
-    return hint ? html`<p class="hint" id="${this.#id(attribute, 'hint')}">${hint}</p>` : undefined
+  #partId(attribute: string, index: number): string {
+    return index === 0 ? this.idOf(attribute) : this.idOf(attribute, String(index + 1))
   }
 
-  #error(attribute: string): Html | undefined {
-    const messages = this.#messages(attribute)
-    if (messages.length === 0) return undefined
-    return html`<p class="error" id="${this.#id(attribute, 'error')}">${messages.join(' ')}</p>`
+  /** A text field for the id of a record. */
+  #idField(attribute: string, offered: Offer, options: FieldOptions): Html {
+    const value = textValue(this.currentValue(attribute))
+    const present = offered.choices.find((choice) => choiceValue(choice) === value)
+    const hint = idHint(this.context, offered, present)
+    const tag = this.attributesOf(attribute, { ...options, hint: String(hint) }, { type: 'text', value })
+    return this.field(attribute, options, html`<input${tag} />`, hint)
   }
 
-  #errorLink(attribute: string, message: string): Html {
-    return html`<li><a href="#${this.#id(attribute)}">${message}</a></li>`
+  /** The values of a list, or the only value. */
+  #values(attribute: string): string[] {
+    return [this.currentValue(attribute)].flat().map(textValue)
   }
 
-  #messages(attribute: string): string[] {
-    return this.#errors?.on(attribute) ?? []
-  }
-
-  /** The submitted value, if it could not be converted to the attribute's type; otherwise the record's value. */
-  #value(attribute: string): unknown {
-    const value: unknown = Reflect.get(this.record, attribute)
-    return this.context.submittedValue?.(this.record, attribute) ?? value
-  }
-
-  #id(attribute: string, part?: 'hint' | 'error'): string {
-    return [this.#name, attribute, part].filter(Boolean).join('_')
+  #wordLabel(attribute: string, word: string): string {
+    return label(this.context, `${this.name}.${attribute}.${word}`)
   }
 }

@@ -4,7 +4,7 @@ import type { CollectionLink, ViewContext } from './view-context.js'
 
 /** Renders links to the application's collections and singular resources, except nested ones. */
 export function collectionLinks(context: ViewContext): Html {
-  return html`${context.collections?.().map((link) => anchor(context, link))}`
+  return html`${context.collections?.().map((link) => linkTo(context, link))}`
 }
 
 /** Renders links to the resources that are nested in a record, for example to a post's comments; empty if there are none. */
@@ -12,11 +12,12 @@ export function nestedLinks(context: ViewContext, record: object): Html {
   const links = context.collections?.(record) ?? []
   if (links.length === 0) return html``
   return html`<nav class="nested" aria-label="${context.t('kit.nested')}">
-    ${links.map((link) => anchor(context, link))}
+    ${links.map((link) => linkTo(context, link))}
   </nav>`
 }
 
-function anchor(context: ViewContext, { name, ids, path }: CollectionLink): Html {
+/** Renders a link to a collection, with its name as the text. */
+export function linkTo(context: ViewContext, { name, ids, path }: CollectionLink): Html {
   const isHere = context.currentUrl.split('?')[0] === path
   const text = label(context, ids.find((id) => isTranslated(context, id)) ?? name)
   return html`<a${attributes({ href: path, 'aria-current': isHere ? 'page' : undefined })}>${text}</a>`

@@ -1,8 +1,8 @@
 import { In, type EntityManager, type EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
 import { humanize } from '../../words.js'
-import { coerce } from '../../coerce.js'
 import { engineOf } from '../engines/engines.js'
+import { isId } from '../ids.js'
 import type { Model } from '../model.js'
 import { referencedBy } from './link.js'
 import { assignedIds, linksOf, setLoadedIds, type Links } from './links.js'
@@ -40,11 +40,6 @@ export async function unknownIds(
     errors.add(property, 'references', message, { attribute })
   }
   return errors.isEmpty ? undefined : errors
-}
-
-/** PostgreSQL rejects a query with an id that isn't a UUID. */
-function isId(id: unknown): boolean {
-  return coerce(id, { name: 'id', kind: 'uuid', nullable: false }) === id
 }
 
 /** Writes the new links of a saved record. */

@@ -1,0 +1,43 @@
+import {
+  In,
+  type EntityManager,
+  type EntityTarget,
+  type FindOptionsOrder,
+  type FindOptionsWhere,
+} from 'typeorm'
+import { collectionName, recordName } from '../../words.js'
+import { isId } from '../ids.js'
+import type { Model } from '../model.js'
+
+/** The records that a form offers. */
+export interface Choices<T extends { id: string } = { id: string }> {
+  /** All records; or, if there are too many, only the present ones. */
+  records: T[]
+  /** Whether these are all records. */
+  isComplete: boolean
+  /** The name of their collection: `users`. */
+  collection: string
+}
+
+/** The maximum number of records that a form offers. */
+const most = 1000
+
+/**
+ * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the present ones.
+ *
+ * @param present the ids of the records that the form shows as chosen
+ */
+export async function findChoices<T extends Model>(
+  tx: EntityManager,
+  model: EntityTarget<T>,
+  present: readonly unknown[],
+): Promise<Choices<T>> {
+  const collection = collectionName(recordName(tx.dataSource.getMetadata(model).targetName))
+  // Every model has an id, but the compiler cannot see it through the conditional types of TypeORM.
+  const order = { id: 'DESC' } as FindOptionsOrder<T>
+  const records = await tx.find(model, { order, take: most + 1 })
+  if (records.length <= most) return { records, isComplete: true, collection }
+  const ids = present.filter(isId)
+  const where = { id: In(ids) } as FindOptionsWhere<T>
+  return { records: ids.length > 0 ? await tx.findBy(model, where) : [], isComplete: false, collection }
+}

@@ -1,0 +1,131 @@
+import type { ValidationErrors } from '../errors.js'
+import { recordName } from '../words.js'
+import type { FormMethod } from './hidden-fields.js'
+import { attributes, html, type Attributes, type Html } from './html.js'
+import { label } from './labels.js'
+import type { ViewContext } from './view-context.js'
+
+/** The options of a form. */
+export interface FormOptions {
+  /** The path that receives the form. */
+  action: string
+  /** The method (`POST`). */
+  method?: FormMethod
+  /** The record's errors from the last submission. */
+  errors?: ValidationErrors | undefined
+  /** The model's name, for ids and translations: `blog_post`. The default is the name of the record's class. */
+  name?: string
+}
+
+/** A field's own label and hint. Any other option is an attribute of the input. */
+export type FieldOptions = Attributes & { label?: string; hint?: string }
+
+/** The parts of the fields of a form: labels, hints, values, errors, and the ids that connect them. */
+export class Fields {
+  protected readonly method: FormMethod
+  protected readonly errors: ValidationErrors | undefined
+  protected readonly name: string
+
+  constructor(
+    protected readonly context: ViewContext,
+    protected readonly record: object,
+    { method = 'POST', errors, name }: FormOptions,
+  ) {
+    this.method = method
+    this.errors = errors
+    this.name = name ?? recordName(record.constructor.name)
+  }
+
+  protected input(
+    type: string,
+    attribute: string,
+    format: (value: unknown) => string,
+    options: FieldOptions,
+  ): Html {
+    const value = options.type === 'password' ? undefined : format(this.currentValue(attribute))
+    return this.field(
+      attribute,
+      options,
+      html`<input${this.attributesOf(attribute, options, { type, value })} />`,
+    )
+  }
+
+  /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
+  protected textareaOf(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
+    const tag = this.attributesOf(attribute, options)
+    return this.field(
+      attribute,
+      options,
+      html`<textarea${tag}>${'\n'}${format(this.currentValue(attribute))}</textarea>`,
+    )
+  }
+
+  /** @param hint the hint, if it is not text */
+  protected field(attribute: string, options: FieldOptions, input: Html, hint?: Html): Html {
+    const optional =
+      !options.required && html` <span class="optional">${this.context.t('kit.optional')}</span>`
+    return html`<div class="field">
+      <label for="${this.idOf(attribute)}">${this.labelOf(attribute, options)}${optional}</label>
+      ${this.hintOf(attribute, hint ?? options.hint)}${input}${this.errorOf(attribute)}
+    </div>`
+  }
+
+  protected attributesOf(attribute: string, options: FieldOptions, defaults: Attributes = {}): Html {
+    return attributes({
+      id: this.idOf(attribute),
+      name: attribute,
+      ...defaults,
+      ...options,
+      label: undefined,
+      hint: undefined,
+      'aria-describedby': this.descriptionOf(attribute, options.hint),
+      'aria-invalid': this.invalidOf(attribute),
+    })
+  }
+
+  /** The ids of the hint and the errors. */
+  protected descriptionOf(attribute: string, hint: unknown): string | undefined {
+    const ids = [
+      hint && this.idOf(attribute, 'hint'),
+      this.invalidOf(attribute) && this.idOf(attribute, 'error'),
+    ]
+    return ids.filter(Boolean).join(' ') || undefined
+  }
+
+  /** The value of `aria-invalid`. */
+  protected invalidOf(attribute: string): 'true' | undefined {
+    return this.messagesOf(attribute).length > 0 ? 'true' : undefined
+  }
+
+  protected labelOf(attribute: string, options: FieldOptions): string {
+    return options.label ?? label(this.context, `${this.name}.${attribute}`)
+  }
+
+  protected hintOf(attribute: string, hint: string | Html | undefined): Html | undefined {
+    return hint ? html`<p class="hint" id="${this.idOf(attribute, 'hint')}">${hint}</p>` : undefined
+  }
+
+  protected errorOf(attribute: string): Html | undefined {
+    const messages = this.messagesOf(attribute)
+    if (messages.length === 0) return undefined
+    return html`<p class="error" id="${this.idOf(attribute, 'error')}">${messages.join(' ')}</p>`
+  }
+
+  protected errorLink(attribute: string, message: string): Html {
+    return html`<li><a href="#${this.idOf(attribute)}">${message}</a></li>`
+  }
+
+  protected messagesOf(attribute: string): string[] {
+    return this.errors?.on(attribute) ?? []
+  }
+
+  /** The submitted value, if it could not be converted to the attribute's type; otherwise the record's value. */
+  protected currentValue(attribute: string): unknown {
+    const value: unknown = Reflect.get(this.record, attribute)
+    return this.context.submittedValue?.(this.record, attribute) ?? value
+  }
+
+  protected idOf(attribute: string, part?: string): string {
+    return [this.name, attribute, part].filter(Boolean).join('_')
+  }
+}
