@@ -26,7 +26,7 @@ const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNR
 
 /** The errors that docs/troubleshooting.md explains, with the values of its examples. */
 const errors: unknown[] = [
-  new NoApplication('/home/ada'),
+  new NoApplication('/srv/shop'),
   new PortTaken(3000, new Error('EADDRINUSE')),
   explainOpening(refused, 'postgres://blog@127.0.0.1:5432/blog'),
   new PendingMigrations(['CreatePosts1795132800000']),
