@@ -18,12 +18,19 @@ export type { Context, Handler, Middleware, State, UploadedFile } from './contex
 export type { Next } from 'koa'
 
 // Resources
-export { BaseResource, Resource, type ResourceClass, type ResourceOptions } from './resources/resource.js'
+export {
+  BaseResource,
+  Resource,
+  type ResourceClass,
+  type ResourceOptions,
+  type SingularResource,
+} from './resources/resource.js'
 export { Parent } from './resources/parent.js'
 export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
-export type { BodyClass, RouteResponse } from './resources/route-description.js'
+export type { BodyClass, RouteDescription, RouteResponse } from './resources/route-description.js'
 export { Queryable } from './resources/queryable.js'
-export { Use, type UseOptions } from './resources/use.js'
+export type { MethodDecoration } from './resources/method-decorator.js'
+export { Use, type ClassDecoration, type UseOptions } from './resources/use.js'
 export { nothing, Policy, type PolicyClass, type PolicyScope } from './policies/policy.js'
 
 // Data
@@ -56,7 +63,7 @@ export type { ListQuery, QueryField } from './data/lists/list-query.js'
 export { prefixIndex } from './data/lists/prefix-index.js'
 
 // Middleware
-export type { MiddlewareClass, MiddlewareConstructor } from './injection/middleware-class.js'
+export type { AnyMiddleware, MiddlewareClass, MiddlewareConstructor } from './injection/middleware-class.js'
 export { csrf, type CsrfOptions } from './middleware/csrf.js'
 export { forceSSL, type ForceSSLOptions, type StrictTransportSecurity } from './middleware/force-ssl.js'
 export { parameterLogger, type ParameterLoggerOptions } from './middleware/parameter-logger.js'

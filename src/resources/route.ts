@@ -5,10 +5,10 @@ import { recordRoute } from './decorations.js'
 import { checkMethod, type MethodDecoration } from './method-decorator.js'
 import type { BodyClass, RouteResponse } from './route-description.js'
 
-const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
-
 /** The method of a `@Route`. */
-export type RouteMethod = (typeof methods)[number]
+export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+
+const methods: readonly RouteMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 /** The options of a route. */
 export interface RouteOptions {

@@ -13,7 +13,9 @@ export type UseOptions<Name extends string = string> =
 /** A decorator of a class that has these handlers. */
 // A constructor with any parameters is assignable only to one with parameters of the type any.
 // oxlint-disable-next-line no-explicit-any
-type ClassDecoration<Name extends string> = (target: new (...args: any[]) => Record<Name, Handler>) => void
+export type ClassDecoration<Name extends string> = (
+  target: new (...args: any[]) => Record<Name, Handler>,
+) => void
 
 /**
  * Registers middleware for a resource class or for one of its methods. It runs after the middleware of the application:

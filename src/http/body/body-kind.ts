@@ -1,11 +1,11 @@
 import type { Context } from '../../context.js'
 import { memoize } from '../../memoize.js'
 
-/** The formats of bodies. */
-export const bodyFormats = ['form', 'multipart', 'json', 'xml'] as const
-
 /** One of the formats of bodies: an urlencoded form, a multipart form, JSON or XML. */
-export type BodyFormat = (typeof bodyFormats)[number]
+export type BodyFormat = 'form' | 'multipart' | 'json' | 'xml'
+
+/** The formats of bodies. */
+export const bodyFormats: readonly BodyFormat[] = ['form', 'multipart', 'json', 'xml']
 
 /** The kind of a body by its content type; undefined for an unsupported type. */
 export type BodyKind = BodyFormat | undefined
