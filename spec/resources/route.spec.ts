@@ -102,6 +102,7 @@ describe('@Route', () => {
       plural: 'posts',
       singular: 'post',
       isSingular: false,
+      queryable: undefined,
       param: 'post_id',
       parentKeys: [],
       itemPath: '/posts/{post_id}',

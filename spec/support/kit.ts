@@ -21,7 +21,7 @@ export interface Run {
   errors: string
 }
 
-/** What a command gets besides its arguments. */
+/** The variables of a command, besides its arguments. */
 export interface Surroundings {
   env?: NodeJS.ProcessEnv
   input?: string
@@ -82,7 +82,7 @@ async function runIn(child: ChildProcess, run: HostedRun): Promise<Run> {
   return { status, output: output.trimEnd(), errors: errors.trimEnd() }
 }
 
-/** What a stream writes until the NUL with which the host ends a run. */
+/** The text that a stream writes until the NUL with which the host ends a run. */
 async function untilEnd(stream: Readable | null, signal: AbortSignal): Promise<string> {
   let written = ''
   if (stream)

@@ -11,11 +11,12 @@ export type UseOptions<Name extends string = string> =
   { only: readonly Name[]; except?: never } | { except: readonly Name[]; only?: never }
 
 /** A decorator of a class that has these handlers. */
+export type ClassDecoration<Name extends string> = (target: HandlerClass<Name>) => void
+
+/** A class that has these handlers. */
 // A constructor with any parameters is assignable only to one with parameters of the type any.
 // oxlint-disable-next-line no-explicit-any
-export type ClassDecoration<Name extends string> = (
-  target: new (...args: any[]) => Record<Name, Handler>,
-) => void
+type HandlerClass<Name extends string> = new (...args: any[]) => Record<Name, Handler>
 
 /**
  * Registers middleware for a resource class or for one of its methods. It runs after the middleware of the application:
