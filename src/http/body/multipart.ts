@@ -13,7 +13,7 @@ import { boundaryOf, partCheck } from './parts.js'
 import { uploadFolder } from './uploads.js'
 
 /** The maximum number of files of a form. */
-const mostFiles = 100
+const mostFiles = 50
 
 /** The parser is loaded with the first multipart form, so that an application without them starts without it. */
 const require = createRequire(import.meta.url)
