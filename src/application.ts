@@ -8,6 +8,7 @@ import { defaultMembersLimit } from './depth.js'
 import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
 import { currentEnvironment } from './environment.js'
+import { Assets } from './http/assets.js'
 import { bodyFormats, type BodyFormat } from './http/body/body-kind.js'
 import { bodyReader, type BodyLimits } from './http/body/body.js'
 import { isOfClient } from './http/client-errors.js'
@@ -248,8 +249,11 @@ export class App extends Scope {
   private compose(): RequestListener {
     const { api = false, templates = 'templates', helpers = {} } = this.settings
     if (api) this.rejectSessions()
-    const { table, policies } = this.declarations
-    const pages = new Pages(table, helpers, { folders: [resolve(templates)], cache: this.isProduction })
+    const { table, mounts, policies } = this.declarations
+    const pages = new Pages(table, new Assets(mounts, this.isProduction), helpers, {
+      folders: [resolve(templates)],
+      cache: this.isProduction,
+    })
     const { env, defaultFormat } = this
     extendContext(this.koa.context, { table, pages, env, defaultFormat, hasSession: !api, policies })
     tolerateBodyErrors(this.koa.response)

@@ -481,6 +481,24 @@ export class MissingParameter extends Error {
   }
 }
 
+/** `ctx.urlFor` does not know the address of the application. */
+export class MissingBaseUrl extends Error {
+  override name = 'MissingBaseUrl'
+  constructor() {
+    super(
+      'ctx.urlFor needs the address of the application in production. Set BASE_URL, for example to https://blog.example.',
+    )
+  }
+}
+
+/** `BASE_URL` isn't the address of an application. */
+export class BadBaseUrl extends Error {
+  override name = 'BadBaseUrl'
+  constructor(url: string) {
+    super(`BASE_URL is "${url}". It must be an address such as https://blog.example, without a query.`)
+  }
+}
+
 /** There is no route with this name. */
 export class UnknownRoute extends Error {
   override name = 'UnknownRoute'

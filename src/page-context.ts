@@ -1,4 +1,5 @@
 import type { Context } from './context.js'
+import type { Assets } from './http/assets.js'
 import { submittedValue } from './http/binder.js'
 import type { Flash } from './sessions/flash.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
@@ -44,6 +45,7 @@ export class Pages {
 
   constructor(
     private readonly table: RouteTable,
+    private readonly assets: Assets,
     private readonly helpers: Record<string, Helper>,
     options: Pick<RendererOptions, 'folders' | 'cache'>,
   ) {
@@ -61,7 +63,7 @@ export class Pages {
    * application's helpers, the framework's helpers, path helpers.
    */
   renderToString(ctx: Context, view: string, locals?: object): string {
-    const helpers = viewHelpers(new PageContext(ctx, this.table))
+    const helpers = viewHelpers(new PageContext(ctx, this.table, this.assets))
     return this.renderer.render(view, Object.assign(helpers, this.helpersFor(ctx), ctx.state, locals))
   }
 
@@ -95,6 +97,7 @@ export class PageContext implements ViewContext {
   constructor(
     private readonly ctx: Context,
     private readonly table: RouteTable,
+    private readonly assets: Assets,
   ) {
     this.paths = table.helpers
     this.currentUrl = ctx.url
@@ -109,6 +112,10 @@ export class PageContext implements ViewContext {
 
   get flash(): Flash {
     return this.ctx.takeFlash()
+  }
+
+  asset(name: string): string {
+    return this.assets.pathOf(name, this.ctx.hostname)
   }
 
   t(id: string, values?: Record<string, unknown>): string {

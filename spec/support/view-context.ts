@@ -8,6 +8,7 @@ export function viewContext(own: Partial<ViewContext> = {}): ViewContext {
     locale: 'en-US',
     csrfToken: 'token',
     paths: {},
+    asset: (name) => `/${name}`,
     flash: [],
     currentUrl: '/posts',
     ...own,

@@ -33,13 +33,13 @@ const tight = (html: Html) => String(html).replaceAll(/>\s+</g, '><')
 describe('form.hiddenFields()', () => {
   it('contains the token', () => {
     expect(tight(formOf({}, {}, { csrfToken: attack }).hiddenFields())).to.equal(
-      `<input type="hidden" name="authenticity_token" value="${escaped}" />`,
+      `<input type="hidden" name="authenticity_token" value="${escaped}">`,
     )
   })
 
   it('contains a method that HTML forms cannot send', () => {
     expect(tight(formOf({}, { method: 'PUT' }).hiddenFields())).to.equal(
-      '<input type="hidden" name="_method" value="PUT" /><input type="hidden" name="authenticity_token" value="token" />',
+      '<input type="hidden" name="_method" value="PUT"><input type="hidden" name="authenticity_token" value="token">',
     )
   })
 
@@ -75,7 +75,7 @@ describe('A field', () => {
   it('has a label, which is the humanized attribute', () => {
     expect(tight(formOf({}).text('published_at', { required: true }))).to.equal(
       '<div class="field"><label for="blog_post_published_at">Published at</label>' +
-        '<input id="blog_post_published_at" name="published_at" type="text" value="" required /></div>',
+        '<input id="blog_post_published_at" name="published_at" type="text" value="" required></div>',
     )
   })
 
@@ -101,7 +101,7 @@ describe('A field', () => {
     expect(tight(formOf({}).text('title', { hint: attack, required: true }))).to.equal(
       '<div class="field"><label for="blog_post_title">Title</label>' +
         `<p class="hint" id="blog_post_title_hint">${escaped}</p>` +
-        '<input id="blog_post_title" name="title" type="text" value="" required aria-describedby="blog_post_title_hint" />' +
+        '<input id="blog_post_title" name="title" type="text" value="" required aria-describedby="blog_post_title_hint">' +
         '</div>',
     )
   })
@@ -112,7 +112,7 @@ describe('A field', () => {
       '<div class="field"><label for="blog_post_title">Title</label>' +
         '<p class="hint" id="blog_post_title_hint">Short.</p>' +
         '<input id="blog_post_title" name="title" type="text" value="" required' +
-        ' aria-describedby="blog_post_title_hint blog_post_title_error" aria-invalid="true" />' +
+        ' aria-describedby="blog_post_title_hint blog_post_title_error" aria-invalid="true">' +
         `<p class="error" id="blog_post_title_error">${escaped} Second.</p></div>`,
     )
   })
@@ -136,19 +136,19 @@ describe('The input of', () => {
       'text',
       (form) => form.text('it'),
       attack,
-      `<input id="blog_post_it" name="it" type="text" value="${escaped}" />`,
+      `<input id="blog_post_it" name="it" type="text" value="${escaped}">`,
     ],
     [
       'an email address',
       (form) => form.text('it', { type: 'email' }),
       'a@b',
-      '<input id="blog_post_it" name="it" type="email" value="a@b" />',
+      '<input id="blog_post_it" name="it" type="email" value="a@b">',
     ],
     [
       'a password, which is never shown',
       (form) => form.text('it', { type: 'password' }),
       'secret',
-      '<input id="blog_post_it" name="it" type="password" />',
+      '<input id="blog_post_it" name="it" type="password">',
     ],
     [
       'text of several lines',
@@ -160,33 +160,33 @@ describe('The input of', () => {
       'a number',
       (form) => form.number('it', { step: 'any' }),
       0,
-      '<input id="blog_post_it" name="it" type="number" value="0" step="any" />',
+      '<input id="blog_post_it" name="it" type="number" value="0" step="any">',
     ],
     [
       'a day',
       (form) => form.date('it'),
       '2026-05-01',
-      '<input id="blog_post_it" name="it" type="date" value="2026-05-01" />',
+      '<input id="blog_post_it" name="it" type="date" value="2026-05-01">',
     ],
-    ['a day that is a Date', (form) => form.date('it'), moment, 'type="date" value="2026-05-01" />'],
+    ['a day that is a Date', (form) => form.date('it'), moment, 'type="date" value="2026-05-01">'],
     [
       'a time',
       (form) => form.time('it'),
       '10:30:00',
-      '<input id="blog_post_it" name="it" type="time" value="10:30" step="any" />',
+      '<input id="blog_post_it" name="it" type="time" value="10:30" step="any">',
     ],
     [
       'a time with seconds',
       (form) => form.time('it'),
       '10:30:05',
-      'type="time" value="10:30:05" step="any" />',
+      'type="time" value="10:30:05" step="any">',
     ],
     [
       'a moment, which says that it is in UTC',
       (form) => form.dateTime('it'),
       moment,
       '<p class="hint" id="blog_post_it_hint">In UTC (coordinated universal time).</p>' +
-        '<input id="blog_post_it" name="it" type="datetime-local" value="2026-05-01T10:30" step="any" aria-describedby="blog_post_it_hint" />',
+        '<input id="blog_post_it" name="it" type="datetime-local" value="2026-05-01T10:30" step="any" aria-describedby="blog_post_it_hint">',
     ],
     [
       'a moment with seconds',
@@ -212,15 +212,15 @@ describe('The input of', () => {
 describe('form.checkbox(attribute)', () => {
   it('sends false if it is not checked', () => {
     expect(tight(formOf({ public: false }).checkbox('public'))).to.equal(
-      '<div class="field checkbox"><input type="hidden" name="public" value="false" />' +
-        '<input id="blog_post_public" name="public" type="checkbox" value="true" />' +
+      '<div class="field checkbox"><input type="hidden" name="public" value="false">' +
+        '<input id="blog_post_public" name="public" type="checkbox" value="true">' +
         '<label for="blog_post_public">Public</label></div>',
     )
   })
 
   it('is checked if the value is true', () => {
     expect(tight(formOf({ public: true }).checkbox('public'))).to.contain(
-      'type="checkbox" value="true" checked />',
+      'type="checkbox" value="true" checked>',
     )
   })
 
@@ -281,7 +281,7 @@ describe('form.select(attribute, choices, { multiple: true })', () => {
   it('selects several choices, and sends an empty list if none is selected', () => {
     const form = formOf({ label_ids: ['2'] })
     expect(tight(form.select('label_ids', labels, { multiple: true, required: true }))).to.equal(
-      '<div class="field"><label for="blog_post_label_ids">Labels</label><input type="hidden" name="label_ids" value="" />' +
+      '<div class="field"><label for="blog_post_label_ids">Labels</label><input type="hidden" name="label_ids" value="">' +
         '<select id="blog_post_label_ids" name="label_ids" multiple required><option value="1">bug</option>' +
         '<option value="2" selected>docs</option></select></div>',
     )
@@ -296,10 +296,10 @@ describe('form.checkboxes(attribute, choices)', () => {
 
   it('is a group of checkboxes below a hidden field that sends an empty list', () => {
     expect(tight(formOf({ label_ids: ['2'] }).checkboxes('label_ids', labels))).to.equal(
-      '<fieldset class="field checkboxes"><legend>Labels</legend><input type="hidden" name="label_ids" value="" />' +
-        '<div class="choice"><input type="checkbox" id="blog_post_label_ids" name="label_ids" value="1" />' +
+      '<fieldset class="field checkboxes"><legend>Labels</legend><input type="hidden" name="label_ids" value="">' +
+        '<div class="choice"><input type="checkbox" id="blog_post_label_ids" name="label_ids" value="1">' +
         '<label for="blog_post_label_ids">bug</label></div>' +
-        '<div class="choice"><input type="checkbox" id="blog_post_label_ids_2" name="label_ids" value="2" checked />' +
+        '<div class="choice"><input type="checkbox" id="blog_post_label_ids_2" name="label_ids" value="2" checked>' +
         `<label for="blog_post_label_ids_2">${escaped}</label></div></fieldset>`,
     )
   })
@@ -311,7 +311,7 @@ describe('form.checkboxes(attribute, choices)', () => {
       .to.contain(
         '<fieldset class="field checkboxes" aria-describedby="blog_post_label_ids_hint blog_post_label_ids_error">',
       )
-      .and.to.contain('name="label_ids" value="1" aria-invalid="true" />')
+      .and.to.contain('name="label_ids" value="1" aria-invalid="true">')
       .and.to.contain('<p class="hint" id="blog_post_label_ids_hint">Some.</p>')
       .and.to.contain('<p class="error" id="blog_post_label_ids_error">Labels?</p>')
   })
@@ -319,13 +319,13 @@ describe('form.checkboxes(attribute, choices)', () => {
   it('states that there is nothing to choose from', () => {
     expect(tight(formOf({}).checkboxes('label_ids', []))).to.equal(
       '<fieldset class="field checkboxes" id="blog_post_label_ids"><legend>Labels</legend>' +
-        '<input type="hidden" name="label_ids" value="" /><p>There is nothing here yet.</p></fieldset>',
+        '<input type="hidden" name="label_ids" value=""><p>There is nothing here yet.</p></fieldset>',
     )
   })
 
   it('labels words by their translations', () => {
     expect(tight(formOf({ state: ['draft'] }, {}, { t: german }).checkboxes('state', ['draft']))).to.contain(
-      'value="draft" checked /><label for="blog_post_state">Entwurf</label>',
+      'value="draft" checked><label for="blog_post_state">Entwurf</label>',
     )
   })
 })
@@ -350,7 +350,7 @@ describe('A field for records of ctx.choices(model)', () => {
     expect(tight(form.select('user_id', some('Ada'), { required: true }))).to.equal(
       '<div class="field"><label for="blog_post_user_id">User</label><p class="hint" id="blog_post_user_id_hint">' +
         'Now: Ada. Enter the id of a record from this list: <a href="/users">Users</a></p>' +
-        '<input id="blog_post_user_id" name="user_id" type="text" value="ada" required aria-describedby="blog_post_user_id_hint" />' +
+        '<input id="blog_post_user_id" name="user_id" type="text" value="ada" required aria-describedby="blog_post_user_id_hint">' +
         '</div>',
     )
   })
@@ -367,10 +367,10 @@ describe('A field for records of ctx.choices(model)', () => {
     const group = tight(form.checkboxes('user_ids', some('Ada')))
     expect(group)
       .to.contain('<p class="hint" id="blog_post_user_ids_hint">Enter the id of a record from this list:')
-      .and.to.contain('name="user_ids" value="ada" checked /><label for="blog_post_user_ids">Ada</label>')
+      .and.to.contain('name="user_ids" value="ada" checked><label for="blog_post_user_ids">Ada</label>')
       .and.to.contain(
         '<label for="blog_post_user_ids_2">Id of another record</label>' +
-          '<input type="text" id="blog_post_user_ids_2" name="user_ids" value="" />',
+          '<input type="text" id="blog_post_user_ids_2" name="user_ids" value="">',
       )
     expect(tight(form.select('user_ids', some('Ada'), { multiple: true }))).to.equal(group)
   })
@@ -381,7 +381,7 @@ describe('form.file(attribute)', () => {
     const form = formOf({ cover: 'x' })
     expect(tight(form.submit())).to.equal('<button class="primary" type="submit">Save</button>')
     expect(tight(form.file('cover', { accept: 'image/*' }))).to.contain(
-      '<input id="blog_post_cover" name="cover" type="file" accept="image/*" />',
+      '<input id="blog_post_cover" name="cover" type="file" accept="image/*">',
     )
     expect(tight(form.submit('Send'))).to.equal(
       '<button class="primary" type="submit" formenctype="multipart/form-data">Send</button>',

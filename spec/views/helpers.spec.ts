@@ -30,9 +30,9 @@ describe('viewHelpers(context)', () => {
 
   it('has the hidden fields for a form that is written by hand', () => {
     const { hiddenFields } = viewHelpers(viewContext({ csrfToken: 'abc' }))
-    expect(String(hiddenFields())).to.equal('<input type="hidden" name="authenticity_token" value="abc" />')
+    expect(String(hiddenFields())).to.equal('<input type="hidden" name="authenticity_token" value="abc">')
     expect(String(hiddenFields('DELETE'))).to.equal(
-      '<input type="hidden" name="_method" value="DELETE" /><input type="hidden" name="authenticity_token" value="abc" />',
+      '<input type="hidden" name="_method" value="DELETE"><input type="hidden" name="authenticity_token" value="abc">',
     )
   })
 
@@ -52,15 +52,15 @@ describe('viewHelpers(context)', () => {
     const compact = (button: unknown) => String(button).replaceAll(/>\s+</g, '><')
     expect(compact(actionButton('/posts/"1"/publish', '<Publish>'))).to.equal(
       '<form action="/posts/&quot;1&quot;/publish" method="post">' +
-        '<input type="hidden" name="authenticity_token" value="token" />' +
+        '<input type="hidden" name="authenticity_token" value="token">' +
         '<button type="submit">&lt;Publish&gt;</button></form>',
     )
     expect(
       compact(actionButton('/session', 'Sign out', { method: 'DELETE', confirm: 'Leave "now"?' })),
     ).to.equal(
       '<form action="/session" method="post" data-confirm="Leave &quot;now&quot;?">' +
-        '<input type="hidden" name="_method" value="DELETE" />' +
-        '<input type="hidden" name="authenticity_token" value="token" />' +
+        '<input type="hidden" name="_method" value="DELETE">' +
+        '<input type="hidden" name="authenticity_token" value="token">' +
         '<button type="submit">Sign out</button></form>',
     )
   })
@@ -69,8 +69,8 @@ describe('viewHelpers(context)', () => {
     const button = String(viewHelpers(viewContext()).deleteButton('/posts/"1"'))
     expect(button.replaceAll(/>\s+</g, '><')).to.equal(
       '<form action="/posts/&quot;1&quot;" method="post" data-confirm="Are you sure? This cannot be undone.">' +
-        '<input type="hidden" name="_method" value="DELETE" />' +
-        '<input type="hidden" name="authenticity_token" value="token" />' +
+        '<input type="hidden" name="_method" value="DELETE">' +
+        '<input type="hidden" name="authenticity_token" value="token">' +
         '<button class="danger" type="submit">Delete</button></form>',
     )
   })

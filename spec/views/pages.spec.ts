@@ -115,7 +115,7 @@ describe('The pages of the blog', () => {
       .and.to.contain('<th scope="row"><a href="/posts/p1">')
       .and.to.contain('<a href="/posts/p1/edit">Edit</a>')
       .and.to.match(
-        /<form action="\/posts\/p1" method="post" data-confirm="[^"]+">\s*<input type="hidden" name="_method" value="DELETE" \/>/,
+        /<form action="\/posts\/p1" method="post" data-confirm="[^"]+">\s*<input type="hidden" name="_method" value="DELETE">/,
       )
   })
 
@@ -134,7 +134,7 @@ describe('The pages of the blog', () => {
       .to.contain('<form action="/posts" method="post">')
       .and.not.to.contain('_method')
     expect(page('posts/edit', { post })).to.contain(
-      '<form action="/posts/p1" method="post"><input type="hidden" name="_method" value="PUT" />',
+      '<form action="/posts/p1" method="post"><input type="hidden" name="_method" value="PUT">',
     )
   })
 

@@ -21,7 +21,9 @@ export const reservedAttributes: ReadonlySet<string> = new Set([
  */
 export const templateNames: ReadonlySet<string> = new Set([
   ...words('ctx errors path pagination form where'),
-  ...words('locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton'),
+  ...words(
+    'asset locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton',
+  ),
   ...words('flashMessages collectionLinks nestedLinks of block attributes locals'),
 ])
 

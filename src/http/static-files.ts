@@ -5,12 +5,14 @@ import type send from 'send'
 import type { Context } from '../context.js'
 import { HttpError } from '../errors.js'
 import type { StaticMount } from '../routing/static-mount.js'
+import { digestOf, splitDigest } from './assets.js'
 
 /** `send` is loaded with the first file, so that an application without files starts without it. */
 const require = createRequire(import.meta.url)
 
 /**
- * Responds to a GET or HEAD request with a file of the folder.
+ * Responds to a GET or HEAD request with a file of the folder. If its path contains the digest of the file's content, the
+ * response can be cached forever.
  *
  * @returns whether there is such a file; hidden files, files outside of the folder and irregular files are treated as
  * missing, also behind a link
@@ -22,12 +24,21 @@ export async function sendFile(
 ): Promise<boolean> {
   const path = (mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)) || '/'
   const root = resolve(mount.folder)
+  if (await sendPath(ctx, root, path)) return true
+  const digested = splitDigest(path)
+  return digested !== undefined && (await sendPath(ctx, root, digested.path, digested.digest))
+}
+
+/** @param digest the digest that the file must have */
+async function sendPath(ctx: Context, root: string, path: string, digest?: string): Promise<boolean> {
   const sender: typeof send = require('send')
-  const stream = sender(ctx.req, path, { root, dotfiles: 'ignore' })
+  const caching = digest === undefined ? {} : { maxAge: '1y', immutable: true }
+  const stream = sender(ctx.req, path, { root, dotfiles: 'ignore', ...caching })
   return await new Promise((answer, reject) => {
     const write = stream.send.bind(stream)
     stream.send = (file, stats) => {
       if (!isServable(root, file, stats)) return answer(false)
+      if (digest !== undefined && digestOf(file, stats) !== digest) return answer(false)
       // From here on `send` writes the response itself, with ranges, ETag and 304.
       Object.assign(ctx, { respond: false })
       ctx.res.statusCode = 200
@@ -51,7 +62,7 @@ export async function sendFile(
  * Whether a path is a regular file within its folder, which may be a link itself. Opening a FIFO would wait for a writer and
  * block a thread of the process.
  */
-function isServable(root: string, file: string, stats: Stats | undefined): boolean {
+function isServable(root: string, file: string, stats: Stats | undefined): stats is Stats {
   if (!stats?.isFile()) return false
   try {
     // `send` has just read the file's metadata, so the system resolves its links without reading the disk.

@@ -1,4 +1,5 @@
 import type { Context } from '../context.js'
+import { baseUrl } from './base-url.js'
 import { canonicalPath, type PathArgument } from './path.js'
 import type { RouteTable } from './route-table.js'
 
@@ -12,6 +13,14 @@ export interface RoutingMembers {
   pathFor(name: string, ...args: PathArgument[]): string
 
   /**
+   * Returns the URL of a named route, for example for a mail: `ctx.urlFor('postPath', post)`. It begins with `BASE_URL`; in
+   * development and specs, with the origin of the request if `BASE_URL` is not set.
+   *
+   * @throws UnknownRoute, MissingParameter, and in production MissingBaseUrl when `BASE_URL` is not set
+   */
+  urlFor(name: string, ...args: PathArgument[]): string
+
+  /**
    * Returns the path and query of the request at another position in its list.
    *
    * @param position the parameters of the position; undefined removes one
@@ -23,6 +32,10 @@ export interface RoutingMembers {
 export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Context> {
   return {
     pathFor: (name, ...args) => table.pathFor(name, ...args),
+
+    urlFor(name, ...args) {
+      return baseUrl(this) + table.pathFor(name, ...args)
+    },
 
     pageUrl(position) {
       const query = new URLSearchParams(this.querystring)

@@ -1,7 +1,7 @@
 import type { ValidationErrors } from '../errors.js'
 import { recordName } from '../words.js'
 import type { FormMethod } from './hidden-fields.js'
-import { attributes, html, type Attributes, type Html } from './html.js'
+import { attributes, html, inputTag, type Attributes, type Html } from './html.js'
 import { label } from './labels.js'
 import type { ViewContext } from './view-context.js'
 
@@ -43,11 +43,7 @@ export class Fields {
     options: FieldOptions,
   ): Html {
     const value = options.type === 'password' ? undefined : format(this.currentValue(attribute))
-    return this.field(
-      attribute,
-      options,
-      html`<input${this.attributesOf(attribute, options, { type, value })} />`,
-    )
+    return this.field(attribute, options, inputTag(this.attributesOf(attribute, options, { type, value })))
   }
 
   /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */

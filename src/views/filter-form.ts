@@ -2,7 +2,7 @@ import type { ListQuery, QueryField } from '../data/lists/list-query.js'
 import { recordName } from '../words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { hiddenField } from './hidden-fields.js'
-import { attributes, html, type Attributes, type Html } from './html.js'
+import { attributes, html, inputTag, type Attributes, type Html } from './html.js'
 import { dateTimeValue, dateValue, timeValue } from './input-values.js'
 import { label } from './labels.js'
 import type { ViewContext } from './view-context.js'
@@ -88,7 +88,7 @@ class FilterForm {
 
   private search(): Html {
     return this.labeled('search', this.context.t('kit.search'), {}, (common) => {
-      return html`<input${attributes({ type: 'search', ...common, value: this.query.text('search') })} />`
+      return inputTag(attributes({ type: 'search', ...common, value: this.query.text('search') }))
     })
   }
 
@@ -101,7 +101,7 @@ class FilterForm {
     if (choices) return this.select(parameter, text, choices, field)
     const hint = operator === 'in' ? 'kit.list_hint' : kind === 'datetime' ? 'kit.utc' : undefined
     return this.labeled(parameter, text, { hint: hint && this.context.t(hint) }, (common) => {
-      return html`<input${attributes({ ...common, ...this.inputOf(field) })} />`
+      return inputTag(attributes({ ...common, ...this.inputOf(field) }))
     })
   }
 
@@ -174,7 +174,7 @@ class FilterForm {
         }
         const words = choiceLabel(choice, (word) => this.wordLabel(field, word))
         return html`<span class="choice"
-          ><input${attributes(input)} /> <label for="${input.id}">${words}</label></span
+          >${inputTag(attributes(input))} <label for="${input.id}">${words}</label></span
         >`
       })}
       ${this.error(parameter)}

@@ -1,7 +1,7 @@
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { hiddenField, hiddenFields } from './hidden-fields.js'
-import { attributes, html, type Html } from './html.js'
+import { attributes, html, inputTag, type Html } from './html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
 import { label } from './labels.js'
 import { idHint, offer, type Offer, type Offered } from './offers.js'
@@ -87,7 +87,7 @@ export class Form extends Fields {
     const checked = value === true || value === 'true'
     const input = this.attributesOf(attribute, options, { type: 'checkbox', value: 'true', checked })
     return html`<div class="field checkbox">
-      ${hiddenField(attribute, 'false')}<input${input} />
+      ${hiddenField(attribute, 'false')}${inputTag(input)}
       <label for="${this.idOf(attribute)}">${this.labelOf(attribute, options)}</label>
       ${this.hintOf(attribute, options.hint)}${this.errorOf(attribute)}
     </div>`
@@ -172,7 +172,7 @@ export class Form extends Fields {
       'aria-invalid': this.invalidOf(attribute),
     })
     return html`<div class="choice">
-      <input${input} />
+      ${inputTag(input)}
       <label for="${id}">${choiceLabel(choice, (word) => this.#wordLabel(attribute, word))}</label>
     </div>`
   }
@@ -181,7 +181,7 @@ export class Form extends Fields {
   #anotherId(attribute: string, index: number): Html {
     const id = this.#partId(attribute, index)
     return html`<label for="${id}">${this.context.t('kit.another_id')}</label>
-      <input${attributes({ type: 'text', id, name: attribute, value: '' })} />`
+      ${inputTag(attributes({ type: 'text', id, name: attribute, value: '' }))}`
   }
 
   #partId(attribute: string, index: number): string {
@@ -194,7 +194,7 @@ export class Form extends Fields {
     const present = offered.choices.find((choice) => choiceValue(choice) === value)
     const hint = idHint(this.context, offered, present)
     const tag = this.attributesOf(attribute, { ...options, hint: String(hint) }, { type: 'text', value })
-    return this.field(attribute, options, html`<input${tag} />`, hint)
+    return this.field(attribute, options, inputTag(tag), hint)
   }
 
   /** The values of a list, or the only value. */

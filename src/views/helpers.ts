@@ -23,6 +23,8 @@ export interface ViewHelpers {
   t(id: string, values?: Record<string, unknown>): string
   /** Returns the label of an attribute: `label('post.published_at')` is "Published at". */
   label(id: string): string
+  /** Returns the path of a file of `public`, which changes with its content: `asset('application.css')`. */
+  asset(name: string): string
   /** Renders the pending flash messages. Each message is shown once. */
   flashMessages(): Html
   /** Creates the form of a record: `formFor(post, { action: postsPath(), errors })`. */
@@ -61,6 +63,7 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     currentUrl: context.currentUrl,
     t: (id, values) => context.t(id, values),
     label: (id) => label(context, id),
+    asset: (name) => context.asset(name),
     flashMessages: () => flashMessages(context),
     formFor: (record, options) => new Form(context, record, options),
     hiddenFields: (method = 'POST') => fieldsOf(method),

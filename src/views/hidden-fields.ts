@@ -1,4 +1,4 @@
-import { html, type Html } from './html.js'
+import { attributes, html, inputTag, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
 /** The method of a form's request. HTML can only send POST; `_method` carries the others. */
@@ -11,5 +11,5 @@ export function hiddenFields(context: ViewContext, method: FormMethod): Html {
 }
 
 export function hiddenField(name: string, value: string): Html {
-  return html`<input type="hidden" name="${name}" value="${value}" />`
+  return inputTag(attributes({ type: 'hidden', name, value }))
 }

@@ -41,10 +41,19 @@ export type Attributes = Record<string, string | number | boolean | null | undef
 /**
  * Renders attributes with escaped values, each with a space before it.
  *
- * @example html`<input${attributes({ name: 'title', required: true })} />`
+ * @example html`<a${attributes({ href: '/posts', 'aria-current': 'page' })}>Posts</a>`
  */
 export function attributes(values: Attributes): Html {
   return new Html(Object.entries(values).map(attribute).join(''))
+}
+
+/**
+ * Renders an `input` without a slash at its end, as pug renders void elements.
+ *
+ * @example inputTag(attributes({ name: 'title', required: true }))
+ */
+export function inputTag(rendered: Html): Html {
+  return new Html(`<input${rendered}>`)
 }
 
 function attribute([name, value]: [string, Attributes[string]]): string {

@@ -12,6 +12,8 @@ export interface ViewContext {
   readonly csrfToken?: string | undefined
   /** The path helpers, by name: `postPath`, `newPostsPath`. */
   readonly paths: Record<string, (...args: never[]) => string>
+  /** Returns the path of a static file, with the digest of its content. */
+  asset(name: string): string
   /** The pending messages. They are only read by a page that shows them. */
   readonly flash: FlashMessage[]
   /** The path and query of the page: `/posts?page=2`. */

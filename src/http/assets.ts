@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, statSync, type Stats } from 'node:fs'
+import { join, posix } from 'node:path'
+import { containsPath, type StaticMount } from '../routing/static-mount.js'
+
+/** The paths of static files with the digests of their contents, which browsers can cache forever. */
+export class Assets {
+  private readonly paths = new Map<string, string | undefined>()
+
+  /**
+   * @param mounts the folders of static files
+   * @param isFixed whether the files stay the same, as in production
+   */
+  constructor(
+    private readonly mounts: readonly StaticMount[],
+    private readonly isFixed: boolean,
+  ) {}
+
+  /** Returns `/application-<digest>.css` for `application.css`, or `/application.css` if there is no such file. */
+  pathOf(name: string, hostname: string): string {
+    const path = posix.join('/', name)
+    for (const mount of this.mounts) {
+      if (!containsPath(mount, path) || (mount.host && !mount.host.match(hostname))) continue
+      const found = this.pathIn(mount, path)
+      if (found !== undefined) return encodeURI(found)
+    }
+    return encodeURI(path)
+  }
+
+  private pathIn(mount: StaticMount, path: string): string | undefined {
+    const key = join(mount.folder, path)
+    if (this.isFixed && this.paths.has(key)) return this.paths.get(key)
+    const file = join(mount.folder, mount.prefix === '/' ? path : path.slice(mount.prefix.length))
+    const stats = statSync(file, { throwIfNoEntry: false })
+    const found = stats?.isFile() ? withDigest(path, digestOf(file, stats)) : undefined
+    this.paths.set(key, found)
+    return found
+  }
+}
+
+/** The digests of files, by their paths. The time and size of a file tell whether it has changed. */
+const digests = new Map<string, { mtimeMs: number; size: number; digest: string }>()
+
+/** Returns the digest of a file's content: 16 hexadecimal digits. */
+export function digestOf(file: string, { mtimeMs, size }: Stats): string {
+  const known = digests.get(file)
+  if (known?.mtimeMs === mtimeMs && known.size === size) return known.digest
+  const digest = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)
+  digests.set(file, { mtimeMs, size, digest })
+  return digest
+}
+
+/** Splits `/application-<digest>.css` into its path and digest; undefined for other paths. */
+export function splitDigest(path: string): { path: string; digest: string } | undefined {
+  const [, start, digest, end = ''] = /^(.+)-([0-9a-f]{16})(\.[^./]+)?$/.exec(path) ?? []
+  return start === undefined || digest === undefined ? undefined : { path: start + end, digest }
+}
+
+function withDigest(path: string, digest: string): string {
+  const extension = posix.extname(path)
+  return `${path.slice(0, path.length - extension.length)}-${digest}${extension}`
+}

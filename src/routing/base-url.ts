@@ -1,0 +1,27 @@
+import { BadBaseUrl, MissingBaseUrl } from '../errors.js'
+
+/** The parts of a request that its address consists of. */
+interface Addressed {
+  env: string
+  protocol: string
+  host: string
+}
+
+/**
+ * Returns the address of the application without a slash at its end: `BASE_URL`, else the origin of the request. In
+ * production, a client could choose the latter by its header `Host`.
+ *
+ * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL
+ */
+export function baseUrl({ env, protocol, host }: Addressed): string {
+  const configured = process.env['BASE_URL']
+  if (configured) return parse(configured)
+  if (env === 'production') throw new MissingBaseUrl()
+  return `${protocol}://${host}`
+}
+
+function parse(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash) throw new BadBaseUrl(text)
+  return url.href.replace(/\/+$/, '')
+}
