@@ -240,7 +240,7 @@ import {
   parameterLogger, Present, primaryKey, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type MiddlewareClass, type Next, type SessionData,
-  type SessionStore, type ValidationErrors,
+  type SessionStore, ValidationErrors,
 } from 'resource-kit'
 import { caughtLog, Client, Factory, Isolation, testApplication } from 'resource-kit/testing'
 import { createClient } from 'redis'

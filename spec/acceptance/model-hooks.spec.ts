@@ -7,8 +7,10 @@ import {
   Present,
   transaction,
   translations,
+  BaseResource,
+  Resource,
+  ValidationErrors,
   type Context,
-  type ValidationErrors,
 } from '../../src/index.js'
 import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'
@@ -131,6 +133,66 @@ describe("An error that a model's hook adds", () => {
       '<codes><title><code>taken</code><code>early</code></title>' +
         '<place><code>full</code><code>late</code><code>taken</code></place><base><code>strange</code></base></codes>',
     )
+  })
+})
+
+describe('An error that a handler adds', () => {
+  let site: Site
+  const app = new App({ env: 'test' })
+
+  class SignIn {
+    @Present()
+    email = ''
+  }
+
+  before(async () => {
+    const folder = await writeLocales(temporaryFolder(), {
+      'texts.de.yaml': {
+        'validation.article.title.taken': '{{attribute}}: gibt es schon.',
+        'validation.wrong': 'Das ist falsch.',
+        'article.title': 'Überschrift',
+      },
+    })
+    app.use(translations(folder))
+    const errors = () => new ValidationErrors().add('title', 'taken', 'Taken.').add('title', 'unknown')
+    @Resource('/articles', { model: Article })
+    class ArticlesResource extends BaseResource {
+      override create(ctx: Context) {
+        return ctx.respond(errors(), { html: () => (ctx.body = 'html') })
+      }
+
+      override update(): never {
+        throw errors()
+      }
+    }
+    app.resource(ArticlesResource)
+    app.post('/session', async (ctx: Context) => {
+      const failed = (await ctx.validate(ctx.bind(new SignIn()))) ?? new ValidationErrors()
+      return ctx.respond(failed.add('email', 'wrong', 'Wrong.').add('email', 'taken'))
+    })
+    site = await Site.open(app)
+  })
+  after(() => site.close())
+
+  const headers = { 'Accept-Language': 'de' }
+
+  for (const method of ['post', 'put'] as const) {
+    it(`is translated in the same order if the handler ${method === 'put' ? 'throws it' : 'responds with it'}`, async () => {
+      const path = method === 'put' ? '/articles/1' : '/articles'
+      const response = await site[method](path, { json: {}, accept: 'json', headers })
+      expect([response.status, response.headers.get('Content-Language')]).to.deep.equal([422, 'de'])
+      expect(response.json).to.deep.include({
+        errors: { title: ['Überschrift: gibt es schon.', 'Überschrift ist ungültig.'] },
+        codes: { title: ['taken', 'unknown'] },
+      })
+    })
+  }
+
+  it('is translated beside those of validation, without the texts of a model', async () => {
+    const { json } = await site.post('/session', { json: {}, accept: 'json', headers })
+    expect(json.errors).to.deep.equal({
+      email: ['Email darf nicht leer sein.', 'Das ist falsch.', 'Email ist bereits vergeben.'],
+    })
   })
 })
 

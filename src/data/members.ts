@@ -1,6 +1,7 @@
 import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
 import { READING } from '../methods.js'
+import { markTranslated, translateAdded } from './added-errors.js'
 import type { Attribute } from './attributes.js'
 import { findChoices, type Choices } from './records/choices.js'
 import type { Where } from './records/conditions.js'
@@ -112,6 +113,13 @@ export interface DataMembers {
    * @throws ValidationErrors (409) when another record refers to it
    */
   destroy(record: Model): Promise<void>
+
+  /**
+   * Translates the errors that a handler has added. `respond` does it.
+   *
+   * @internal
+   */
+  translateErrors(errors: ValidationErrors): void
 }
 
 /** The options of `ctx.findAll`. */
@@ -202,7 +210,14 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
 
   destroy(record) {
     this.noteWrite(record, 'destroy')
-    return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate))
+    return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate)).catch((error: unknown) => {
+      throw error instanceof ValidationErrors ? withLanguage(this, error) : error
+    })
+  },
+
+  translateErrors(errors) {
+    translateAdded(errors, this.route?.resource?.model, this.translate)
+    withLanguage(this, errors)
   },
 }
 
@@ -301,6 +316,8 @@ function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOpt
 
 /** Sets the language of the response, which is that of the messages. */
 function withLanguage<Errors extends ValidationErrors | undefined>(ctx: DataRequest, errors: Errors): Errors {
-  if (errors) ctx.set('Content-Language', ctx.locale)
+  if (!errors) return errors
+  ctx.set('Content-Language', ctx.locale)
+  markTranslated(errors)
   return errors
 }

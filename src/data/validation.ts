@@ -1,7 +1,7 @@
 import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-validator'
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
-import { ValidationErrors, type Violation } from '../errors.js'
+import { ValidationErrors } from '../errors.js'
 import { memoizeByObject } from '../memoize.js'
 import { humanize, recordName } from '../words.js'
 import { attributesOf } from './attributes.js'
@@ -80,27 +80,6 @@ export function messageOf(
     fallback.given ??
     t(`validation.${rule}`, values) ??
     fallback.own
-  )
-}
-
-/**
- * The message of a rule that a hook of the model has added. The application's own translations override the message of
- * the hook, the framework's translations do not.
- */
-export function addedMessage(
-  model: Function,
-  attribute: string,
-  { rule, message, isDefault = false }: Violation,
-  values: Record<string, unknown>,
-  t: Translate = () => undefined,
-): string {
-  return (
-    t(`validation.${recordName(model.name)}.${attribute}.${rule}`, values) ??
-    t(`validation.${rule}`, values, 'application') ??
-    (isDefault ? undefined : message) ??
-    t(`validation.${rule}`, values) ??
-    t('validation.invalid', values) ??
-    message
   )
 }
 

@@ -31,6 +31,7 @@ const staleHeaders = [
 /** Responds to a failed request with problem details in JSON or XML, or a page. Every error response is made here. */
 export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages): void {
   for (const header of staleHeaders) ctx.remove(header)
+  if (error instanceof errors.ValidationErrors) ctx.translateErrors(error)
   const problem = problemOf(error, ctx)
   if (pages.showsInternals && problem.detail === undefined && error instanceof Error)
     problem.detail = error.message

@@ -107,7 +107,10 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
     },
 
     respond(first: Responses | ValidationErrors | number, responses: Responses = {}) {
-      if (first instanceof ValidationErrors) return respond(this, first.status, { data: first, ...responses })
+      if (first instanceof ValidationErrors) {
+        this.translateErrors(first)
+        return respond(this, first.status, { data: first, ...responses })
+      }
       return typeof first === 'number'
         ? respond(this, first, responses)
         : respond(this, statusOf(this), first)

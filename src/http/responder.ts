@@ -56,6 +56,7 @@ function bodyFormat(ctx: Context): Format | undefined {
 
 function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void {
   if (value instanceof ValidationErrors) {
+    ctx.translateErrors(value)
     writeProblem(ctx, format, { ...problemOf(value, ctx), status: ctx.status })
     return
   }

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
+import { translateAdded } from '../added-errors.js'
 import { explainDatabaseError } from '../database-errors.js'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
@@ -9,7 +10,7 @@ import { fastPath } from './fast-path/fast-path.js'
 import { assignmentsOf, settleLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
-import { translate, translateAdded, violationsOf } from './violations.js'
+import { translate, violationsOf } from './violations.js'
 
 /**
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
@@ -31,7 +32,10 @@ export async function saveRecord(
   const hook = isNew ? record.validateCreate : record.validateUpdate
   const hookErrors = new ValidationErrors()
   await hook?.call(record, hookErrors, tx)
-  if (!hookErrors.isEmpty) return translateAdded(hookErrors, record, t)
+  if (!hookErrors.isEmpty) {
+    translateAdded(hookErrors, record.constructor, t)
+    return hookErrors
+  }
 
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const links = assignmentsOf(metadata, record)

@@ -4,7 +4,7 @@ import { humanize, recordName } from '../../words.js'
 import { explainDatabaseError, RECORD } from '../database-errors.js'
 import type { Model } from '../model.js'
 import { isTooLong } from '../text-length.js'
-import { addedMessage, attributeName, messageOf, type Translate } from '../validation.js'
+import { attributeName, messageOf, type Translate } from '../validation.js'
 
 /** Converts an error of the database to errors of the record. Any other error is thrown again. */
 export async function violationsOf(
@@ -76,24 +76,6 @@ export function translate(
         messageOf(record.constructor, field, rule, values, { own: message }, t),
         values,
       )
-    }
-  }
-  return translated
-}
-
-/** Translates the errors that a hook of the model has added. */
-export function translateAdded(
-  errors: ValidationErrors,
-  record: Model,
-  t: Translate | undefined,
-): ValidationErrors {
-  const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
-  for (const [field, violations] of errors.fields) {
-    const attribute = nameOf(record, field, t) ?? humanize(recordName(record.constructor.name))
-    for (const violation of violations) {
-      const values = { ...violation.values, attribute }
-      const message = addedMessage(record.constructor, field, violation, values, t)
-      translated.add(field, violation.rule, message, values)
     }
   }
   return translated
