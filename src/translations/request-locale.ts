@@ -41,7 +41,7 @@ export function requestLocale(ctx: object): string | undefined {
 /** Sets the locale of a request. */
 export function assignLocale(ctx: object, wanted: string, match: (wanted: string) => string): void {
   const state = states.get(ctx)
-  if (state) state.locale = state.match(wanted)
+  if (state) states.set(ctx, { ...state, locale: state.match(wanted) })
   else {
     const locale = match(wanted)
     letChooseLocale(ctx, { choose: () => locale, match })

@@ -1,0 +1,201 @@
+import { expect } from 'chai'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { SMTPServer } from 'smtp-server'
+import { absoluteUrl, mailer, mailInbox, mails, sendMail, type MailerOptions } from '../../src/mail/index.js'
+import { textOf } from '../../src/mail/text.js'
+import { App, Database, transaction, translations, type AppOptions } from '../../src/index.js'
+import { newDatabase } from '../support/engine.js'
+import { Site } from '../support/site.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
+
+describe('Mails', () => {
+  let folder = ''
+  let database: Database
+
+  before(() => {
+    folder = temporaryFolder()
+    for (const name of ['templates/mails', 'locales']) mkdirSync(join(folder, name), { recursive: true })
+    writeFileSync(
+      join(folder, 'templates/mails/welcome.pug'),
+      "p= t('mail.welcome.text', { name })\np: a(href=url) Go\n",
+    )
+    for (const [locale, subject, text] of [
+      ['en-us', 'Welcome, {{name}}', 'Hello {{name}} & friends'],
+      ['de', 'Willkommen, {{name}}', 'Hallo {{name}}'],
+    ])
+      writeFileSync(
+        join(folder, `locales/mails.${locale}.yaml`),
+        `- id: mail.welcome.subject\n  translation: '${subject}'\n- id: mail.welcome.text\n  translation: '${text}'\n`,
+      )
+  })
+
+  beforeEach(async () => {
+    database = await new Database({ test: { url: await newDatabase() } }, 'test').open()
+    mails.clear()
+  })
+
+  afterEach(() => database.close())
+
+  async function open(
+    options: MailerOptions = {},
+    more: AppOptions = {},
+    isTransactional = true,
+  ): Promise<Site> {
+    const logger = pino({ level: 'silent' })
+    const app = new App({ templates: join(folder, 'templates'), logger, ...more })
+    app.use(mailer({ from: 'Shop <shop@example.com>', ...options }))
+    if (isTransactional) app.use(transaction(database))
+    app.use(translations(join(folder, 'locales')))
+    mailInbox(app)
+    app.post('/', async (ctx) => {
+      const locale = ctx.query['lang']
+      if (isTransactional) await ctx.tx.query('SELECT 1')
+      sendMail(ctx, {
+        to: 'ada@example.com',
+        name: 'welcome',
+        locals: { name: 'Ada', url: absoluteUrl('/start?a=1&b=2') },
+        ...(typeof locale === 'string' && { locale }),
+      })
+      ctx.body = { sent: mails.all.length, locale: ctx.locale }
+      if (ctx.query['status']) ctx.status = Number(ctx.query['status'])
+      if (ctx.query['fails']) throw new Error('failed')
+    })
+    return Site.open(app)
+  }
+
+  it('are written in HTML and text after the commit', async () => {
+    const site = await open()
+    expect((await site.post('/')).json).to.include({ sent: 0 })
+    await site.close()
+    expect(mails.last).to.deep.include({
+      to: 'ada@example.com',
+      from: 'Shop <shop@example.com>',
+      subject: 'Welcome, Ada',
+      html: '<p>Hello Ada &amp; friends</p><p><a href="http://localhost:3000/start?a=1&amp;b=2">Go</a></p>',
+      text: 'Hello Ada & friends\n\nGo: http://localhost:3000/start?a=1&b=2',
+      locale: 'en-US',
+    })
+  })
+
+  it('are in the language of the request, or in another one', async () => {
+    const site = await open()
+    const german = { headers: { 'Accept-Language': 'de' } }
+    await site.post('/', german)
+    expect((await site.post('/?lang=en-US', german)).json.locale).to.equal('de')
+    await site.post('/?lang=de')
+    await site.close()
+    expect(mails.all.map(({ subject }) => subject)).to.deep.equal([
+      'Willkommen, Ada',
+      'Welcome, Ada',
+      'Willkommen, Ada',
+    ])
+  })
+
+  for (const isTransactional of [true, false]) {
+    it(`are not sent if the request fails, ${isTransactional ? 'with' : 'without'} a transaction`, async () => {
+      const site = await open({}, {}, isTransactional)
+      for (const query of ['fails=1', 'status=422', 'status=500', 'status=201']) await site.post(`/?${query}`)
+      await site.close()
+      expect(mails.all).to.have.length(1)
+    })
+  }
+
+  it('have links with BASE_URL, whatever host the request has', async () => {
+    process.env['BASE_URL'] = 'https://shop.example'
+    try {
+      const site = await open()
+      await site.post('/', { headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' } })
+      await site.close()
+      expect(mails.last?.text).to.include('https://shop.example/start')
+      process.env['BASE_URL'] = 'shop'
+      expect(() => absoluteUrl('/')).to.throw('BASE_URL is "shop". Set it to the address of the site')
+    } finally {
+      delete process.env['BASE_URL']
+    }
+  })
+
+  it('need BASE_URL and MAIL_URL in production', async () => {
+    const start = async (env: Record<string, string>) => {
+      Object.assign(process.env, env)
+      const error = await open({}, { env: 'production', secret: 'x'.repeat(40) }, false).catch(
+        (one: Error) => one,
+      )
+      for (const name of Object.keys(env)) delete process.env[name]
+      return error instanceof Error ? error.message : error.close()
+    }
+    expect(await start({})).to.match(/^Mails need BASE_URL in production/)
+    expect(await start({ BASE_URL: 'https://shop.example' })).to.match(/^Mails need MAIL_URL in production/)
+  })
+
+  it('are received by a mail server', async () => {
+    const received: string[] = []
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onData(stream, _session, done) {
+        let text = ''
+        stream.on('data', (part: Buffer) => (text += part.toString()))
+        stream.on('end', () => {
+          received.push(text)
+          done()
+        })
+      },
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.server.address() as { port: number }
+    const site = await open({ url: `smtp://127.0.0.1:${port}` })
+    await site.post('/')
+    // A closing application waits for its mails.
+    await site.close()
+    await new Promise<void>((resolve) => server.close(resolve))
+    expect(received).to.have.length(1)
+    expect(received[0]).to.include('Subject: Welcome, Ada').and.include('multipart/alternative')
+    expect(received[0]).to.include('From: Shop <shop@example.com>')
+  })
+
+  it('delay no response if the mail server is down, and the log says what was not sent', async () => {
+    let log = ''
+    const stream = new Writable({
+      write(part: Buffer, _encoding, done) {
+        log += part.toString()
+        done()
+      },
+    })
+    const site = await open({ url: 'smtp://127.0.0.1:1' }, { logger: pino({ level: 'error' }, stream) })
+    expect((await site.post('/')).status).to.equal(200)
+    await site.close()
+    expect(log).to.include('the mail welcome was not sent').and.include('ECONNREFUSED')
+  })
+
+  it('are shown in development alone, in a frame without scripts', async () => {
+    const site = await open({}, { env: 'development' })
+    await site.post('/')
+    expect((await site.get('/kit/mails')).text).to.include('Welcome, Ada')
+    const path = `/kit/mails/${mails.last?.number}`
+    expect((await site.get(path)).text).to.match(
+      /<iframe[^>]* sandbox="allow-top-navigation-by-user-activation"/,
+    )
+    const content = await site.get(`${path}/content`)
+    expect(content.headers.get('Content-Security-Policy')).to.match(/^sandbox .*default-src 'none'/)
+    expect((await site.get('/kit/mails/0')).status).to.equal(404)
+    await site.close()
+    const other = await open({}, { env: 'test' })
+    expect((await other.get('/kit/mails')).status).to.equal(404)
+    await other.close()
+  })
+})
+
+describe('The text of a mail', () => {
+  it('has the paragraphs and links of its HTML', () => {
+    const html =
+      '<head><style>p{}</style></head><h1>Hi&nbsp;Ada</h1>\n<p>One\ntwo<br>three &lt;4&gt; &#39;5&#x27;</p>'
+    expect(
+      textOf(
+        `${html}<ul><li>a</li><li>b</li></ul><a class="x" href="https://a.example">https://a.example</a>`,
+      ),
+    ).to.equal("Hi Ada\n\nOne two\nthree <4> '5'\n\n- a\n- b\n\nhttps://a.example")
+  })
+})

@@ -1,0 +1,10 @@
+/**
+ * Mails that are sent after the commit.
+ *
+ * @module resource-kit/mail
+ */
+
+export { mailer, sendMail, type Mail, type MailerOptions } from './mailer.js'
+export { mails, type Inbox, type Letter } from './inbox.js'
+export { mailInbox } from './mail-inbox.js'
+export { absoluteUrl } from './base-url.js'

@@ -1,0 +1,41 @@
+import type { Context } from '../context.js'
+import { HttpError } from '../errors.js'
+import type { Scope } from '../routing/scope.js'
+import { mails, type Letter } from './inbox.js'
+
+/** The content of a mail runs no scripts and loads nothing. Its links open in the window. */
+const policy =
+  "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+/**
+ * Shows the newest mails of this process at `/kit/mails`, in development only. In other environments it declares nothing.
+ *
+ * @example mailInbox(app)
+ */
+export function mailInbox(app: Scope & { readonly env: string }): void {
+  if (app.env !== 'development') return
+  app.get('/kit/mails', list, { name: 'kitMailsPath' })
+  app.get('/kit/mails/{number}', show, { name: 'kitMailPath' })
+  app.get('/kit/mails/{number}/content', content, { name: 'kitMailContentPath' })
+}
+
+function list(ctx: Context): void {
+  ctx.render('mails_inbox', { letters: mails.all.toReversed() })
+}
+
+function show(ctx: Context): void {
+  ctx.render('mails_letter', { letter: letterOf(ctx) })
+}
+
+function content(ctx: Context): void {
+  ctx.set('Content-Security-Policy', policy)
+  ctx.type = 'html'
+  ctx.body = `<base target="_top">${letterOf(ctx).html}`
+}
+
+/** @throws HttpError (404) */
+function letterOf(ctx: Context): Letter {
+  const letter = mails.all.find(({ number }) => String(number) === ctx.params['number'])
+  if (!letter) throw new HttpError(404, 'The mail does not exist, or the server was restarted since.')
+  return letter
+}

@@ -1,0 +1,140 @@
+import type { Next } from 'koa'
+import type { Transporter } from 'nodemailer'
+import type { Logger } from 'pino'
+import type { Context, Middleware } from '../context.js'
+import { transactionOf } from '../data/transactions/request-transaction.js'
+import { DeclarationError } from '../errors.js'
+import { PerRequest } from '../per-request.js'
+import { baseUrl } from './base-url.js'
+import { mails, type Letter } from './inbox.js'
+import { textOf } from './text.js'
+
+/** The options of `mailer()`. */
+export interface MailerOptions {
+  /** The sender: `Shop <no-reply@shop.example>` (`MAIL_FROM`). */
+  from?: string
+  /** The server: `smtp://user:password@mail.example:587` (`MAIL_URL`). */
+  url?: string
+}
+
+/** A mail to one person. */
+export interface Mail {
+  to: string
+  /**
+   * The template `templates/mails/<name>.pug`. The subject is the translation `mail.<name>.subject`.
+   */
+  name: string
+  /** The variables of the template, and the values in the subject. */
+  locals?: Record<string, unknown>
+  /** The language (that of the request). */
+  locale?: string
+}
+
+/** Milliseconds that a closing application waits for mails that are being sent. */
+const closeTimeout = 10_000
+
+/** The sender and the waiting letters of a request. */
+interface Delivery {
+  from: string
+  send(ctx: Context, letter: Omit<Letter, 'number'>): void
+  /** The letters of a request without a transaction, which are sent after its handler. */
+  waiting: Omit<Letter, 'number'>[]
+}
+
+const deliveries = new PerRequest<Delivery>('mail')
+
+/**
+ * Lets the handlers below it send mails. Production needs `MAIL_URL` and `BASE_URL`. In development, mails are shown at
+ * `/kit/mails` and are only sent if there is a `MAIL_URL`. In specs, `mails` collects them.
+ *
+ * @example app.use(mailer({ from: 'Shop <no-reply@shop.example>' }))
+ * @throws DeclarationError at the start, when production lacks a setting
+ */
+export function mailer(options: MailerOptions = {}): Middleware {
+  const url = options.url ?? process.env['MAIL_URL']
+  const from = options.from ?? process.env['MAIL_FROM'] ?? 'no-reply@localhost'
+  const pending = new Set<Promise<void>>()
+  let transport: Transporter | undefined
+  let keeps = true
+
+  async function mailer(ctx: Context, next: Next): Promise<void> {
+    const delivery: Delivery = { from, send, waiting: [] }
+    deliveries.set(ctx, delivery)
+    await next()
+    if (ctx.status < 400) for (const letter of delivery.waiting) send(ctx, letter)
+  }
+
+  /** The response does not wait for the mail server. */
+  function send(ctx: Context, letter: Omit<Letter, 'number'>): void {
+    if (keeps) mails.add(letter)
+    if (!transport) return
+    const { to, from, subject, html, text, name } = letter
+    const work = transport.sendMail({ to, from, subject, html, text }).then(
+      () => ctx.log.info({ mail: name }, `the mail ${name} was sent`),
+      (error: unknown) => ctx.log.error({ err: error, mail: name }, `the mail ${name} was not sent`),
+    )
+    pending.add(work)
+    void work.finally(() => pending.delete(work))
+  }
+
+  return Object.assign(mailer, {
+    start: async (_logger: Logger, env: string) => {
+      baseUrl()
+      if (env === 'production') requireSettings(url)
+      keeps = env !== 'production'
+      // Specs never send mails, unless they pass the server's url.
+      const server = env === 'test' ? options.url : url
+      if (server) transport = await connect(server)
+    },
+    stop: async () => {
+      const timeout = new Promise<void>((resolve) => setTimeout(resolve, closeTimeout).unref())
+      await Promise.race([Promise.all(pending), timeout])
+      transport?.close()
+      transport = undefined
+    },
+  })
+}
+
+/**
+ * Sends a mail after the commit of the request's transaction. A request that is rolled back sends nothing. If the mail
+ * server does not accept it, the log says so.
+ *
+ * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
+ */
+export function sendMail(ctx: Context, mail: Mail): void {
+  const delivery = deliveries.get(ctx)
+  if (!delivery) throw new DeclarationError('sendMail() needs app.use(mailer()) above the route.')
+  const letter = write(ctx, mail, delivery.from)
+  const transaction = transactionOf(ctx)
+  if (transaction) transaction.hooks.push(() => delivery.send(ctx, letter))
+  else delivery.waiting.push(letter)
+}
+
+/** Renders a mail in its language. The request keeps its own. */
+function write(ctx: Context, { to, name, locals = {}, locale }: Mail, from: string): Omit<Letter, 'number'> {
+  const view = Object.create(ctx) as Context
+  if (locale !== undefined) view.locale = locale
+  const subject = view.t(`mail.${name}.subject`, locals)
+  const html = view.renderToString(`mails/${name}`, { ...locals, subject })
+  return { name, to, from, subject, html, text: textOf(html), locale: view.locale, date: new Date() }
+}
+
+/** @throws DeclarationError without the settings that production needs */
+function requireSettings(url: string | undefined): void {
+  if (!process.env['BASE_URL']) {
+    throw new DeclarationError(
+      'Mails need BASE_URL in production, the address in their links. Set it: BASE_URL=https://shop.example.',
+    )
+  }
+  if (!url) {
+    throw new DeclarationError(
+      'Mails need MAIL_URL in production, the mail server. Set it: MAIL_URL=smtp://user:password@mail.example:587.',
+    )
+  }
+}
+
+/** nodemailer is only loaded by applications that send mails. */
+async function connect(url: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer')
+  return createTransport(url)
+}
