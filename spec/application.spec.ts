@@ -195,8 +195,8 @@ describe('App', () => {
         ['/f/a/b', 301, '/g/a/b'],
         ['/away/1', 302, 'https://example.com/1'],
       ] as const) {
-        const answer = await site?.get(from)
-        expect([answer?.status, answer?.headers.get('location')]).to.deep.equal([status, to])
+        const response = await site?.get(from)
+        expect([response?.status, response?.headers.get('location')]).to.deep.equal([status, to])
       }
     })
 
@@ -241,12 +241,12 @@ describe('App', () => {
         app.get('/go', (ctx) => ctx.seeOther(String(ctx.query['to'])))
         await visit(app)
         for (const to of ofThisSite) {
-          const answer = await site?.get(`/go?to=${encodeURIComponent(to)}`)
-          expect(answer?.headers.get('location')).to.equal(to)
+          const response = await site?.get(`/go?to=${encodeURIComponent(to)}`)
+          expect(response?.headers.get('location')).to.equal(to)
         }
         for (const to of elsewhere) {
-          const answer = await site?.get(`/go?to=${encodeURIComponent(to)}`)
-          expect(answer?.status, JSON.stringify(to)).to.equal(400)
+          const response = await site?.get(`/go?to=${encodeURIComponent(to)}`)
+          expect(response?.status, JSON.stringify(to)).to.equal(400)
         }
       })
     })
@@ -256,8 +256,8 @@ describe('App', () => {
       app.get('/go', (ctx) => ctx.back(ctx.query['to']?.toString()))
       await visit(app)
       const backFrom = async (referer: string, path: string): Promise<string | number | undefined> => {
-        const answer = await site?.get(path, { headers: { referer } })
-        return answer?.status === 302 ? answer.location : answer?.status
+        const response = await site?.get(path, { headers: { referer } })
+        return response?.status === 302 ? response.location : response?.status
       }
       const ours = `${site?.url}/posts?page=2`
       expect(await backFrom(ours, '/go?to=/fallback')).to.equal(ours)
@@ -284,9 +284,9 @@ describe('App', () => {
         throw Object.assign(new Error('upstream'), { status: 404, headers })
       })
       await visit(app)
-      const answer = await site?.get('/')
-      expect(answer?.status).to.equal(500)
-      expect(answer?.headers.get('set-cookie')).to.equal(null)
+      const response = await site?.get('/')
+      expect(response?.status).to.equal(500)
+      expect(response?.headers.get('set-cookie')).to.equal(null)
     })
 
     it('reject a redirect to an unknown parameter', () => {
@@ -311,8 +311,8 @@ describe('App', () => {
         ['http://[bad/p', 404],
         ['ftp://[x/', 404],
       ] as const) {
-        const answer = await site?.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
-        expect(answer, target)
+        const response = await site?.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+        expect(response, target)
           .to.match(new RegExp(`^HTTP/1.1 ${status} `))
           .and.to.match(/X-Request-Id: /i)
       }
@@ -322,8 +322,8 @@ describe('App', () => {
       const app = new App({ api: true })
       app.get('/returned', () => Object.assign(new Error('gone'), { status: 410, expose: true }))
       await visit(app)
-      const answer = await site?.get('/returned', { accept: 'application/json' })
-      expect([answer?.status, answer?.json.detail]).to.deep.equal([410, 'gone'])
+      const response = await site?.get('/returned', { accept: 'application/json' })
+      expect([response?.status, response?.json.detail]).to.deep.equal([410, 'gone'])
     })
 
     it('return 500 if a handler ends without a response', async () => {
@@ -331,8 +331,8 @@ describe('App', () => {
       const app = new App({ api: true, logger: pino({}, { write: (line: string) => lines.push(line) }) })
       app.get('/nothing', function forgetful() {})
       await visit(app)
-      const answer = await site?.get('/nothing', { accept: 'application/json' })
-      expect([answer?.status, answer?.json.detail]).to.deep.equal([500, undefined])
+      const response = await site?.get('/nothing', { accept: 'application/json' })
+      expect([response?.status, response?.json.detail]).to.deep.equal([500, undefined])
       expect(lines.join()).to.contain(
         'forgetful ended without a response. Call ctx.respond or ctx.seeOther, or set ctx.body.',
       )
@@ -608,14 +608,14 @@ describe('App', () => {
         ctx.body = 'finished'
       })
       const address = await app.listen(0)
-      const answer = fetch(`${address}/slow`)
+      const response = fetch(`${address}/slow`)
       await isUnderWay
       const closed = app.close()
       const meanwhile = await fetch(address)
       expect([meanwhile.status, meanwhile.headers.get('connection')]).to.deep.equal([404, 'close'])
       expect(await fetch(address).catch((error: unknown) => error)).to.be.an('error')
       finish()
-      expect(await (await answer).text()).to.equal('finished')
+      expect(await (await response).text()).to.equal('finished')
       await closed
     })
   })
@@ -666,8 +666,8 @@ describe('App', () => {
       expect(given?.headers.get('x-request-id')).to.equal('trace_1.2-3')
       expect(given?.json.request_id).to.equal('trace_1.2-3')
       for (const bad of ['a b', 'x'.repeat(129), '<script>']) {
-        const answer = await site?.get('/nope', { headers: { 'X-Request-Id': bad } })
-        expect(answer?.headers.get('x-request-id')).not.to.equal(bad)
+        const response = await site?.get('/nope', { headers: { 'X-Request-Id': bad } })
+        expect(response?.headers.get('x-request-id')).not.to.equal(bad)
       }
     })
   })
@@ -688,8 +688,8 @@ describe('App', () => {
     const app = new App({ api: true, env: 'production' })
     app.get('/', (ctx) => ctx.tx)
     await visit(app)
-    const answer = await site?.get('/', { accept: 'application/json' })
-    expect([answer?.status, answer?.json.detail]).to.deep.equal([500, 'no transaction found'])
+    const response = await site?.get('/', { accept: 'application/json' })
+    expect([response?.status, response?.json.detail]).to.deep.equal([500, 'no transaction found'])
   })
 
   it('hides the details of an unexpected error in production, and shows them in development', async () => {
@@ -704,10 +704,10 @@ describe('App', () => {
       app.get('/', handler)
       await visit(app)
       for (const accept of ['application/json', 'application/xml', 'text/html']) {
-        const answer = await site?.get('/', { accept })
-        expect(answer?.status).to.equal(500)
-        expect(answer?.text.includes('hunter2'), `${env} ${accept}`).to.equal(isShown)
-        expect(answer?.text).to.contain(answer?.headers.get('x-request-id'))
+        const response = await site?.get('/', { accept })
+        expect(response?.status).to.equal(500)
+        expect(response?.text.includes('hunter2'), `${env} ${accept}`).to.equal(isShown)
+        expect(response?.text).to.contain(response?.headers.get('x-request-id'))
       }
       await site?.close()
     }
@@ -732,11 +732,11 @@ describe('App', () => {
 
     async function answersOf(app: App): Promise<unknown[]> {
       await visit(app)
-      const answer = await site?.get('/')
-      const policy = answer?.headers.get('content-security-policy') ?? ''
+      const response = await site?.get('/')
+      const policy = response?.headers.get('content-security-policy') ?? ''
       await site?.close()
       site = undefined
-      return [answer?.status, policy.includes('upgrade-insecure-requests')]
+      return [response?.status, policy.includes('upgrade-insecure-requests')]
     }
 
     it('decides for the middleware of the application, whatever GO_ENV is', async () => {

@@ -46,27 +46,27 @@ function escape(text: string): string {
 
 /** Asserts that a rejection has its status, a body in the requested format, and its request id. */
 async function expectRejection(
-  answer: SpecResponse,
+  response: SpecResponse,
   statuses: number[],
   format: Format,
   what = '',
 ): Promise<void> {
-  expect(answer.status, `${what}: ${answer.text.slice(0, 300)}`).to.be.oneOf(statuses)
-  expect(answer.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
-  if (answer.status >= 400) await expectBody(answer, format, what)
+  expect(response.status, `${what}: ${response.text.slice(0, 300)}`).to.be.oneOf(statuses)
+  expect(response.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
+  if (response.status >= 400) await expectBody(response, format, what)
 }
 
-async function expectBody(answer: SpecResponse, format: Format, what: string): Promise<void> {
-  const type = answer.headers.get('content-type') ?? ''
+async function expectBody(response: SpecResponse, format: Format, what: string): Promise<void> {
+  const type = response.headers.get('content-type') ?? ''
   if (format === 'html') {
     expect(type, what).to.equal('text/html; charset=utf-8')
-    expect(answer.text, what).to.match(/^<!doctype html>[^]*<\/html>\s*$/i)
+    expect(response.text, what).to.match(/^<!doctype html>[^]*<\/html>\s*$/i)
     return
   }
   expect(type, what).to.match(new RegExp(`^application/problem\\+${format}`))
-  const problem = format === 'json' ? answer.json : await parseXml(answer.text)
-  expect(String(problem.status), what).to.equal(String(answer.status))
-  expect(problem.request_id, what).to.equal(answer.headers.get('x-request-id'))
+  const problem = format === 'json' ? response.json : await parseXml(response.text)
+  expect(String(problem.status), what).to.equal(String(response.status))
+  expect(problem.request_id, what).to.equal(response.headers.get('x-request-id'))
 }
 
 describe('Bad input', () => {
@@ -162,9 +162,9 @@ describe('Bad input', () => {
               if (attribute !== name && value === '') continue
               const what = `${attribute}: ${JSON.stringify(value).slice(0, 60)}`
               const request = { ...encode({ ...thing, [attribute]: value }), accept: types.json }
-              const answer = await everything.site.post('/things', request)
-              await expectRejection(answer, [422], 'json', what)
-              expect(answer.json.errors, what).to.have.all.keys(attribute)
+              const response = await everything.site.post('/things', request)
+              await expectRejection(response, [422], 'json', what)
+              expect(response.json.errors, what).to.have.all.keys(attribute)
               await expectRejection(await everything.site.put(row, request), [422], 'json', what)
             }
           }
@@ -192,8 +192,8 @@ describe('Bad input', () => {
           for (const value of ['x', { title: 'polluted', polluted: true }]) {
             const fields: Fields = Object.fromEntries([[key, value]])
             for (const format of ['html', 'json', 'xml'] as const) {
-              const answer = await site.post('/posts', { ...encode(fields), accept: types[format] })
-              await expectRejection(answer, [400, 422], format, key)
+              const response = await site.post('/posts', { ...encode(fields), accept: types[format] })
+              await expectRejection(response, [400, 422], format, key)
             }
           }
         }
@@ -222,12 +222,12 @@ describe('Bad input', () => {
 
   it('returns 422 if JSON contains half a surrogate pair', async () => {
     for (const title of ['\\ud800', 'a\\udc00b', '\\u0000']) {
-      const answer = await site.post('/posts', {
+      const response = await site.post('/posts', {
         body: `{"title":"${title}"}`,
         headers: { 'content-type': types.json },
         accept: types.json,
       })
-      await expectRejection(answer, [422], 'json', title)
+      await expectRejection(response, [422], 'json', title)
     }
   })
 
@@ -327,10 +327,10 @@ describe('Bad input', () => {
     })
 
     it('is read by the first of two content types', async () => {
-      const answer = await site.raw(
+      const response = await site.raw(
         'POST /posts HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nContent-Type: text/plain\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
       )
-      expect(answer).to.match(/^HTTP\/1.1 415 /)
+      expect(response).to.match(/^HTTP\/1.1 415 /)
     })
   })
 
@@ -372,14 +372,14 @@ describe('Bad input', () => {
             ['GET', '/comments'],
             ['GET', `/comments/${id}`],
           ] as const) {
-            const answer = await raw(
+            const response = await raw(
               site,
               method,
               `/posts/${id}${path}`,
               `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
             )
             // `/posts/..` is a path of its own, not the path of the list.
-            await expectRejection(answer, [404], format, `${method} ${path}`)
+            await expectRejection(response, [404], format, `${method} ${path}`)
           }
         }
       })
@@ -417,16 +417,16 @@ describe('Bad input', () => {
         '/application.css/',
         `/${'a/'.repeat(4000)}`,
       ]) {
-        const answer = await raw(site, 'GET', path, 'Accept: application/json\r\n')
-        await expectRejection(answer, [404], 'json', path)
-        expect(answer.headers.get('location'), path).to.equal(null)
+        const response = await raw(site, 'GET', path, 'Accept: application/json\r\n')
+        await expectRejection(response, [404], 'json', path)
+        expect(response.headers.get('location'), path).to.equal(null)
       }
     })
 
     it('ignores the host that a request target may name', async () => {
-      const answer = await raw(site, 'GET', 'http://evil.example/posts', 'Accept: application/json\r\n')
-      expect(answer.status).to.equal(200)
-      expect(answer.headers.get('link')).to.match(/^<\/posts\?page=1>/)
+      const response = await raw(site, 'GET', 'http://evil.example/posts', 'Accept: application/json\r\n')
+      expect(response.status).to.equal(200)
+      expect(response.headers.get('link')).to.match(/^<\/posts\?page=1>/)
     })
 
     it('gets the response from Node, which closes the connection, if the path is longer than 16 KB', async () => {
@@ -455,8 +455,8 @@ describe('Bad input', () => {
     ]
     for (const value of unreadable) {
       it(`shows the first page for page=${value}`, async () => {
-        const answer = await site.get(`/posts?page=${value}&per_page=${value}`, { accept: types.json })
-        expect([answer.status, answer.json.length]).to.deep.equal([200, 1])
+        const response = await site.get(`/posts?page=${value}&per_page=${value}`, { accept: types.json })
+        expect([response.status, response.json.length]).to.deep.equal([200, 1])
         expect((await site.get(`/posts?page=${value}&per_page=${value}`)).status).to.equal(200)
       })
     }
@@ -472,8 +472,8 @@ describe('Bad input', () => {
 
     it('shows at most 100 records for per_page=1e9 and more', async () => {
       for (const value of ['1000000000', '99999999999999999999']) {
-        const answer = await site.get(`/posts?per_page=${value}`, { accept: types.json })
-        expect([answer.status, answer.json.length]).to.deep.equal([200, 1])
+        const response = await site.get(`/posts?per_page=${value}`, { accept: types.json })
+        expect([response.status, response.json.length]).to.deep.equal([200, 1])
       }
     })
 
@@ -500,9 +500,9 @@ describe('Bad input', () => {
     for (const method of ['TRACE', 'PROPFIND', 'MKCOL', 'LOCK', 'M-SEARCH', 'PURGE', 'PATCH']) {
       it(`returns 405 and lists the allowed methods for ${method}`, async () => {
         for (const format of ['html', 'json', 'xml'] as const) {
-          const answer = await raw(site, method, '/posts', `Accept: ${types[format]}\r\n`)
-          await expectRejection(answer, [405], format)
-          expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
+          const response = await raw(site, method, '/posts', `Accept: ${types[format]}\r\n`)
+          await expectRejection(response, [405], format)
+          expect(response.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
         }
       })
     }
@@ -525,8 +525,8 @@ describe('Bad input', () => {
         ' delete',
       ]) {
         for (const encode of [encodings['an html form'], encodings['a multipart form']]) {
-          const answer = await site.post(post, { ...encode?.({ _method: method }), accept: types.json })
-          await expectRejection(answer, [405], 'json', method)
+          const response = await site.post(post, { ...encode?.({ _method: method }), accept: types.json })
+          await expectRejection(response, [405], 'json', method)
         }
       }
       const twice = await site.post(post, {
@@ -563,9 +563,14 @@ describe('Bad input', () => {
   describe('in a header', () => {
     it("is replaced if it isn't a valid request id", async () => {
       for (const id of ['', ' ', 'a b', 'x'.repeat(129), 'ä', '<script>', '"', 'a,b', '%0d%0a', '../x']) {
-        const answer = await raw(site, 'GET', '/nope', `Accept: application/json\r\nX-Request-Id: ${id}\r\n`)
-        await expectRejection(answer, [404], 'json', id)
-        expect(answer.headers.get('x-request-id'), id).to.match(/^[0-9a-f-]{36}$/)
+        const response = await raw(
+          site,
+          'GET',
+          '/nope',
+          `Accept: application/json\r\nX-Request-Id: ${id}\r\n`,
+        )
+        await expectRejection(response, [404], 'json', id)
+        expect(response.headers.get('x-request-id'), id).to.match(/^[0-9a-f-]{36}$/)
       }
       const own = await site.get('/nope', { headers: { 'x-request-id': 'My_id-1.0' }, accept: types.json })
       expect([own.headers.get('x-request-id'), own.json.request_id]).to.deep.equal(['My_id-1.0', 'My_id-1.0'])
@@ -583,8 +588,8 @@ describe('Bad input', () => {
         'text/html;q=x',
         'a'.repeat(5000),
       ]) {
-        const answer = await site.get('/posts', { headers: { accept } })
-        await expectRejection(answer, accept === ';;;' ? [200] : [406], 'html', accept)
+        const response = await site.get('/posts', { headers: { accept } })
+        await expectRejection(response, accept === ';;;' ? [200] : [406], 'html', accept)
       }
       await expectRejection(
         await site.post('/posts', { json: { title: 'never saved' }, accept: 'image/png' }),
@@ -610,8 +615,8 @@ describe('Bad input', () => {
         'ä',
         'x'.repeat(5000),
       ]) {
-        const answer = await site.raw(`GET /posts HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
-        expect(answer, host).to.match(/^HTTP\/1.1 200 OK/)
+        const response = await site.raw(`GET /posts HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+        expect(response, host).to.match(/^HTTP\/1.1 200 OK/)
       }
     })
 

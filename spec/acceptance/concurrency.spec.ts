@@ -35,9 +35,9 @@ describe(`Concurrent requests on ${engine}`, () => {
     const seen = new Set<string>()
     const reading = (async () => {
       while (isWriting) {
-        const answer = await site.get('/posts?per_page=100', { accept })
-        expect(answer.status).to.equal(200)
-        for (const { title } of answer.json) seen.add(title)
+        const response = await site.get('/posts?per_page=100', { accept })
+        expect(response.status).to.equal(200)
+        for (const { title } of response.json) seen.add(title)
       }
     })()
     const statuses = await createHalf(async (number) => {
@@ -62,12 +62,12 @@ describe(`Concurrent requests on ${engine}`, () => {
     const statuses = await createHalf(async (number) => {
       const { url } = processes[number % 2] ?? { url: '' }
       const title = number % 4 < 2 ? `kept ${number}` : `fails ${number}`
-      const answer = await fetch(`${url}/posts`, {
+      const response = await fetch(`${url}/posts`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ title }),
       })
-      return answer.status
+      return response.status
     }, 200)
     for (const { child } of processes) child.kill('SIGTERM')
 

@@ -47,11 +47,11 @@ describe('Transactions in conflict', () => {
     it('both succeed if the method is idempotent', () =>
       withLibrary({}, async (library) => {
         await crossing(library)
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           library.site.put('/?way=there', json),
           library.site.put('/?way=back', json),
         ])
-        expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+        expect(responses.map(({ status }) => status)).to.deep.equal([200, 200])
         expect(await counts(library.database)).to.deep.equal([2, 2])
         expect(library.log.text()).to.contain('the request is retried')
       }))
@@ -59,12 +59,12 @@ describe('Transactions in conflict', () => {
     it('roll one POST back, which returns 503 with Retry-After', () =>
       withLibrary({}, async (library) => {
         await crossing(library)
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           library.site.post('/?way=there', json),
           library.site.post('/?way=back', json),
         ])
-        expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 503])
-        const rejected = answers.find(({ status }) => status === 503)
+        expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([200, 503])
+        const rejected = responses.find(({ status }) => status === 503)
         expect(rejected?.headers.get('retry-after')).to.equal('1')
         expect(await counts(library.database)).to.deep.equal([1, 1])
       }))
@@ -72,11 +72,11 @@ describe('Transactions in conflict', () => {
     it('both succeed if the application allows retrying POST', () =>
       withLibrary({ isRetryable: () => true }, async (library) => {
         await crossing(library)
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           library.site.post('/?way=there', json),
           library.site.post('/?way=back', json),
         ])
-        expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+        expect(responses.map(({ status }) => status)).to.deep.equal([200, 200])
         expect(await counts(library.database)).to.deep.equal([2, 2])
       }))
 
@@ -92,11 +92,11 @@ describe('Transactions in conflict', () => {
           await ctx.tx.increment(Shelf, { id: first?.id ?? '' }, 'count', 10).catch(() => {})
           ctx.body = 'done'
         })
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           library.site.post('/?way=there', json),
           library.site.post('/?way=back', json),
         ])
-        expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, 503])
+        expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([200, 503])
         expect((await counts(library.database)).toSorted()).to.deep.equal([1, 11])
       }))
   })
@@ -114,8 +114,8 @@ describe('Transactions in conflict', () => {
         else await ctx.tx.update(Shelf, { id: shelf.id }, { count: count + 1 })
         ctx.body = 'done'
       })
-      const answers = await Promise.all([site.get('/', json), site.get('/', json)])
-      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+      const responses = await Promise.all([site.get('/', json), site.get('/', json)])
+      expect(responses.map(({ status }) => status)).to.deep.equal([200, 200])
       expect(await counts(database)).to.deep.equal([2])
     }))
 
@@ -131,8 +131,8 @@ describe('Transactions in conflict', () => {
         await meet()
         ctx.body = 'done'
       })
-      const answers = await Promise.all([site.put('/', json), site.put('/', json)])
-      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+      const responses = await Promise.all([site.put('/', json), site.put('/', json)])
+      expect(responses.map(({ status }) => status)).to.deep.equal([200, 200])
       const shelves = await database.manager.find(Shelf, { order: { name: 'ASC' } })
       expect(shelves.map(({ name }) => name)).to.deep.equal(['a', 'shelf 1', 'shelf 2'])
     })
@@ -172,8 +172,12 @@ describe('Transactions in conflict', () => {
             ctx.state['shelf'] = shelf
           }),
         )
-        const answer = await site.put('/', json)
-        expect([answer.status, answer.text, answer.headers.get('x-first')]).to.deep.equal([200, 'done', null])
+        const response = await site.put('/', json)
+        expect([response.status, response.text, response.headers.get('x-first')]).to.deep.equal([
+          200,
+          'done',
+          null,
+        ])
         expect([count, done]).to.deep.equal([2, 1])
         const shelves = await database.manager.find(Shelf, { order: { name: 'ASC' } })
         expect(shelves.map(({ name }) => name)).to.deep.equal(['a', 'try 2'])
@@ -216,8 +220,8 @@ describe('Transactions in conflict', () => {
         await newShelf(database)
         let count = 0
         handle(failing(9, () => (count += 1)))
-        const answer = await site.put('/', json)
-        expect([answer.status, answer.headers.get('retry-after'), count]).to.deep.equal([503, '1', 3])
+        const response = await site.put('/', json)
+        expect([response.status, response.headers.get('retry-after'), count]).to.deep.equal([503, '1', 3])
       }))
 
     it('are retried as often as the application configures', () =>

@@ -133,10 +133,10 @@ describe('A handler whose record the database rejects', () => {
           }
           ctx.status = 201
         })
-        const answer = await site.post('/', json)
-        expect(answer.status, answer.text).to.equal(isTaken ? 201 : status)
+        const response = await site.post('/', json)
+        expect(response.status, response.text).to.equal(isTaken ? 201 : status)
         if (isTaken) return
-        expect(answer.json.errors).to.deep.equal(errors)
+        expect(response.json.errors).to.deep.equal(errors)
         expect(await database.manager.count(Book)).to.equal(1)
       }))
   }
@@ -145,9 +145,9 @@ describe('A handler whose record the database rejects', () => {
     withLibrary({}, async ({ site, database, handle }) => {
       const shelf = await fill(database)
       handle(async (ctx) => ctx.destroy(await ctx.find(Shelf, shelf.id)))
-      const answer = await site.delete('/', json)
-      expect(answer.status).to.equal(409)
-      expect(answer.json.errors).to.deep.equal({
+      const response = await site.delete('/', json)
+      expect(response.status).to.equal(409)
+      expect(response.json.errors).to.deep.equal({
         base: ['This cannot be deleted because another record refers to it.'],
       })
     }))
@@ -161,11 +161,11 @@ describe('A handler whose record the database rejects', () => {
           await ctx.tx.insert(Book, { title: 'taken' }).catch(() => {})
           ctx.status = 201
         })
-        const answer = await site.post('/', json)
+        const response = await site.post('/', json)
         const isAborted = engine === 'postgres'
-        expect(answer.status).to.equal(isAborted ? 500 : 201)
+        expect(response.status).to.equal(isAborted ? 500 : 201)
         if (isAborted)
-          expect(answer.json.detail).to.contain('Run queries that may fail in ctx.tx.transaction')
+          expect(response.json.detail).to.contain('Run queries that may fail in ctx.tx.transaction')
         expect(await titles(database)).to.deep.equal(isAborted ? ['taken'] : ['before', 'taken'])
       }),
     )

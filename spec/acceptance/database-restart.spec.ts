@@ -81,14 +81,14 @@ describe('A restart of the database server under load', function () {
 
 /** Creates a post, and reads one that was created earlier. */
 async function visit(url: string, seen: Seen): Promise<void> {
-  const answer = await fetch(`${url}/posts`, {
+  const response = await fetch(`${url}/posts`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{"title":"kept"}',
   })
-  const { id } = (await answer.json()) as { id?: string }
-  seen.statuses.set(answer.status, (seen.statuses.get(answer.status) ?? 0) + 1)
-  if (answer.status === 201 && id) seen.created.push(id)
+  const { id } = (await response.json()) as { id?: string }
+  seen.statuses.set(response.status, (seen.statuses.get(response.status) ?? 0) + 1)
+  if (response.status === 201 && id) seen.created.push(id)
   const known = seen.created[Math.floor(Math.random() * seen.created.length)]
   if (known) {
     const read = await fetch(`${url}/posts/${known}`)

@@ -62,14 +62,14 @@ describe('Error pages', () => {
     for (const [status, title] of titles) {
       it(`explain ${status} to visitors, with the id of the request, and no details of the application`, async () => {
         site = await Site.open(application({ env: 'production' }))
-        const answer = await site.get(`/${status}`)
-        expect(answer.status).to.equal(status)
-        expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8')
-        expect(answer.headers.get('cache-control')).to.equal('no-store')
-        expect(answer.headers.get('content-language')).to.equal('en-US')
-        expect(answer.text)
+        const response = await site.get(`/${status}`)
+        expect(response.status).to.equal(status)
+        expect(response.headers.get('content-type')).to.equal('text/html; charset=utf-8')
+        expect(response.headers.get('cache-control')).to.equal('no-store')
+        expect(response.headers.get('content-language')).to.equal('en-US')
+        expect(response.text)
           .to.contain(`<h1>${title}</h1>`)
-          .and.to.contain(answer.headers.get('x-request-id'))
+          .and.to.contain(response.headers.get('x-request-id'))
           .and.not.to.match(/hunter2|at .*\.[jt]s|stack/)
       })
     }
@@ -87,9 +87,9 @@ describe('Error pages', () => {
         app.use(translations(folder))
         site = await Site.open(app)
         const h1 = async (path: string, language: string) => {
-          const answer = await site.get(path, { headers: { 'accept-language': language } })
-          expect(answer.headers.get('content-language')).to.equal(language)
-          return /<h1>(.*?)<\/h1>/.exec(answer.text)?.[1]
+          const response = await site.get(path, { headers: { 'accept-language': language } })
+          expect(response.headers.get('content-language')).to.equal(language)
+          return /<h1>(.*?)<\/h1>/.exec(response.text)?.[1]
         }
         expect(await h1('/404', 'de')).to.equal('Hier ist nichts')
         expect(await h1('/403', 'fr')).to.equal('Ce n’est pas autorisé')
@@ -246,9 +246,9 @@ describe('Error pages', () => {
     it('name them and the command that runs them, in development', () =>
       withPosts({ env: 'development' }, async (database) => {
         expect((await site.get('/')).text).to.equal('home')
-        for (const answer of [await site.get('/posts'), await site.post('/posts')]) {
-          expect(answer.status).to.equal(500)
-          expect(answer.text)
+        for (const response of [await site.get('/posts'), await site.post('/posts')]) {
+          expect(response.status).to.equal(500)
+          expect(response.text)
             .to.contain('The database is behind the application')
             .and.to.contain('<li><code>CreateBlog1700000000000</code></li>')
             .and.to.contain('<code>npm start</code>')

@@ -92,8 +92,8 @@ describe('A flash message', () => {
     const [, value] = /=([^;]*)/.exec(session ?? '') ?? []
     const forged = Buffer.from(JSON.stringify([{ type: 'info', message: 'Hopped.' }])).toString('base64url')
     for (const flash of [forged, `${forged}.${value?.split('.')[1]}`, value, '', '.', 'x.y']) {
-      const answer = await site.get('/', { headers: { cookie: `_kit_session_flash=${flash}` } })
-      expect([answer.status, answer.text.includes('<p class="flash ')], flash).to.deep.equal([200, false])
+      const response = await site.get('/', { headers: { cookie: `_kit_session_flash=${flash}` } })
+      expect([response.status, response.text.includes('<p class="flash ')], flash).to.deep.equal([200, false])
     }
   })
 
@@ -106,7 +106,7 @@ describe('A flash message', () => {
     })
     await site.close()
     site = await Site.open(app)
-    const answer = await site.get('/')
-    expect([answer.json, answer.headers.getSetCookie()]).to.deep.equal([[], []])
+    const response = await site.get('/')
+    expect([response.json, response.headers.getSetCookie()]).to.deep.equal([[], []])
   })
 })

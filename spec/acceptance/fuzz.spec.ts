@@ -120,8 +120,8 @@ describe(`${total} requests that no client would send (KIT_FUZZ_SEED=${seed})`, 
       fc.asyncProperty(requests, async (requests) => {
         const known = [...ids]
         const made = await Promise.all(requests.map((request) => ask(site, filled(request, known))))
-        for (const { answer, request } of made) {
-          const id = answer.status === 201 ? await shown(site, request, answer, collection) : undefined
+        for (const { response, request } of made) {
+          const id = response.status === 201 ? await shown(site, request, response, collection) : undefined
           if (id) ids.push(id)
         }
         if (ids.length > 50) ids.splice(0, 25)
@@ -146,22 +146,26 @@ function filled(request: FuzzRequest, ids: string[]): FuzzRequest {
   return { ...request, path }
 }
 
-async function ask(site: Site, request: FuzzRequest): Promise<{ request: FuzzRequest; answer: FuzzAnswer }> {
-  const answer = await send(site.url, request)
-  const flaw = await flawOf(request.method, answer)
-  if (flaw) throw new Error(`${flaw} (${engine}): ${describeRequest(request)}\n${answer.text.slice(0, 2000)}`)
-  return { request, answer }
+async function ask(
+  site: Site,
+  request: FuzzRequest,
+): Promise<{ request: FuzzRequest; response: FuzzAnswer }> {
+  const response = await send(site.url, request)
+  const flaw = await flawOf(request.method, response)
+  if (flaw)
+    throw new Error(`${flaw} (${engine}): ${describeRequest(request)}\n${response.text.slice(0, 2000)}`)
+  return { request, response }
 }
 
 /** Asserts that a created record is shown with the values of the response, and returns its id. */
 async function shown(
   site: Site,
   request: FuzzRequest,
-  answer: FuzzAnswer,
+  response: FuzzAnswer,
   collection: string,
 ): Promise<string | undefined> {
-  if (!answer.headers['content-type']?.startsWith('application/json')) return undefined
-  const record: { id: string; post_id?: string } = JSON.parse(answer.text)
+  if (!response.headers['content-type']?.startsWith('application/json')) return undefined
+  const record: { id: string; post_id?: string } = JSON.parse(response.text)
   const path = record.post_id
     ? `/posts/${record.post_id}/comments/${record.id}`
     : `/${collection}/${record.id}`
@@ -171,8 +175,8 @@ async function shown(
     headers: { accept: 'application/json' },
     body: Buffer.alloc(0),
   })
-  if (again.text !== answer.text && again.status !== 404)
-    expect(readable(again.text), describeRequest(request)).to.deep.equal(readable(answer.text))
+  if (again.text !== response.text && again.status !== 404)
+    expect(readable(again.text), describeRequest(request)).to.deep.equal(readable(response.text))
   // A concurrent request may have deleted its post, and the comment with it.
   if (again.status === 404) expect(record.post_id, describeRequest(request)).to.be.a('string')
   return record.post_id ? undefined : record.id

@@ -19,9 +19,9 @@ describe('kit generate and kit destroy', () => {
   }
 
   /** Runs `kit destroy ...` there, with these answers. */
-  async function kitDestroy(args: string[], answers = '', ran: string[] = []): Promise<string> {
+  async function kitDestroy(args: string[], responses = '', ran: string[] = []): Promise<string> {
     const hasRun = (name: string) => Promise.resolve(ran.includes(name))
-    const settings = { folder: () => app.folder, input: Readable.from([answers]), hasRun }
+    const settings = { folder: () => app.folder, input: Readable.from([responses]), hasRun }
     return runCommand((out) => destroyCommand(out, settings), args)
   }
 

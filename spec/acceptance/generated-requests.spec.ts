@@ -275,13 +275,13 @@ describe(`${count} generated requests`, () => {
       const { method, path, ...request } = requests.next()
       const site = path.startsWith('/things') ? everything.site : blog.site
       const what = `request ${index} of seed ${seed}: ${method} ${path} ${JSON.stringify(request).slice(0, 1500)}`
-      const answer = await site.request(method, path, request).catch((error: unknown) => {
+      const response = await site.request(method, path, request).catch((error: unknown) => {
         throw new Error(`no answer to ${what}`, { cause: error })
       })
-      expect(answer.status, what).to.be.below(500)
+      expect(response.status, what).to.be.below(500)
       expect(crashes, what).to.deep.equal([])
-      expect(answer.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      expect(response.headers.get('x-request-id'), what).to.match(/^[\w.-]{1,128}$/)
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
     }
     expect([...statuses.keys()]).to.include.members([200, 201, 303, 400, 404, 405, 406, 415, 422])
   })

@@ -14,15 +14,15 @@ describe('The HTML of a resource', () => {
   afterEach(() => site.close())
 
   async function createPost(title: string): Promise<string> {
-    const answer = await site.post('/posts', { form: { title } })
-    return answer.headers.get('location') ?? ''
+    const response = await site.post('/posts', { form: { title } })
+    return response.headers.get('location') ?? ''
   }
 
   describe('POST /posts', () => {
     it('redirects with 303 to the new post, which shows the flash once', async () => {
-      const answer = await site.post('/posts', { form: { title: 'Hello', description: 'World' } })
-      expect(answer.status).to.equal(303)
-      const location = answer.headers.get('location') ?? ''
+      const response = await site.post('/posts', { form: { title: 'Hello', description: 'World' } })
+      expect(response.status).to.equal(303)
+      const location = response.headers.get('location') ?? ''
       expect(location).to.match(/^\/posts\/[0-9a-f-]{36}$/)
 
       const shown = await site.get(location)
@@ -33,19 +33,19 @@ describe('The HTML of a resource', () => {
     })
 
     it('returns 422 and shows the form again, with the submitted values, when the title is blank', async () => {
-      const answer = await site.post('/posts', { form: { title: '  ', description: 'kept <b>' } })
-      expect(answer.status).to.equal(422)
-      expect(answer.text).to.contain('New post')
-      expect(answer.text).to.contain('Title cannot be blank.')
-      expect(answer.text).to.contain('kept &lt;b&gt;')
+      const response = await site.post('/posts', { form: { title: '  ', description: 'kept <b>' } })
+      expect(response.status).to.equal(422)
+      expect(response.text).to.contain('New post')
+      expect(response.text).to.contain('Title cannot be blank.')
+      expect(response.text).to.contain('kept &lt;b&gt;')
       expect(await blog.database.query('SELECT * FROM posts')).to.have.length(0)
     })
 
     it('reads a multipart form', async () => {
       const body = new FormData()
       body.set('title', 'From a multipart form')
-      const answer = await site.post('/posts', { form: body })
-      expect(answer.status).to.equal(303)
+      const response = await site.post('/posts', { form: body })
+      expect(response.status).to.equal(303)
       expect((await site.get('/posts')).text).to.contain('From a multipart form')
     })
 
@@ -58,10 +58,10 @@ describe('The HTML of a resource', () => {
 
     it('ignores an id and timestamps from the client', async () => {
       const id = '00000000-0000-7000-8000-000000000000'
-      const answer = await site.post('/posts', {
+      const response = await site.post('/posts', {
         form: { title: 'Mine', id, created_at: '1999-01-01T00:00:00Z' },
       })
-      expect(answer.headers.get('location')).not.to.contain(id)
+      expect(response.headers.get('location')).not.to.contain(id)
       const [post] = (await site.get('/posts', { accept: 'application/json' })).json
       expect(post.created_at).to.be.a('string').that.does.not.contain('1999')
     })
@@ -69,9 +69,9 @@ describe('The HTML of a resource', () => {
 
   describe('GET /posts', () => {
     it('shows that the list is empty', async () => {
-      const answer = await site.get('/posts')
-      expect(answer.status).to.equal(200)
-      expect(answer.text).to.contain('class="empty"')
+      const response = await site.get('/posts')
+      expect(response.status).to.equal(200)
+      expect(response.text).to.contain('class="empty"')
     })
 
     it('links to show, new and edit, and has a destroy form with a confirmation', async () => {
@@ -96,11 +96,11 @@ describe('The HTML of a resource', () => {
 
   describe('GET /posts/new', () => {
     it('shows an empty form', async () => {
-      const answer = await site.get('/posts/new')
-      expect(answer.status).to.equal(200)
-      expect(answer.text).to.match(/<form[^>]*action="\/posts"/)
-      expect(answer.text).to.contain('name="title"')
-      expect(answer.text).to.match(
+      const response = await site.get('/posts/new')
+      expect(response.status).to.equal(200)
+      expect(response.text).to.match(/<form[^>]*action="\/posts"/)
+      expect(response.text).to.contain('name="title"')
+      expect(response.text).to.match(
         /<textarea[^>]*name="description"[^>]*rows="10"|<textarea[^>]*rows="10"[^>]*name="description"/,
       )
     })
@@ -109,10 +109,10 @@ describe('The HTML of a resource', () => {
   describe('GET /posts/{post_id}/edit', () => {
     it('shows the form with the post', async () => {
       const path = await createPost('To be edited')
-      const answer = await site.get(`${path}/edit`)
-      expect(answer.status).to.equal(200)
-      expect(answer.text).to.contain('value="To be edited"')
-      expect(answer.text).to.contain('name="_method" value="PUT"')
+      const response = await site.get(`${path}/edit`)
+      expect(response.status).to.equal(200)
+      expect(response.text).to.contain('value="To be edited"')
+      expect(response.text).to.contain('name="_method" value="PUT"')
     })
 
     it('returns 404 when the post does not exist', async () => {
@@ -123,9 +123,9 @@ describe('The HTML of a resource', () => {
   describe('PUT /posts/{post_id}, sent by a form as POST with _method', () => {
     it('redirects with 303 to the post, which shows the flash', async () => {
       const path = await createPost('Before')
-      const answer = await site.post(path, { form: { _method: 'PUT', title: 'After' } })
-      expect(answer.status).to.equal(303)
-      expect(answer.headers.get('location')).to.equal(path)
+      const response = await site.post(path, { form: { _method: 'PUT', title: 'After' } })
+      expect(response.status).to.equal(303)
+      expect(response.headers.get('location')).to.equal(path)
       expect((await site.get(path)).text)
         .to.contain('After')
         .and.to.contain('Post was updated successfully.')
@@ -133,9 +133,9 @@ describe('The HTML of a resource', () => {
 
     it('returns 422 and shows the edit form again', async () => {
       const path = await createPost('Before')
-      const answer = await site.post(path, { form: { _method: 'PUT', title: '' } })
-      expect(answer.status).to.equal(422)
-      expect(answer.text).to.contain('Edit post').and.to.contain('Title cannot be blank.')
+      const response = await site.post(path, { form: { _method: 'PUT', title: '' } })
+      expect(response.status).to.equal(422)
+      expect(response.text).to.contain('Edit post').and.to.contain('Title cannot be blank.')
       expect((await site.get(path)).text).to.contain('Before')
     })
 
@@ -162,9 +162,9 @@ describe('The HTML of a resource', () => {
   describe('DELETE /posts/{post_id}, sent by a form as POST with _method', () => {
     it('redirects with 303 to the list, which shows the flash and no longer the post', async () => {
       const path = await createPost('Doomed')
-      const answer = await site.post(path, { form: { _method: 'DELETE' } })
-      expect(answer.status).to.equal(303)
-      expect(answer.headers.get('location')).to.equal('/posts')
+      const response = await site.post(path, { form: { _method: 'DELETE' } })
+      expect(response.status).to.equal(303)
+      expect(response.headers.get('location')).to.equal('/posts')
       const list = await site.get('/posts')
       expect(list.text).to.contain('Post was destroyed successfully.').and.not.to.contain('Doomed')
       expect((await site.get(path)).status).to.equal(404)

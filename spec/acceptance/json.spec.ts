@@ -17,24 +17,24 @@ describe('The JSON of a resource', () => {
   afterEach(() => site.close())
 
   it('POST /posts returns 201 with the record and its Location', async () => {
-    const answer = await site.post('/posts', { accept, json: { title: 'Hello' } })
-    expect(answer.status).to.equal(201)
-    expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8')
-    expect(answer.headers.get('vary')).to.equal('Accept')
-    const post = answer.json
+    const response = await site.post('/posts', { accept, json: { title: 'Hello' } })
+    expect(response.status).to.equal(201)
+    expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8')
+    expect(response.headers.get('vary')).to.equal('Accept')
+    const post = response.json
     expect(Object.keys(post)).to.have.members(['id', 'created_at', 'updated_at', 'title', 'description'])
     expect(post).to.include({ title: 'Hello', description: null })
     expect(post.id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(new Date(post.created_at).toISOString()).to.equal(post.created_at)
-    expect(answer.headers.get('location')).to.equal(`/posts/${post.id}`)
+    expect(response.headers.get('location')).to.equal(`/posts/${post.id}`)
     expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(post)
   })
 
   it('GET /posts returns 200 with a plain array, newest first', async () => {
     for (const title of ['first', 'second', 'third']) await site.post('/posts', { json: { title } })
-    const answer = await site.get('/posts', { accept })
-    expect(answer.status).to.equal(200)
-    expect(answer.json.map((post: { title: string }) => post.title)).to.deep.equal([
+    const response = await site.get('/posts', { accept })
+    expect(response.status).to.equal(200)
+    expect(response.json.map((post: { title: string }) => post.title)).to.deep.equal([
       'third',
       'second',
       'first',
@@ -43,47 +43,47 @@ describe('The JSON of a resource', () => {
 
   it('PUT /posts/{post_id} returns 200 with the changed record, and keeps absent fields', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Old', description: 'kept' } })
-    const answer = await site.put(`/posts/${post.id}`, { accept, json: { title: 'New' } })
-    expect(answer.status).to.equal(200)
-    expect(answer.json).to.include({
+    const response = await site.put(`/posts/${post.id}`, { accept, json: { title: 'New' } })
+    expect(response.status).to.equal(200)
+    expect(response.json).to.include({
       id: post.id,
       title: 'New',
       description: 'kept',
       created_at: post.created_at,
     })
-    expect(answer.json.updated_at >= post.updated_at).to.equal(true)
-    expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(answer.json)
+    expect(response.json.updated_at >= post.updated_at).to.equal(true)
+    expect((await site.get(`/posts/${post.id}`, { accept })).json).to.deep.equal(response.json)
   })
 
   it('PATCH /posts/{post_id} has the same effect as PUT', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Old', description: 'kept' } })
-    const answer = await site.request('PATCH', `/posts/${post.id}`, { accept, json: { title: 'New' } })
-    expect(answer.status).to.equal(200)
-    expect(answer.json).to.include({ title: 'New', description: 'kept' })
+    const response = await site.request('PATCH', `/posts/${post.id}`, { accept, json: { title: 'New' } })
+    expect(response.status).to.equal(200)
+    expect(response.json).to.include({ title: 'New', description: 'kept' })
   })
 
   it('DELETE /posts/{post_id} returns 200 with the deleted record, including its id', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Doomed' } })
-    const answer = await site.delete(`/posts/${post.id}`, { accept })
-    expect(answer.status).to.equal(200)
-    expect(answer.json).to.deep.equal(post)
+    const response = await site.delete(`/posts/${post.id}`, { accept })
+    expect(response.status).to.equal(200)
+    expect(response.json).to.deep.equal(post)
     expect((await site.get(`/posts/${post.id}`, { accept })).status).to.equal(404)
   })
 
   it('create and update return 422 with the messages by field, as problem details', async () => {
     const { json: post } = await site.post('/posts', { accept, json: { title: 'Valid' } })
-    for (const answer of [
+    for (const response of [
       await site.post('/posts', { accept, json: {} }),
       await site.post('/posts', { accept, json: { title: null } }),
       await site.put(`/posts/${post.id}`, { accept, json: { title: ' \t' } }),
     ]) {
-      expect(answer.status).to.equal(422)
-      expect(answer.headers.get('content-type')).to.contain('application/problem+json')
-      expect(answer.json).to.deep.equal({
+      expect(response.status).to.equal(422)
+      expect(response.headers.get('content-type')).to.contain('application/problem+json')
+      expect(response.json).to.deep.equal({
         status: 422,
         title: 'Unprocessable Entity',
         detail: 'The record is not valid.',
-        request_id: answer.headers.get('x-request-id'),
+        request_id: response.headers.get('x-request-id'),
         errors: { title: ['Title cannot be blank.'] },
         codes: { title: ['present'] },
       })
@@ -92,9 +92,9 @@ describe('The JSON of a resource', () => {
 
   it('create returns 422 for a value that is not text, with a message for that field', async () => {
     for (const title of [1, true, ['a'], { a: 1 }]) {
-      const answer = await site.post('/posts', { accept, json: { title } })
-      expect(answer.status, JSON.stringify(title)).to.equal(422)
-      expect(Object.keys(answer.json.errors)).to.deep.equal(['title'])
+      const response = await site.post('/posts', { accept, json: { title } })
+      expect(response.status, JSON.stringify(title)).to.equal(422)
+      expect(Object.keys(response.json.errors)).to.deep.equal(['title'])
     }
   })
 
@@ -102,17 +102,17 @@ describe('The JSON of a resource', () => {
     for (const id of [unknownId, 'no-uuid', '1', 'new%00', `${unknownId}0`]) {
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const body = method === 'PUT' ? { json: { title: '' } } : {}
-        const answer = await site.request(method, `/posts/${id}`, { accept, ...body })
-        expect(answer.status, `${method} ${id}`).to.equal(404)
-        expect(answer.json).to.include({ status: 404, title: 'Not Found', detail: 'Post not found.' })
+        const response = await site.request(method, `/posts/${id}`, { accept, ...body })
+        expect(response.status, `${method} ${id}`).to.equal(404)
+        expect(response.json).to.include({ status: 404, title: 'Not Found', detail: 'Post not found.' })
       }
     }
   })
 
   it('the response is JSON if the body is JSON and the client accepts any format', async () => {
-    const answer = await site.post('/posts', { accept: '*/*', json: { title: 'Hello' } })
-    expect(answer.status).to.equal(201)
-    expect(answer.headers.get('content-type')).to.contain('application/json')
+    const response = await site.post('/posts', { accept: '*/*', json: { title: 'Hello' } })
+    expect(response.status).to.equal(201)
+    expect(response.headers.get('content-type')).to.contain('application/json')
   })
 
   it('new and edit return 406', async () => {
@@ -120,10 +120,10 @@ describe('The JSON of a resource', () => {
   })
 
   it('create returns 406 and keeps nothing if no offered format is acceptable', async () => {
-    const answer = await site.post('/posts', { accept: 'image/png', json: { title: 'Not kept' } })
-    expect(answer.status).to.equal(406)
-    expect(answer.headers.get('content-type')).to.contain('text/html')
-    expect(answer.headers.get('location')).to.equal(null)
+    const response = await site.post('/posts', { accept: 'image/png', json: { title: 'Not kept' } })
+    expect(response.status).to.equal(406)
+    expect(response.headers.get('content-type')).to.contain('text/html')
+    expect(response.headers.get('location')).to.equal(null)
     expect(await blog.database.query('SELECT * FROM posts')).to.have.length(0)
   })
 

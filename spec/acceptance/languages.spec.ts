@@ -175,13 +175,13 @@ describe('An application in several languages', () => {
         .to.contain('Es wurde nichts gespeichert: Es gibt 5 Probleme')
         .and.to.contain('Überschrift darf nicht leer sein.')
         .and.to.contain('Description muss eine E-Mail-Adresse sein.')
-      const answer = await site.post('/posts', {
+      const response = await site.post('/posts', {
         json: { ...form, published_at: '2019-01-01T00:00:00Z' },
         accept: 'application/json',
         headers: german,
       })
-      expect(answer.headers.get('content-language')).to.equal('de')
-      expect(answer.json.errors).to.deep.equal({
+      expect(response.headers.get('content-language')).to.equal('de')
+      expect(response.json.errors).to.deep.equal({
         stars: ['Stars muss eine ganze Zahl sein, die nicht zu groß ist.'],
         title: ['Überschrift darf nicht leer sein.'],
         description: ['Description muss eine E-Mail-Adresse sein.'],
@@ -212,7 +212,7 @@ describe('An application in several languages', () => {
 
   it('serves two browsers in different languages at the same time', () =>
     withSite(async (site) => {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           site.post('/posts', {
             form: { title: '' },
@@ -220,7 +220,7 @@ describe('An application in several languages', () => {
           }),
         ),
       )
-      for (const [index, { text }] of answers.entries()) {
+      for (const [index, { text }] of responses.entries()) {
         const [own, other] = ['Title cannot be blank.', 'Überschrift darf nicht leer sein.'].toSorted(() =>
           index % 2 ? -1 : 1,
         )

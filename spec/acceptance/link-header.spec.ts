@@ -30,9 +30,9 @@ describe('The header Link of a page of records', () => {
 
   /** Requests a target byte by byte as given, and returns the target of the response's Link. */
   async function linksOf(target: string): Promise<Record<string, string>> {
-    const answer = await site.raw(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
-    expect(answer, target).to.match(/^HTTP\/1.1 200 /)
-    const [, header = ''] = /^Link: (.*)\r$/im.exec(answer) ?? []
+    const response = await site.raw(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+    expect(response, target).to.match(/^HTTP\/1.1 200 /)
+    const [, header = ''] = /^Link: (.*)\r$/im.exec(response) ?? []
     const found = header.split(', ').map((one) => {
       expect(one, target).to.match(link)
       const [, url = '', rel = ''] = link.exec(one) ?? []

@@ -18,12 +18,12 @@ describe('The commands for languages', () => {
 
   const kitGenerate = (...args: string[]) => runCommand((out) => generateCommand(out, () => app.folder), args)
   const kitLocales = () => runCommand((out) => localesCommand(out, () => app.folder), [])
-  const kitDestroy = (args: string[], answers = '') =>
+  const kitDestroy = (args: string[], responses = '') =>
     runCommand(
       (out) =>
         destroyCommand(out, {
           folder: () => app.folder,
-          input: Readable.from([answers]),
+          input: Readable.from([responses]),
           hasRun: () => Promise.resolve(false),
         }),
       args,

@@ -38,8 +38,8 @@ describe('A request whose database connection is lost', () => {
         await ctx.tx.insert(Shelf, { name: 'b' })
         ctx.status = 201
       })
-      const answer = await site.post('/', json)
-      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5'])
+      const response = await site.post('/', json)
+      expect([response.status, response.headers.get('retry-after')]).to.deep.equal([503, '5'])
       expect(await database.manager.count(Shelf)).to.equal(0)
     }))
 
@@ -62,9 +62,9 @@ describe('A request whose database connection is lost', () => {
           if (wait > 0) await delay(wait)
           ctx.status = 201
         })
-        const answer = await site.post('/', json)
+        const response = await site.post('/', json)
         // If the server ends the connection while the commit is on its way, the outcome is unknown.
-        expect(answer.status).to.be.oneOf(wait > 0 ? [503] : [500, 503])
+        expect(response.status).to.be.oneOf(wait > 0 ? [503] : [500, 503])
         expect(await database.manager.count(Shelf)).to.equal(0)
       }
     }))
@@ -97,8 +97,8 @@ describe('A request whose database connection is lost', () => {
       for (const connection of connections)
         if (connection !== own) await terminate(database, connection).catch(() => {})
       await delay(50)
-      const answers = await Promise.all([site.get('/'), site.get('/'), site.get('/'), site.get('/')])
-      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
+      const responses = await Promise.all([site.get('/'), site.get('/'), site.get('/'), site.get('/')])
+      expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
     }))
 
   it('during the commit returns 500 for POST, which reports an unknown outcome, and 503 for PUT', () =>
@@ -110,9 +110,9 @@ describe('A request whose database connection is lost', () => {
       })
       for (const when of ['before', 'after'] as const) {
         proxy.cut('COMMIT', when)
-        const answer = await site.post('/', json)
-        expect(answer.status).to.equal(500)
-        expect(answer.json.detail).to.contain('it is not known whether the request was carried out')
+        const response = await site.post('/', json)
+        expect(response.status).to.equal(500)
+        expect(response.json.detail).to.contain('it is not known whether the request was carried out')
         number += 1
         proxy.cut('COMMIT', when)
         const put = await site.put('/', json)
@@ -169,8 +169,8 @@ describe('A request whose database connection is lost', () => {
         await delay(50)
         ctx.body = 'done'
       })
-      const answers = await Promise.all([1, 2, 3, 4].map(() => site.post('/', json)))
-      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
+      const responses = await Promise.all([1, 2, 3, 4].map(() => site.post('/', json)))
+      expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200])
     }))
 })
 
@@ -249,8 +249,8 @@ describe('The acquireTimeout of a database', () => {
         await ctx.tx.query(engine === 'postgres' ? sleep : 'SELECT SLEEP(5) FROM shelves')
         ctx.body = 'done'
       })
-      const answer = await site.get('/', json)
-      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5'])
+      const response = await site.get('/', json)
+      expect([response.status, response.headers.get('retry-after')]).to.deep.equal([503, '5'])
       handle(async (ctx) => {
         await ctx.tx.query('SELECT 1')
         ctx.body = 'done'

@@ -101,9 +101,9 @@ describe('A many-to-many relation in requests and responses', () => {
 
   for (const [what, body] of Object.entries(bodies)) {
     it(`reads ${what}`, async () => {
-      const answer = await site.put(path, { ...body(), accept: 'json', fromPage: true })
-      expect(answer.status).to.equal(200)
-      expect(answer.json.tag_ids).to.deep.equal([a(), b()])
+      const response = await site.put(path, { ...body(), accept: 'json', fromPage: true })
+      expect(response.status).to.equal(200)
+      expect(response.json.tag_ids).to.deep.equal([a(), b()])
       expect(await links()).to.deep.equal([a(), b()])
     })
   }
@@ -161,9 +161,9 @@ describe('A many-to-many relation in requests and responses', () => {
 
   for (const [what, [body, message, code]] of Object.entries(wrong)) {
     it(`returns 422 for ${what}, and saves nothing`, async () => {
-      const answer = await site.put(path, { ...body, accept: 'json' })
-      expect(answer.status).to.equal(422)
-      expect(answer.json).to.deep.include({ errors: { tag_ids: [message] }, codes: { tag_ids: [code] } })
+      const response = await site.put(path, { ...body, accept: 'json' })
+      expect(response.status).to.equal(422)
+      expect(response.json).to.deep.include({ errors: { tag_ids: [message] }, codes: { tag_ids: [code] } })
       expect(await links()).to.deep.equal([tags[2]])
     })
   }

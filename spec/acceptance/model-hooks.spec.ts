@@ -228,15 +228,15 @@ describe("A model's hook that queries the database", () => {
 
   for (const title of [undefined, null, '', ['one'], { a: 1 }]) {
     it(`does not run if a rule is broken, which returns 422: the title ${JSON.stringify(title)}`, async () => {
-      const answer = await create({ title, place: 2 })
-      expect(answer.status, answer.text).to.equal(422)
-      expect(answer.json.errors).to.have.all.keys('title')
+      const response = await create({ title, place: 2 })
+      expect(response.status, response.text).to.equal(422)
+      expect(response.json.errors).to.have.all.keys('title')
     })
   }
 
   it('does not run if a field could not be read', async () => {
-    const answer = await create({ title: 'two', place: 'second' })
-    expect([answer.status, answer.json.errors]).to.deep.equal([
+    const response = await create({ title: 'two', place: 'second' })
+    expect([response.status, response.json.errors]).to.deep.equal([
       422,
       { place: ['Place must be a whole number that is not too large.'] },
     ])

@@ -24,10 +24,10 @@ describe('A nested resource', () => {
   }
 
   it("creates a record of its parent, with the parent's id", async () => {
-    const answer = await site.post(path, { accept, json: { body: 'First!' } })
-    expect(answer.status).to.equal(201)
-    expect(answer.json).to.include({ body: 'First!', post_id: postId })
-    expect(answer.headers.get('location')).to.equal(`${path}/${answer.json.id}`)
+    const response = await site.post(path, { accept, json: { body: 'First!' } })
+    expect(response.status).to.equal(201)
+    expect(response.json).to.include({ body: 'First!', post_id: postId })
+    expect(response.headers.get('location')).to.equal(`${path}/${response.json.id}`)
   })
 
   it('reads the parent only from the path, in create and update', async () => {
@@ -52,8 +52,11 @@ describe('A nested resource', () => {
     const { json: comment } = await site.post(path, { accept, json: { body: 'here' } })
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const body = method === 'PUT' ? { json: { body: 'x' } } : {}
-      const answer = await site.request(method, `/posts/${other}/comments/${comment.id}`, { accept, ...body })
-      expect(answer.status, method).to.equal(404)
+      const response = await site.request(method, `/posts/${other}/comments/${comment.id}`, {
+        accept,
+        ...body,
+      })
+      expect(response.status, method).to.equal(404)
     }
     expect((await site.get(`/posts/${other}/comments/${comment.id}/edit`)).status).to.equal(404)
   })
@@ -96,9 +99,9 @@ describe('A nested resource', () => {
   })
 
   it('returns 422 and shows the form of its parent again', async () => {
-    const answer = await site.post(path, { form: { body: '' } })
-    expect(answer.status).to.equal(422)
-    expect(answer.text).to.contain('New comment').and.to.contain(`action="${path}"`)
+    const response = await site.post(path, { form: { body: '' } })
+    expect(response.status).to.equal(422)
+    expect(response.text).to.contain('New comment').and.to.contain(`action="${path}"`)
   })
 
   it('is deleted when its parent is destroyed', async () => {

@@ -163,9 +163,9 @@ describe('A form with every kind of attribute', () => {
 
   it('returns an error for each blank field, in the order of the form', async () => {
     const form = { datetime: ' ', int: '', enum: '', bigint: 'x' }
-    const answer = await everything.site.post('/things', { form: { ...thing, ...form }, ...json })
-    expect(answer.status).to.equal(422)
-    expect(Object.entries(answer.json.errors)).to.deep.equal([
+    const response = await everything.site.post('/things', { form: { ...thing, ...form }, ...json })
+    expect(response.status).to.equal(422)
+    expect(Object.entries(response.json.errors)).to.deep.equal([
       ['int', ['Int cannot be blank.']],
       ['bigint', ['Bigint must be a whole number that is not too large.']],
       ['datetime', ['Datetime cannot be blank.']],
@@ -176,9 +176,9 @@ describe('A form with every kind of attribute', () => {
   for (const name of Object.keys(thing)) {
     it(`returns 422 without its ${name}`, async () => {
       const { [name]: _, ...form } = thing
-      const answer = await everything.site.post('/things', { form, ...json })
-      expect(answer.status, answer.text).to.equal(422)
-      expect(Object.keys(answer.json.errors)).to.deep.equal([name])
+      const response = await everything.site.post('/things', { form, ...json })
+      expect(response.status, response.text).to.equal(422)
+      expect(Object.keys(response.json.errors)).to.deep.equal([name])
     })
   }
 
@@ -204,9 +204,9 @@ describe('A form with every kind of attribute', () => {
 
   if (engine === 'sqlite') {
     it('returns 422 if SQLite could not keep every digit', async () => {
-      const answer = await sendDigits()
-      expect(answer.status).to.equal(422)
-      expect(answer.json.errors).to.deep.equal({
+      const response = await sendDigits()
+      expect(response.status).to.equal(422)
+      expect(response.json.errors).to.deep.equal({
         maybe_decimal: ['Maybe decimal must have 15 digits or fewer.'],
       })
     })
@@ -218,8 +218,8 @@ describe('A form with every kind of attribute', () => {
   }
 })
 
-function fieldsOf(answer: SpecResponse): Fields {
-  const { id: _id, created_at: _created, updated_at: _updated, ...fields } = answer.json
+function fieldsOf(response: SpecResponse): Fields {
+  const { id: _id, created_at: _created, updated_at: _updated, ...fields } = response.json
   return fields
 }
 

@@ -53,12 +53,12 @@ describe('The routes of a resource', () => {
   })
 
   it('return 405 with Allow for another method, before the body is read', async () => {
-    const answer = await site.request('PATCH', '/posts', {
+    const response = await site.request('PATCH', '/posts', {
       body: 'x',
       headers: { 'content-type': 'text/plain' },
     })
-    expect(answer.status).to.equal(405)
-    expect(answer.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
+    expect(response.status).to.equal(405)
+    expect(response.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
   })
 
   it('match DELETE /posts/new as the item "new", which does not exist', async () => {
@@ -66,9 +66,9 @@ describe('The routes of a resource', () => {
   })
 
   it('return 204 and the methods for OPTIONS', async () => {
-    const answer = await site.request('OPTIONS', '/posts/1')
-    expect(answer.status).to.equal(204)
-    expect(answer.headers.get('allow')).to.equal('GET, HEAD, PUT, PATCH, DELETE, OPTIONS')
+    const response = await site.request('OPTIONS', '/posts/1')
+    expect(response.status).to.equal(204)
+    expect(response.headers.get('allow')).to.equal('GET, HEAD, PUT, PATCH, DELETE, OPTIONS')
   })
 
   it('return the response of GET for HEAD, without the body', async () => {
@@ -123,9 +123,9 @@ describe('A resource that does not override every handler', () => {
       ['PUT', '/notes/1'],
       ['DELETE', '/notes/1'],
     ] as const) {
-      const answer = await site.request(method, path, { accept: 'application/json' })
-      expect(answer.status, `${method} ${path}`).to.equal(404)
-      expect(answer.json.detail).to.equal('resource not implemented')
+      const response = await site.request(method, path, { accept: 'application/json' })
+      expect(response.status, `${method} ${path}`).to.equal(404)
+      expect(response.json.detail).to.equal('resource not implemented')
     }
   })
 

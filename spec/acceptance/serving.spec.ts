@@ -302,8 +302,8 @@ async function pageOf(address: string): Promise<string> {
 /** The page for a browser that uses the address with another host. */
 async function pageFor(host: string, address: string): Promise<string> {
   const asked = request(address, { headers: { Accept: 'text/html', Host: host } }).end()
-  const [answer]: Readable[] = await once(asked, 'response')
-  return answer ? text(answer) : ''
+  const [response]: Readable[] = await once(asked, 'response')
+  return response ? text(response) : ''
 }
 
 /** The page, as soon as it contains a text. */

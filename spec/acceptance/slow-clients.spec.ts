@@ -96,8 +96,8 @@ describe('A slow client', () => {
     withServer(short, async ({ port, url }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
       for (const { socket } of clients) void drip(socket, `GET /shelves HTTP/1.1\r\nX: ${'x'.repeat(500)}`)
-      const answers = await Promise.all(Array.from({ length: 10 }, () => fetch(`${url}/shelves`)))
-      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
+      const responses = await Promise.all(Array.from({ length: 10 }, () => fetch(`${url}/shelves`)))
+      expect(new Set(responses.map(({ status }) => status))).to.deep.equal(new Set([200]))
       for (const { ended, received } of clients) {
         expect(await ended).to.be.at.least(2490)
         expect(received()).to.match(/^HTTP\/1.1 408 /)
@@ -112,10 +112,10 @@ describe('A slow client', () => {
         void drip(socket, `{"name":"${'x'.repeat(490)}"`)
       }
       await delay(100)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, () => fetch(`${url}/shelves`, { method: 'POST' })),
       )
-      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([201]))
+      expect(new Set(responses.map(({ status }) => status))).to.deep.equal(new Set([201]))
       for (const { ended, received } of clients) {
         expect(await ended).to.be.at.least(2990)
         expect(received()).to.match(/^HTTP\/1.1 408 /)
@@ -201,8 +201,8 @@ describeOnce('Many idle connections', () => {
   it('do not slow down other clients', () =>
     withServer({}, async ({ port, url }) => {
       const idle = await Promise.all(Array.from({ length: 1000 }, () => open(port)))
-      const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/shelves`)))
-      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
+      const responses = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/shelves`)))
+      expect(new Set(responses.map(({ status }) => status))).to.deep.equal(new Set([200]))
       for (const { socket } of idle) socket.destroy()
     }))
 })

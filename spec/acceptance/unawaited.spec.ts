@@ -5,7 +5,7 @@ import { caughtLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
 describe('A handler that forgets an await', () => {
-  const answer = (ctx: Context) => {
+  const respond = (ctx: Context) => {
     ctx.status = 201
     ctx.body = 'ok'
   }
@@ -27,7 +27,7 @@ describe('A handler that forgets an await', () => {
       app.use(transaction(database))
       app.post('/posts', (ctx) => {
         void handler(ctx)
-        answer(ctx)
+        respond(ctx)
       })
       const site = await Site.open(app)
       try {

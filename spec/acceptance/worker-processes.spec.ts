@@ -44,9 +44,9 @@ describe('The processes of kit start --workers 2', function () {
     await served.logged('SIGTERM')
     // The workers begin to shut down a little later than the primary process.
     for (let keeps: boolean | undefined = true; keeps;) {
-      const answer = await client.get('/pid')
-      expect(answer.status).to.equal(200)
-      keeps = answer.keeps
+      const response = await client.get('/pid')
+      expect(response.status).to.equal(200)
+      keeps = response.keeps
     }
     expect((await slow).status).to.equal(200)
     expect(await served.ended).to.deep.equal({ status: 0, signal: null })

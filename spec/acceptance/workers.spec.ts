@@ -143,13 +143,13 @@ describe('kit start --workers 2', function () {
       const env = { DATABASE_URL: url, SESSIONS: place }
       served = await Served.start(main, ['start', '--workers', '2'], env)
       await served.workers(2)
-      const answer = await fetch(`${served.url}/basket`, {
+      const response = await fetch(`${served.url}/basket`, {
         method: 'PUT',
         headers: { 'Content-Type': 'application/json', Connection: 'close' },
         body: JSON.stringify({ items: 3 }),
       })
-      const { pid } = JSON.parse(await answer.text())
-      const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';')
+      const { pid } = JSON.parse(await response.text())
+      const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';')
       const pids = new Set<number>()
       for (let tries = 0; tries < 500 && ![...pids].some((one) => one !== pid); tries++) {
         const again = await fetch(`${served.url}/basket`, { headers: { cookie, Connection: 'close' } })

@@ -21,14 +21,14 @@ describe('The XML of a resource', () => {
 
   it('POST /posts reads a document and returns 201 with one', async () => {
     const xml = '<?xml version="1.0"?><post><title>A &amp; B</title><description nil="true"/></post>'
-    const answer = await site.post('/posts', { accept, xml })
-    expect(answer.status).to.equal(201)
-    expect(answer.headers.get('content-type')).to.equal('application/xml; charset=utf-8')
-    expect(answer.text).to.match(/^<\?xml version="1\.0" encoding="UTF-8"\?>\n<post>.*<id>/)
-    expect(element(answer.text, 'title')).to.equal('A &amp; B')
-    expect(answer.text).to.contain('<description nil="true"/>')
-    expect(element(answer.text, 'created_at')).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    expect(answer.headers.get('location')).to.equal(`/posts/${element(answer.text, 'id')}`)
+    const response = await site.post('/posts', { accept, xml })
+    expect(response.status).to.equal(201)
+    expect(response.headers.get('content-type')).to.equal('application/xml; charset=utf-8')
+    expect(response.text).to.match(/^<\?xml version="1\.0" encoding="UTF-8"\?>\n<post>.*<id>/)
+    expect(element(response.text, 'title')).to.equal('A &amp; B')
+    expect(response.text).to.contain('<description nil="true"/>')
+    expect(element(response.text, 'created_at')).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect(response.headers.get('location')).to.equal(`/posts/${element(response.text, 'id')}`)
   })
 
   it('GET /posts returns a list, also an empty one', async () => {
@@ -53,23 +53,23 @@ describe('The XML of a resource', () => {
   })
 
   it('create returns 422 with the messages by field, as a problem document', async () => {
-    const answer = await site.post('/posts', { accept, xml: '<post><title> </title></post>' })
-    expect(answer.status).to.equal(422)
-    expect(answer.headers.get('content-type')).to.contain('application/problem+xml')
-    expect(answer.text).to.contain('<problem xmlns="urn:ietf:rfc:7807"><status>422</status>')
-    expect(answer.text).to.contain(
+    const response = await site.post('/posts', { accept, xml: '<post><title> </title></post>' })
+    expect(response.status).to.equal(422)
+    expect(response.headers.get('content-type')).to.contain('application/problem+xml')
+    expect(response.text).to.contain('<problem xmlns="urn:ietf:rfc:7807"><status>422</status>')
+    expect(response.text).to.contain(
       '<errors><title><message>Title cannot be blank.</message></title></errors>',
     )
   })
 
   it('show returns 404 as a problem document', async () => {
-    const answer = await site.get('/posts/nope', { accept })
-    expect(answer.status).to.equal(404)
-    expect(element(answer.text, 'detail')).to.equal('Post not found.')
+    const response = await site.get('/posts/nope', { accept })
+    expect(response.status).to.equal(404)
+    expect(element(response.text, 'detail')).to.equal('Post not found.')
   })
 
   it('the response is XML if the body is XML and the client accepts any format', async () => {
-    const answer = await site.post('/posts', { accept: '*/*', xml: '<post><title>Hello</title></post>' })
-    expect(answer.headers.get('content-type')).to.contain('application/xml')
+    const response = await site.post('/posts', { accept: '*/*', xml: '<post><title>Hello</title></post>' })
+    expect(response.headers.get('content-type')).to.contain('application/xml')
   })
 })

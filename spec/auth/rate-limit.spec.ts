@@ -165,10 +165,10 @@ describeOnce('rateLimit', () => {
 
   it('returns 429 with Retry-After, and states the rest of the limit', async () => {
     const site = await visit({})
-    const answers = [await site.get('/'), await site.get('/'), await site.get('/', { accept: 'json' })]
+    const responses = [await site.get('/'), await site.get('/'), await site.get('/', { accept: 'json' })]
     await site.close()
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 429])
-    const [first, , last] = answers
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 429])
+    const [first, , last] = responses
     expect(first?.headers.get('RateLimit-Policy')).to.equal('"visits";q=2;w=180')
     expect(first?.headers.get('RateLimit')).to.match(/^"visits";r=1;t=1[78]\d$/)
     expect(last?.headers.get('RateLimit')).to.match(/^"visits";r=0;t=1[78]\d$/)

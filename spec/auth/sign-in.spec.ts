@@ -167,8 +167,8 @@ describe('Signing in', () => {
     expect((await enter()).location).to.equal('/mine?tab=2')
     await site.delete('/session', { form: {} })
     for (const accept of ['json', 'xml']) {
-      const answer = await site.get('/mine', { accept })
-      expect([answer.status, answer.headers.get('WWW-Authenticate')]).to.deep.equal([401, 'Session'])
+      const response = await site.get('/mine', { accept })
+      expect([response.status, response.headers.get('WWW-Authenticate')]).to.deep.equal([401, 'Session'])
     }
   })
 
@@ -275,8 +275,8 @@ describe('Signing in', () => {
       await site.close()
       site = await Site.open(application(database, { api: true }))
       expect(await emailFor(text)).to.equal('ada@example.com')
-      const answer = await site.get('/mine', { accept: 'json' })
-      expect([answer.status, answer.headers.get('WWW-Authenticate')]).to.deep.equal([401, 'Bearer'])
+      const response = await site.get('/mine', { accept: 'json' })
+      expect([response.status, response.headers.get('WWW-Authenticate')]).to.deep.equal([401, 'Bearer'])
       expect((await site.get(`/mine?token=${text}`, { accept: 'json' })).status).to.equal(401)
     })
   })

@@ -167,7 +167,7 @@ describe('plainAttributesOf(class)', () => {
   it('throws for a property whose type is unknown', () => {
     class Unknown {
       @Present()
-      answer!: string | null
+      response!: string | null
     }
     class List {
       @IsArray()

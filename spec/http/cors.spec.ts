@@ -58,24 +58,26 @@ describe('new App({ cors })', () => {
   describe('with a list of origins', () => {
     it('responds to a preflight of a known path with the methods of the path', async () => {
       await open(listed)
-      const answer = await preflight('/posts/1', { 'access-control-request-headers': 'content-type,x-kind' })
-      expect(answer.status).to.equal(204)
-      expect(answer.text).to.equal('')
-      expect(corsOf(answer)).to.deep.equal({
+      const response = await preflight('/posts/1', {
+        'access-control-request-headers': 'content-type,x-kind',
+      })
+      expect(response.status).to.equal(204)
+      expect(response.text).to.equal('')
+      expect(corsOf(response)).to.deep.equal({
         'allow-origin': origin,
         'allow-methods': 'PATCH,OPTIONS',
         'allow-headers': 'content-type,x-kind',
         'max-age': '600',
       })
-      expect(varies(answer)).to.equal(true)
+      expect(varies(response)).to.equal(true)
       expect(corsOf(await preflight('/posts'))['allow-methods']).to.equal('GET,HEAD,POST,OPTIONS')
     })
 
     it('responds to a preflight before an OPTIONS route runs, and leaves other OPTIONS requests to the route', async () => {
       await open(listed)
       expect(corsOf(await preflight('/own'))['allow-origin']).to.equal(origin)
-      const answer = await site.request('OPTIONS', '/own', { headers: { origin } })
-      expect([answer.status, answer.text]).to.deep.equal([200, 'own'])
+      const response = await site.request('OPTIONS', '/own', { headers: { origin } })
+      expect([response.status, response.text]).to.deep.equal([200, 'own'])
     })
 
     it('redacts secret parameters of a path in the log of a preflight', async () => {
@@ -88,17 +90,17 @@ describe('new App({ cors })', () => {
 
     it('returns 404 for a preflight of an unknown path', async () => {
       await open(listed)
-      const answer = await preflight('/nope')
-      expect([answer.status, varies(answer)]).to.deep.equal([404, true])
-      expect(corsOf(answer)).not.to.have.property('allow-methods')
+      const response = await preflight('/nope')
+      expect([response.status, varies(response)]).to.deep.equal([404, true])
+      expect(corsOf(response)).not.to.have.property('allow-methods')
     })
 
     it('allows a listed origin to read a response, and its headers of lists and errors', async () => {
       await open(listed)
       for (const from of [origin, 'http://localhost:5173']) {
-        const answer = await site.get('/posts', { headers: { origin: from } })
-        expect(corsOf(answer)).to.deep.equal({ 'allow-origin': from, 'expose-headers': exposed })
-        expect(varies(answer)).to.equal(true)
+        const response = await site.get('/posts', { headers: { origin: from } })
+        expect(corsOf(response)).to.deep.equal({ 'allow-origin': from, 'expose-headers': exposed })
+        expect(varies(response)).to.equal(true)
       }
     })
 
@@ -111,8 +113,8 @@ describe('new App({ cors })', () => {
     for (const other of [...others, 'https://admin.example.com:8443', '']) {
       it(`allows ${other || 'a request without an origin'} to read nothing`, async () => {
         await open({ ...listed, credentials: true })
-        const answer = await site.get('/posts', { headers: { origin: other } })
-        expect([answer.status, corsOf(answer), varies(answer)]).to.deep.equal([200, {}, true])
+        const response = await site.get('/posts', { headers: { origin: other } })
+        expect([response.status, corsOf(response), varies(response)]).to.deep.equal([200, {}, true])
         const asked = await preflight('/posts/1', { origin: other })
         expect([asked.status, corsOf(asked), varies(asked)]).to.deep.equal([204, {}, true])
       })
@@ -120,14 +122,14 @@ describe('new App({ cors })', () => {
 
     it('adds Origin to a Vary header of the handler', async () => {
       await open(listed)
-      const answer = await site.get('/varying', { headers: { origin } })
-      expect(answer.headers.get('vary')).to.equal('Accept-Encoding, Origin')
+      const response = await site.get('/varying', { headers: { origin } })
+      expect(response.headers.get('vary')).to.equal('Accept-Encoding, Origin')
     })
 
     it('allows a listed origin to read a file', async () => {
       await open(listed)
-      const answer = await site.get('/files/hello.txt', { headers: { origin } })
-      expect([answer.text, corsOf(answer)['allow-origin']]).to.deep.equal(['hello', origin])
+      const response = await site.get('/files/hello.txt', { headers: { origin } })
+      expect([response.text, corsOf(response)['allow-origin']]).to.deep.equal(['hello', origin])
     })
 
     const failing: Array<[status: number, what: string, method: string, path: string, request: SpecRequest]> =
@@ -150,18 +152,18 @@ describe('new App({ cors })', () => {
     for (const [status, what, method, path, request] of failing) {
       it(`allows a listed origin to read ${status} for ${what}`, async () => {
         await open({ ...listed, credentials: true })
-        const answer = await site.request(method, path, {
+        const response = await site.request(method, path, {
           ...request,
           accept: 'json',
           headers: { ...request.headers, origin },
         })
-        expect([answer.status, answer.json.status]).to.deep.equal([status, status])
-        expect(corsOf(answer)).to.deep.equal({
+        expect([response.status, response.json.status]).to.deep.equal([status, status])
+        expect(corsOf(response)).to.deep.equal({
           'allow-origin': origin,
           'allow-credentials': 'true',
           'expose-headers': exposed,
         })
-        expect(varies(answer)).to.equal(true)
+        expect(varies(response)).to.equal(true)
       })
     }
   })
@@ -191,8 +193,8 @@ describe('new App({ cors })', () => {
   it('allows every site to read responses without credentials with "*"', async () => {
     await open({ origins: '*' })
     for (const from of [origin, 'null']) {
-      const answer = await site.get('/posts', { headers: { origin: from } })
-      expect(corsOf(answer)).to.deep.equal({ 'allow-origin': '*', 'expose-headers': exposed })
+      const response = await site.get('/posts', { headers: { origin: from } })
+      expect(corsOf(response)).to.deep.equal({ 'allow-origin': '*', 'expose-headers': exposed })
       expect(corsOf(await preflight('/posts', { origin: from }))).to.include({ 'allow-origin': '*' })
     }
   })
@@ -208,11 +210,11 @@ describe('new App({ cors })', () => {
       app.post('/posts', (ctx) => void (ctx.body = 'created'))
       const other = await Site.open(app)
       try {
-        const answer = await other.post('/posts', {
+        const response = await other.post('/posts', {
           json: {},
           headers: { origin, 'sec-fetch-site': 'same-site' },
         })
-        expect([answer.status, corsOf(answer)['allow-origin']]).to.deep.equal([status, origin])
+        expect([response.status, corsOf(response)['allow-origin']]).to.deep.equal([status, origin])
       } finally {
         await other.close()
       }
@@ -221,8 +223,8 @@ describe('new App({ cors })', () => {
 
   it('sets nothing without the option', async () => {
     await open()
-    for (const answer of [await site.get('/posts', { headers: { origin } }), await preflight('/posts/1')])
-      expect([corsOf(answer), varies(answer)]).to.deep.equal([{}, false])
+    for (const response of [await site.get('/posts', { headers: { origin } }), await preflight('/posts/1')])
+      expect([corsOf(response), varies(response)]).to.deep.equal([{}, false])
   })
 
   it('needs no session for a preflight', async () => {

@@ -111,12 +111,12 @@ describe('An API application and the forms of other sites', () => {
 
   it('explains the rejection', async () => {
     await open()
-    const answer = await site.post('/posts', {
+    const response = await site.post('/posts', {
       ...form,
       accept: 'json',
       headers: { origin: 'https://evil.example' },
     })
-    expect(answer.json.detail).to.equal(
+    expect(response.json.detail).to.equal(
       `Another site (https://evil.example) sent the request. This site is ${site.url}.`,
     )
   })

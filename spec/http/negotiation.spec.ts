@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { formats, negotiate, type Format } from '../../src/http/negotiation.js'
 
-type Row = [accept: string | undefined, answer: Format | undefined]
+type Row = [accept: string | undefined, response: Format | undefined]
 
 /** The format of the response to an Accept header, if all three formats are offered. */
 function choose(
@@ -16,9 +16,9 @@ function choose(
 }
 
 function table(rows: Row[], options?: Parameters<typeof choose>[1]): void {
-  for (const [accept, answer] of rows) {
-    it(`${accept === undefined ? 'no Accept' : `"${accept}"`}: ${answer ?? 'not acceptable'}`, () => {
-      expect(choose(accept, options)).to.equal(answer)
+  for (const [accept, response] of rows) {
+    it(`${accept === undefined ? 'no Accept' : `"${accept}"`}: ${response ?? 'not acceptable'}`, () => {
+      expect(choose(accept, options)).to.equal(response)
     })
   }
 }

@@ -8,15 +8,15 @@ describe('ctx.respond', () => {
     const app = new App()
     app.get('/posts', handler)
     const site = await Site.open(app)
-    const answer = async (accept: string) => {
+    const response = async (accept: string) => {
       const { status, text } = await site.get('/posts', { accept })
       return `${status} ${text.replace(/^<\?xml.*\?>\n/, '').trimEnd()}`
     }
     try {
       return {
-        html: await answer('text/html'),
-        json: await answer('application/json'),
-        xml: await answer('application/xml'),
+        html: await response('text/html'),
+        json: await response('application/json'),
+        xml: await response('application/xml'),
       }
     } finally {
       await site.close()
@@ -24,10 +24,10 @@ describe('ctx.respond', () => {
   }
 
   it('sends data as JSON and XML', async () => {
-    const answers = await answersOf((ctx) =>
+    const responses = await answersOf((ctx) =>
       ctx.respond(201, { html: () => (ctx.body = 'a page'), data: { title: 'A' } }),
     )
-    expect(answers).to.deep.equal({
+    expect(responses).to.deep.equal({
       html: '201 a page',
       json: '201 {"title":"A"}',
       xml: '201 <record><title>A</title></record>',
@@ -36,7 +36,7 @@ describe('ctx.respond', () => {
 
   it('calls data only for JSON and XML, and html only for HTML', async () => {
     const called: string[] = []
-    const answers = await answersOf((ctx) =>
+    const responses = await answersOf((ctx) =>
       ctx.respond({
         html: async () => {
           called.push('html')
@@ -48,8 +48,8 @@ describe('ctx.respond', () => {
         },
       }),
     )
-    expect(answers.html).to.equal('200 a page')
-    expect(answers.json).to.equal('200 [1]')
+    expect(responses.html).to.equal('200 a page')
+    expect(responses.json).to.equal('200 [1]')
     expect(called).to.deep.equal(['html', 'data', 'data'])
   })
 
@@ -67,7 +67,7 @@ describe('ctx.respond', () => {
 
   it('does not offer a format without a response: 406', async () => {
     const { json, xml } = await answersOf((ctx) => ctx.respond({ html: () => (ctx.body = 'a page') }))
-    expect([json, xml].map((answer) => answer.slice(0, 3))).to.deep.equal(['406', '406'])
+    expect([json, xml].map((response) => response.slice(0, 3))).to.deep.equal(['406', '406'])
     const { html } = await answersOf((ctx) => ctx.respond({ data: [] }))
     expect(html.slice(0, 3)).to.equal('406')
   })

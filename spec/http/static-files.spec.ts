@@ -53,18 +53,22 @@ describe('app.static(path, folder)', () => {
   })
 
   it('returns the file for GET, with its type and the headers for caches', async () => {
-    const answer = await site.get('/a.txt')
-    expect([answer.status, answer.text]).to.deep.equal([200, '0123456789'])
-    expect(answer.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
-    expect(answer.headers.get('etag')).to.match(/^W\/"/)
-    expect(answer.headers.get('last-modified')).to.match(/GMT$/)
-    expect(answer.headers.get('accept-ranges')).to.equal('bytes')
-    expect(answer.headers.get('x-request-id')).to.have.length(36)
+    const response = await site.get('/a.txt')
+    expect([response.status, response.text]).to.deep.equal([200, '0123456789'])
+    expect(response.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
+    expect(response.headers.get('etag')).to.match(/^W\/"/)
+    expect(response.headers.get('last-modified')).to.match(/GMT$/)
+    expect(response.headers.get('accept-ranges')).to.equal('bytes')
+    expect(response.headers.get('x-request-id')).to.have.length(36)
   })
 
   it('returns only the headers for HEAD', async () => {
-    const answer = await site.request('HEAD', '/a.txt')
-    expect([answer.status, answer.text, answer.headers.get('content-length')]).to.deep.equal([200, '', '10'])
+    const response = await site.request('HEAD', '/a.txt')
+    expect([response.status, response.text, response.headers.get('content-length')]).to.deep.equal([
+      200,
+      '',
+      '10',
+    ])
   })
 
   it('serves an empty file, and one with a name in any language', async () => {
@@ -89,8 +93,8 @@ describe('app.static(path, folder)', () => {
     ]
     for (const [range, status, text, contentRange] of ranges) {
       it(`returns ${status} for ${range}`, async () => {
-        const answer = await site.get('/a.txt', { headers: { range } })
-        expect([answer.status, answer.text, answer.headers.get('content-range')]).to.deep.equal([
+        const response = await site.get('/a.txt', { headers: { range } })
+        expect([response.status, response.text, response.headers.get('content-range')]).to.deep.equal([
           status,
           text,
           contentRange,
@@ -100,17 +104,17 @@ describe('app.static(path, folder)', () => {
 
     for (const range of ['bytes=10-', 'bytes=100-200', 'bytes=3-1']) {
       it(`returns 416 for ${range}, with the size and a problem document`, async () => {
-        const answer = await site.get('/a.txt', { headers: { range }, accept: 'application/json' })
-        expect(answer.status).to.equal(416)
-        expect(answer.headers.get('content-range')).to.equal('bytes */10')
-        expect(answer.headers.get('etag')).to.equal(null)
-        expect(answer.json).to.include({ status: 416, title: 'Range Not Satisfiable' })
+        const response = await site.get('/a.txt', { headers: { range }, accept: 'application/json' })
+        expect(response.status).to.equal(416)
+        expect(response.headers.get('content-range')).to.equal('bytes */10')
+        expect(response.headers.get('etag')).to.equal(null)
+        expect(response.json).to.include({ status: 416, title: 'Range Not Satisfiable' })
       })
     }
 
     it('returns the whole file if it has changed since', async () => {
-      const answer = await site.get('/a.txt', { headers: { range: 'bytes=0-3', 'if-range': '"other"' } })
-      expect(answer).to.include({ status: 200, text: '0123456789' })
+      const response = await site.get('/a.txt', { headers: { range: 'bytes=0-3', 'if-range': '"other"' } })
+      expect(response).to.include({ status: 200, text: '0123456789' })
     })
   })
 
@@ -135,8 +139,11 @@ describe('app.static(path, folder)', () => {
     })
 
     it('returns 412 with a problem document if the file is another version', async () => {
-      const answer = await site.get('/a.txt', { headers: { 'if-match': '"x"' }, accept: 'application/json' })
-      expect([answer.status, answer.json.title]).to.deep.equal([412, 'Precondition Failed'])
+      const response = await site.get('/a.txt', {
+        headers: { 'if-match': '"x"' },
+        accept: 'application/json',
+      })
+      expect([response.status, response.json.title]).to.deep.equal([412, 'Precondition Failed'])
     })
   })
 
@@ -183,11 +190,11 @@ describe('app.static(path, folder)', () => {
   ]
   for (const path of hidden) {
     it(`has nothing at ${path.length > 60 ? `a path of ${path.length} characters` : path}`, async () => {
-      const answer = await site.raw(
+      const response = await site.raw(
         `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nConnection: close\r\n\r\n`,
       )
-      expect(answer).to.match(/^HTTP\/1\.1 (404 Not Found|400 Bad Request)\r\n/)
-      expect(answer).not.to.match(/secret\r?$|SECRET|hidden$/)
+      expect(response).to.match(/^HTTP\/1\.1 (404 Not Found|400 Bad Request)\r\n/)
+      expect(response).not.to.match(/secret\r?$|SECRET|hidden$/)
     })
   }
 
@@ -203,8 +210,8 @@ describe('app.static(path, folder)', () => {
   it('follows no link that leads outside of the folder, and waits for no FIFO', async () => {
     const links = ['link.txt', 'linked/', 'linked/index.html', 'neighbour/', 'indexed/', 'indexed/index.html']
     for (const path of [...links, 'pipe'].flatMap((name) => [`/${name}`, `/linked-assets/${name}`])) {
-      const answer = await site.get(path, { accept: 'application/json' })
-      expect([answer.status, answer.text.includes('secret')], path).to.deep.equal([404, false])
+      const response = await site.get(path, { accept: 'application/json' })
+      expect([response.status, response.text.includes('secret')], path).to.deep.equal([404, false])
     }
   })
 

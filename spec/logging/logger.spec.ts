@@ -110,7 +110,7 @@ describe('The log of an application', () => {
     app.get('/', handler)
     const site = await Site.open(app)
     const status = await site.get(path).then(
-      (answer) => answer.status,
+      (response) => response.status,
       () => 0,
     )
     await site.close()
@@ -118,7 +118,7 @@ describe('The log of an application', () => {
   }
 
   it('contains no values of a query that fails in a body, or in the health check', async () => {
-    const answer = await logOf('/', (ctx) => {
+    const response = await logOf('/', (ctx) => {
       ctx.body = new Readable({
         read() {
           this.push('a')
@@ -126,7 +126,7 @@ describe('The log of an application', () => {
         },
       })
     })
-    expect(answer.log).to.contain('duplicate key').and.not.to.contain('hunter2')
+    expect(response.log).to.contain('duplicate key').and.not.to.contain('hunter2')
     const health = await logOf('/up', () => {})
     expect(health.status).to.equal(503)
     expect(health.log).to.contain('not up').and.not.to.contain('hunter2')

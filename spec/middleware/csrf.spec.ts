@@ -148,7 +148,7 @@ describe('csrf(options)', () => {
                 it(`${token}${token === 'no token' ? '' : ` in the ${place}`}: ${status}`, async () => {
                   const value = mine.tokens[token]
                   const inField = place === 'field' && value !== undefined
-                  const answer = await site.request(sent.method, '/thing', {
+                  const response = await site.request(sent.method, '/thing', {
                     ...sent.body(inField ? { authenticity_token: value } : {}),
                     // A response in JSON is faster than the page of an error.
                     accept: 'application/json',
@@ -162,7 +162,7 @@ describe('csrf(options)', () => {
                       ...(place === 'header' && value && { 'x-csrf-token': value }),
                     },
                   })
-                  expect(answer.status).to.equal(status)
+                  expect(response.status).to.equal(status)
                 })
               }
             }
@@ -188,12 +188,12 @@ describe('csrf(options)', () => {
           '!': `${token[0] === 'A' ? 'B' : 'A'}${token.slice(1)}`,
         }
         const value = changed[String(change) as keyof typeof changed] ?? change
-        const answer = await site.post('/thing', {
+        const response = await site.post('/thing', {
           form: { authenticity_token: String(value) },
           fromPage: false,
           headers: { cookie: mine.cookie },
         })
-        expect(answer.status).to.equal(403)
+        expect(response.status).to.equal(403)
       })
     }
 
@@ -238,8 +238,8 @@ describe('csrf(options)', () => {
 
       it(`an empty body that is declared as ${type}, from another site: 403`, async () => {
         for (const fetchSite of ['cross-site', 'same-site']) {
-          const answer = await site.post('/thing', { headers: { ...headers, 'sec-fetch-site': fetchSite } })
-          expect(answer.status, fetchSite).to.equal(403)
+          const response = await site.post('/thing', { headers: { ...headers, 'sec-fetch-site': fetchSite } })
+          expect(response.status, fetchSite).to.equal(403)
         }
       })
     }
@@ -281,12 +281,12 @@ describe('csrf(options)', () => {
 
       it('an invalid bearer token: 403', async () => {
         for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer ', 'Negotiate abc', 'abc']) {
-          const answer = await site.post('/thing', {
+          const response = await site.post('/thing', {
             form: { a: '1' },
             fromPage: false,
             headers: { authorization, cookie: 'lang=de' },
           })
-          expect(answer.status, authorization).to.equal(403)
+          expect(response.status, authorization).to.equal(403)
         }
       })
     })
@@ -327,11 +327,11 @@ describe('csrf(options)', () => {
           .to.match(/^[\w-]{86}$/)
           .and.not.to.equal(second)
         for (const token of [first, second]) {
-          const answer = await site.post('/thing', {
+          const response = await site.post('/thing', {
             form: { authenticity_token: token ?? '' },
             fromPage: false,
           })
-          expect(answer.status).to.equal(200)
+          expect(response.status).to.equal(200)
         }
       })
 
@@ -479,8 +479,8 @@ describe('csrf(options)', () => {
     for (const env of ['development', 'test', 'production']) {
       it(`works in ${env}`, async () => {
         site = await open({}, { env, secret: 'a secret of the specs, long enough' })
-        const answer = await site.post('/thing', { form: { a: '1' }, accept: 'application/json' })
-        expect([answer.status, answer.json.detail]).to.deep.equal([
+        const response = await site.post('/thing', { form: { a: '1' }, accept: 'application/json' })
+        expect([response.status, response.json.detail]).to.deep.equal([
           403,
           'The form has no valid token. Reload its page and send it again.',
         ])
@@ -491,9 +491,9 @@ describe('csrf(options)', () => {
 
 /** A new visitor's session and its token. */
 async function visit(site: Site): Promise<{ cookie: string; token: string | undefined }> {
-  const answer = await site.get('/form', { headers: { cookie: '' } })
-  const cookie = answer.headers.getSetCookie().map((one) => one.split(';')[0])
-  return { cookie: cookie.join('; '), token: tokenOf(answer) }
+  const response = await site.get('/form', { headers: { cookie: '' } })
+  const cookie = response.headers.getSetCookie().map((one) => one.split(';')[0])
+  return { cookie: cookie.join('; '), token: tokenOf(response) }
 }
 
 function tokenOf({ text }: SpecResponse): string | undefined {

@@ -36,11 +36,11 @@ describe('forceSSL(options)', () => {
 
   /** The status and the Location of the response to a request with this target and Host. */
   async function redirectOf(target: string, host: string, method = 'GET'): Promise<string> {
-    const answer = await site.raw(
+    const response = await site.raw(
       `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
     )
-    const [, status] = /^HTTP\/1.1 (\d+)/.exec(answer) ?? []
-    const [, location = ''] = /^Location: (.*)\r$/im.exec(answer) ?? []
+    const [, status] = /^HTTP\/1.1 (\d+)/.exec(response) ?? []
+    const [, location = ''] = /^Location: (.*)\r$/im.exec(response) ?? []
     return `${status} ${location}`.trim()
   }
 
@@ -142,7 +142,7 @@ describe('forceSSL(options)', () => {
   })
 
   describe('with a Host that may be forged', () => {
-    const targets: Array<[target: string, host: string, answer: string]> = [
+    const targets: Array<[target: string, host: string, response: string]> = [
       ['/', 'example.com:8080', '301 https://example.com/'],
       ['/', 'EXAMPLE.com.', '301 https://example.com/'],
       ['/', '[::1]:3000', '301 https://[::1]/'],
@@ -155,9 +155,9 @@ describe('forceSSL(options)', () => {
       ['/', '*.example.com', '400'],
       ['/', '', '400'],
     ]
-    for (const [target, host, answer] of targets) {
+    for (const [target, host, response] of targets) {
       // A path of `//evil.example/` has no route, so that the middleware does not run: 404.
-      const expected = target.startsWith('//') ? '404' : answer
+      const expected = target.startsWith('//') ? '404' : response
       it(`returns ${expected} for ${target} of ${host || 'no host'}`, async () => {
         await open()
         expect(await redirectOf(target, host)).to.equal(expected)
@@ -166,7 +166,7 @@ describe('forceSSL(options)', () => {
 
     it('returns 400 for a host that is not in the list, also over https', async () => {
       await open({ env: 'production', hosts: ['example.com', '*.example.org', '127.0.0.1'] })
-      const answers: Record<string, string> = {
+      const responses: Record<string, string> = {
         'example.com': '301 https://example.com/',
         'Example.COM:80': '301 https://example.com/',
         'www.example.org': '301 https://www.example.org/',
@@ -181,8 +181,8 @@ describe('forceSSL(options)', () => {
         'example.com.evil.example': '400',
         'evil.example': '400',
       }
-      for (const [host, answer] of Object.entries(answers))
-        expect(await redirectOf('/', host), host).to.equal(answer)
+      for (const [host, response] of Object.entries(responses))
+        expect(await redirectOf('/', host), host).to.equal(response)
       expect((await site.get('/', { headers: https })).status).to.equal(200)
       expect((await site.get('/files/hello.txt', { headers: https })).status).to.equal(200)
     })

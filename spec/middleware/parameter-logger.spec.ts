@@ -156,9 +156,9 @@ describe('parameterLogger(options)', () => {
   it('redacts secrets in the path on the error page of development, whatever the error', async () => {
     await open({}, 'development')
     for (const method of ['DELETE', 'POST']) {
-      const answer = await site.request(method, '/invitations/hunter2/details', { json: {} })
-      expect(answer.status, method).to.equal(405)
-      expect(answer.text).to.contain('/invitations/[FILTERED]/details').and.not.to.contain('hunter2')
+      const response = await site.request(method, '/invitations/hunter2/details', { json: {} })
+      expect(response.status, method).to.equal(405)
+      expect(response.text).to.contain('/invitations/[FILTERED]/details').and.not.to.contain('hunter2')
     }
   })
 

@@ -41,11 +41,11 @@ describe('securityHeaders(options)', () => {
     })) {
       it(`are sent with ${path} (${status}) in ${env}`, async () => {
         await open({ env })
-        const answer = await site.get(path)
-        expect(answer.status).to.equal(status)
+        const response = await site.get(path)
+        expect(response.status).to.equal(status)
         const upgraded = env === 'production' ? `${policy};upgrade-insecure-requests` : policy
-        expect(answer.headers.get('content-security-policy')).to.equal(upgraded)
-        expect(Object.fromEntries(answer.headers)).to.include({
+        expect(response.headers.get('content-security-policy')).to.equal(upgraded)
+        expect(Object.fromEntries(response.headers)).to.include({
           'x-content-type-options': 'nosniff',
           'x-frame-options': 'SAMEORIGIN',
           'cross-origin-opener-policy': 'same-origin',

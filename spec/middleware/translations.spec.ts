@@ -105,12 +105,14 @@ describe('translations(folder)', () => {
   it('gives each of many concurrent requests its own language', () =>
     withSite({}, async (site) => {
       const expected = ['Hello Anna', 'Hallo Anna', 'Bonjour Anna']
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 60 }, (_, index) =>
           site.get('/', { headers: { 'accept-language': ['en', 'de', 'fr'][index % 3] ?? '' } }),
         ),
       )
-      expect(answers.map(({ text }) => text)).to.deep.equal(answers.map((_, index) => expected[index % 3]))
+      expect(responses.map(({ text }) => text)).to.deep.equal(
+        responses.map((_, index) => expected[index % 3]),
+      )
     }))
 
   it('sets Vary where the locale matters, and Content-Language for pages', () =>
@@ -137,9 +139,9 @@ describe('translations(folder)', () => {
       app.use(translations(folder))
       app.get('/', (ctx) => void (ctx.body = `${ctx.t('hello', { name: 'Anna' })} ${ctx.t('kit.save')}`))
       const site = await Site.open(app)
-      const answer = await site.get('/', german)
-      expect(answer.text).to.equal('Hello Anna Save')
-      expect(answer.headers.get('vary')).to.equal(null)
+      const response = await site.get('/', german)
+      expect(response.text).to.equal('Hello Anna Save')
+      expect(response.headers.get('vary')).to.equal(null)
       await site.close()
     }))
 
@@ -201,9 +203,9 @@ describe('translations(folder)', () => {
       withSite({ reload: true, env: 'development' }, async (site, folder) => {
         await writeFile(join(folder, 'a.de.yaml'), '- id: hello\n  translation: "open\n')
         for (const path of ['/', '/', '/missing']) {
-          const answer = await site.get(path, german)
-          expect(answer.status).to.equal(500)
-          expect(answer.text).to.contain('BrokenTranslations').and.to.contain('a.de.yaml, line 3')
+          const response = await site.get(path, german)
+          expect(response.status).to.equal(500)
+          expect(response.text).to.contain('BrokenTranslations').and.to.contain('a.de.yaml, line 3')
         }
         expect((await site.get('/nope', german)).status).to.equal(404)
         expect((await site.get('/kit.css')).status).to.equal(200)

@@ -308,10 +308,10 @@ describe('Policies', () => {
     it('lists the records of the user only, and counts only these', async () => {
       const found: unknown[] = []
       for (const user of ['', 'ada', 'bob']) {
-        const answer = await site.get('/posts', as(user))
+        const response = await site.get('/posts', as(user))
         found.push([
-          answer.json.map(({ title }: Post) => title),
-          answer.headers.get('X-Total-Count'),
+          response.json.map(({ title }: Post) => title),
+          response.headers.get('X-Total-Count'),
           (await site.get('/posts', as(user, { accept: 'xml' }))).text.match(/<title>/g)?.length ?? 0,
         ])
       }
@@ -398,8 +398,11 @@ describe('Policies', () => {
     const { id } = await database.manager.save(
       database.manager.create(Post, { user_id: 'ada', title: 'another' }),
     )
-    const answer = await site.put(`/posts/${adas.id}?other=${id}`, as('ada', { json: { title: 'changed' } }))
-    expect(answer.status).to.equal(500)
+    const response = await site.put(
+      `/posts/${adas.id}?other=${id}`,
+      as('ada', { json: { title: 'changed' } }),
+    )
+    expect(response.status).to.equal(500)
     expect(await database.manager.countBy(Post, { title: 'changed' })).to.equal(0)
   })
 

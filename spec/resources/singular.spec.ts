@@ -17,14 +17,14 @@ class Device extends Model {
 }
 
 /** Responds with the handler's name and the parameters. */
-function answer(ctx: Context): void {
+function reply(ctx: Context): void {
   ctx.body = `${ctx.route.handlerName} ${JSON.stringify(ctx.params)}`
 }
 
 @Resource('/session', { singular: true })
 class SessionResource extends BaseResource {
   override new(ctx: Context) {
-    answer(ctx)
+    reply(ctx)
   }
   override show(ctx: Context) {
     return ctx.respond({
@@ -33,21 +33,21 @@ class SessionResource extends BaseResource {
     })
   }
   override create(ctx: Context) {
-    answer(ctx)
+    reply(ctx)
   }
   override update(ctx: Context) {
-    answer(ctx)
+    reply(ctx)
   }
   override destroy(ctx: Context) {
-    answer(ctx)
+    reply(ctx)
   }
   override edit(ctx: Context) {
-    answer(ctx)
+    reply(ctx)
   }
 
   @Route('POST', '/renew')
   renew(ctx: Context) {
-    answer(ctx)
+    reply(ctx)
   }
 }
 
@@ -58,7 +58,7 @@ class DevicesResource extends BaseResource {
     ctx.body = ctx.bind(new Device())
   }
   override show(ctx: Context) {
-    answer(ctx)
+    reply(ctx)
   }
 }
 
@@ -174,8 +174,8 @@ describe('@Resource(path, { singular: true })', () => {
 
     it('has no items: 404, and 405 for another method of its path', async () => {
       expect((await site.get('/session/7')).status).to.equal(404)
-      const answer = await site.request('POST', '/session/edit')
-      expect([answer.status, answer.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS'])
+      const response = await site.request('POST', '/session/edit')
+      expect([response.status, response.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS'])
     })
 
     it('does not bind the key of its parent', async () => {

@@ -20,14 +20,14 @@ class Comment extends Model {
 
 describe('A path helper', () => {
   const app = new App()
-  const answer = () => undefined
-  app.get('/', answer)
-  app.get('/posts', answer, { name: 'postsPath' })
-  app.get('/posts/{post_id}', answer, { name: 'postPath' })
-  app.get('/posts/{post_id}/comments/{comment_id}', answer, { name: 'postCommentPath' })
-  app.get('/posts/{post_id}/comments/{comment_id}/replies/{reply_id}', answer, { name: 'replyPath' })
-  app.get('/files/{*path}', answer, { name: 'filePath' })
-  app.get('/{*path}', answer, { name: 'anyPath' })
+  const respond = () => undefined
+  app.get('/', respond)
+  app.get('/posts', respond, { name: 'postsPath' })
+  app.get('/posts/{post_id}', respond, { name: 'postPath' })
+  app.get('/posts/{post_id}/comments/{comment_id}', respond, { name: 'postCommentPath' })
+  app.get('/posts/{post_id}/comments/{comment_id}/replies/{reply_id}', respond, { name: 'replyPath' })
+  app.get('/files/{*path}', respond, { name: 'filePath' })
+  app.get('/{*path}', respond, { name: 'anyPath' })
 
   const [post, comment] = [new Post('p1'), new Comment('c1', 'p1')]
   const rows: Array<[what: string, args: Parameters<App['pathFor']>, path: string]> = [

@@ -141,8 +141,8 @@ describe('databaseSessions(database)', () => {
         expect(await readSession(site, bad), bad).to.deep.equal({})
       }
       await site.delete('/')
-      const answer = await site.put('/', { json: { b: 2 }, headers: { cookie: `_blog_session=${id}` } })
-      expect(sessionId(answer)).to.be.a('string').that.does.not.equal(id)
+      const response = await site.put('/', { json: { b: 2 }, headers: { cookie: `_blog_session=${id}` } })
+      expect(sessionId(response)).to.be.a('string').that.does.not.equal(id)
       expect(await rows()).to.have.length(1)
     }))
 
@@ -190,9 +190,9 @@ describe('databaseSessions(database)', () => {
       await gate.reached
       await site.delete('/')
       gate.pass()
-      const answer = await late
-      expect(answer.status).to.equal(200)
-      expect(answer.headers.getSetCookie()).to.deep.equal([])
+      const response = await late
+      expect(response.status).to.equal(200)
+      expect(response.headers.getSetCookie()).to.deep.equal([])
       expect(await rows()).to.deep.equal([])
       expect(await readSession(site, id)).to.deep.equal({})
     }))
@@ -250,12 +250,12 @@ describe('databaseSessions(database)', () => {
   it('serves many concurrent requests of one session', () =>
     withSite(async ({ site, rows }) => {
       await putSession(site, { number: 0 })
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, (_, number) =>
           number % 2 ? readSession(site) : putSession(site, { number }),
         ),
       )
-      for (const answer of answers) expect(answer.status ?? 200).to.equal(200)
+      for (const response of responses) expect(response.status ?? 200).to.equal(200)
       expect(await rows()).to.have.length(1)
     }))
 
@@ -335,11 +335,11 @@ describe('An unreachable session store', () => {
 
   it('causes 503 for a request that reads or changes a session, with an error page that needs no session', async () => {
     const headers = { cookie: `_blog_session=${await signedId()}` }
-    for (const answer of [await site.get('/', { headers }), await site.put('/', { json: { a: 1 } })]) {
-      expect(answer.status).to.equal(503)
-      expect(answer.headers.get('retry-after')).to.equal('5')
-      expect(answer.text).to.contain('We will be right back')
-      expect(answer.text).not.to.contain('ECONNREFUSED')
+    for (const response of [await site.get('/', { headers }), await site.put('/', { json: { a: 1 } })]) {
+      expect(response.status).to.equal(503)
+      expect(response.headers.get('retry-after')).to.equal('5')
+      expect(response.text).to.contain('We will be right back')
+      expect(response.text).not.to.contain('ECONNREFUSED')
     }
   })
 

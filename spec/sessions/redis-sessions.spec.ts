@@ -100,8 +100,8 @@ describe('redisSessions(client)', () => {
     await gate.reached
     await site.delete('/')
     gate.pass()
-    const answer = await late
-    expect([answer.status, answer.headers.getSetCookie()]).to.deep.equal([200, []])
+    const response = await late
+    expect([response.status, response.headers.getSetCookie()]).to.deep.equal([200, []])
     expect(await keys()).to.deep.equal([])
     expect(await readSession(site, id)).to.deep.equal({})
   })
@@ -110,16 +110,16 @@ describe('redisSessions(client)', () => {
     const id = sessionId(await putSession(site, { a: 1 }))
     await redis.pExpire((await keys())[0] ?? '', 0)
     expect(await readSession(site, id)).to.deep.equal({})
-    const answer = await site.put('/', { json: { b: 2 }, headers: { cookie: `_blog_session=${id}` } })
-    expect(sessionId(answer)).to.be.a('string').that.does.not.equal(id)
+    const response = await site.put('/', { json: { b: 2 }, headers: { cookie: `_blog_session=${id}` } })
+    expect(sessionId(response)).to.be.a('string').that.does.not.equal(id)
   })
 
   it('serves many concurrent requests of one session', async () => {
     await putSession(site, { number: 0 })
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, number) => (number % 2 ? site.get('/') : putSession(site, { number }))),
     )
-    expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
+    expect(new Set(responses.map(({ status }) => status))).to.deep.equal(new Set([200]))
     expect(await keys()).to.have.length(1)
   })
 
@@ -154,8 +154,8 @@ describe('redisSessions(client) while Redis is unreachable', function () {
   })
 
   it('quickly returns 503 with Retry-After for a request that reads or changes a session', async () => {
-    for (const answer of [await site.get('/'), await putSession(site, { b: 2 })]) {
-      expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '5'])
+    for (const response of [await site.get('/'), await putSession(site, { b: 2 })]) {
+      expect([response.status, response.headers.get('retry-after')]).to.deep.equal([503, '5'])
     }
   })
 

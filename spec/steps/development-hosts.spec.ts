@@ -72,8 +72,8 @@ describe('The hosts of an application', () => {
     it('are explained in the response of a rejected request, without details of the application', async () => {
       await open()
       for (const path of ['/secret-of-the-routes', '/nope', '/kit.css']) {
-        const answer = await answerTo('evil.example', path)
-        expect(answer)
+        const response = await answerTo('evil.example', path)
+        expect(response)
           .to.match(/^HTTP\/1.1 403 /)
           .and.to.include('&quot;evil.example&quot; is not a host of this application in development')
           .and.to.include('DEVELOPMENT_HOSTS')

@@ -8,14 +8,14 @@ import { Site, type SpecResponse } from '../support/site.js'
 
 const json = { accept: 'application/json' }
 
-async function answerOf(handler: Handler): Promise<{ answer: SpecResponse; errors: unknown[] }> {
+async function answerOf(handler: Handler): Promise<{ response: SpecResponse; errors: unknown[] }> {
   const { logger, lines } = caughtLog()
   const app = new App({ logger })
   app.get('/', handler)
   const site = await Site.open(app)
   try {
-    const answer = await site.get('/', json)
-    return { answer, errors: lines.filter(({ level }) => level === 50).map(({ msg }) => msg) }
+    const response = await site.get('/', json)
+    return { response, errors: lines.filter(({ level }) => level === 50).map(({ msg }) => msg) }
   } finally {
     await site.close()
   }
@@ -43,23 +43,23 @@ describe('A body that is a stream', () => {
   }
   for (const [what, make] of Object.entries(failing)) {
     it(`causes an ordinary error response if it is ${what}`, async () => {
-      const { answer, errors } = await answerOf((ctx) => {
+      const { response, errors } = await answerOf((ctx) => {
         ctx.set('Content-Length', '5')
         ctx.type = 'text/plain'
         ctx.body = make()
       })
-      expect(answer.status).to.equal(500)
-      expect(answer.json).to.include({ status: 500, title: 'Internal Server Error' })
+      expect(response.status).to.equal(500)
+      expect(response.json).to.include({ status: 500, title: 'Internal Server Error' })
       expect(errors).to.deep.equal(['the request failed'])
     })
   }
 
   it('causes an error response if it fails while the handler is running', async () => {
-    const { answer, errors } = await answerOf(async (ctx) => {
+    const { response, errors } = await answerOf(async (ctx) => {
       ctx.body = createReadStream('/nope')
       await delay(30)
     })
-    expect([answer.status, errors]).to.deep.equal([500, ['the request failed']])
+    expect([response.status, errors]).to.deep.equal([500, ['the request failed']])
   })
 
   const whole: Record<string, () => Readable> = {
@@ -81,10 +81,10 @@ describe('A body that is a stream', () => {
   }
   for (const [what, make] of Object.entries(whole)) {
     it(`is sent completely if it is ${what}`, async () => {
-      const { answer } = await answerOf((ctx) => void (ctx.body = make()))
+      const { response } = await answerOf((ctx) => void (ctx.body = make()))
       let text = ''
       for await (const chunk of make()) text += String(chunk)
-      expect([answer.status, answer.text]).to.deep.equal([200, text])
+      expect([response.status, response.text]).to.deep.equal([200, text])
     })
   }
 

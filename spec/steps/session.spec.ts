@@ -30,12 +30,12 @@ function application(options: AppOptions = {}): App {
   return app
 }
 
-function cookieOf(answer: SpecResponse): string {
-  return answer.headers.getSetCookie()[0] ?? ''
+function cookieOf(response: SpecResponse): string {
+  return response.headers.getSetCookie()[0] ?? ''
 }
 
-function valueOf(answer: SpecResponse): string {
-  return /^_blog_session=([^;]*)/.exec(cookieOf(answer))?.[1] ?? ''
+function valueOf(response: SpecResponse): string {
+  return /^_blog_session=([^;]*)/.exec(cookieOf(response))?.[1] ?? ''
 }
 
 describe('Sessions in a cookie', () => {
@@ -46,9 +46,9 @@ describe('Sessions in a cookie', () => {
   const put = (json: unknown) => site.put('/', { json, accept: 'application/json' })
   const read = async (value?: string) => {
     const headers: Record<string, string> = value === undefined ? {} : { cookie: `_blog_session=${value}` }
-    const answer = await site.get('/', { headers })
-    expect(answer.status).to.equal(200)
-    return answer.json
+    const response = await site.get('/', { headers })
+    expect(response.status).to.equal(200)
+    return response.json
   }
 
   it('keep their content for the next request', async () => {
@@ -73,8 +73,8 @@ describe('Sessions in a cookie', () => {
       ctx.body = 'done'
     })
     site = await Site.open(app)
-    const answer = await site.get('/flash')
-    const cookies = answer.headers.getSetCookie()
+    const response = await site.get('/flash')
+    const cookies = response.headers.getSetCookie()
     expect(cookies.map((cookie) => cookie.split('=')[0]).toSorted()).to.deep.equal([
       '__Host-_blog_session',
       '__Host-_blog_session_flash',
@@ -88,29 +88,29 @@ describe('Sessions in a cookie', () => {
   it('have a Secure cookie in production, whatever the proxy reports', async () => {
     site = await Site.open(application({ env: 'production' }))
     for (const protocol of ['http', 'https']) {
-      const answer = await site.put('/', { json: { protocol }, headers: { 'x-forwarded-proto': protocol } })
-      expect(answer.status).to.equal(200)
-      expect(cookieOf(answer)).to.contain('; secure; httponly')
+      const response = await site.put('/', { json: { protocol }, headers: { 'x-forwarded-proto': protocol } })
+      expect(response.status).to.equal(200)
+      expect(cookieOf(response)).to.contain('; secure; httponly')
     }
   })
 
   it('set no cookie while they are empty', async () => {
     site = await Site.open(application())
-    for (const answer of [
+    for (const response of [
       await site.get('/'),
       await site.get('/untouched'),
       await site.get('/nope'),
       await put({}),
     ]) {
-      expect(answer.headers.getSetCookie()).to.deep.equal([])
+      expect(response.headers.getSetCookie()).to.deep.equal([])
     }
   })
 
   it('set no cookie while nothing changes', async () => {
     site = await Site.open(application())
     await put({ a: 1 })
-    for (const answer of [await site.get('/'), await put({ a: 1 })]) {
-      expect(answer.headers.getSetCookie()).to.deep.equal([])
+    for (const response of [await site.get('/'), await put({ a: 1 })]) {
+      expect(response.headers.getSetCookie()).to.deep.equal([])
     }
   })
 
@@ -136,9 +136,9 @@ describe('Sessions in a cookie', () => {
     await reached
     await site.delete('/')
     pass()
-    const answer = await slow
-    expect(answer.json).to.deep.equal({ name: 'Anna', flash: [{ type: 'success', message: 'Saved.' }] })
-    expect(answer.headers.getSetCookie().map((cookie) => cookie.split(';')[0])).to.deep.equal([
+    const response = await slow
+    expect(response.json).to.deep.equal({ name: 'Anna', flash: [{ type: 'success', message: 'Saved.' }] })
+    expect(response.headers.getSetCookie().map((cookie) => cookie.split(';')[0])).to.deep.equal([
       '_blog_session_flash=',
     ])
     expect(await read()).to.deep.equal({})
@@ -176,8 +176,8 @@ describe('Sessions in a cookie', () => {
   it('end when they are set to null', async () => {
     site = await Site.open(application())
     await put({ a: 1 })
-    const answer = await site.delete('/')
-    expect(cookieOf(answer)).to.match(/^_blog_session=; path=\/; expires=Thu, 01 Jan 1970/)
+    const response = await site.delete('/')
+    expect(cookieOf(response)).to.match(/^_blog_session=; path=\/; expires=Thu, 01 Jan 1970/)
     expect(await read()).to.deep.equal({})
   })
 
@@ -231,9 +231,9 @@ describe('Sessions in a cookie', () => {
     }
     expect(await read(until(Date.now() - 1))).to.deep.equal({})
     const end = Date.now() + 20_000
-    const answer = await site.get('/', { headers: { cookie: `_blog_session=${until(end)}` } })
-    expect(answer.json).to.deep.equal({ a: 1 })
-    const [value = ''] = valueOf(answer).split('.')
+    const response = await site.get('/', { headers: { cookie: `_blog_session=${until(end)}` } })
+    expect(response.json).to.deep.equal({ a: 1 })
+    const [value = ''] = valueOf(response).split('.')
     const renewed = JSON.parse(Buffer.from(value, 'base64url').toString()) as { _expire: number }
     expect(renewed._expire).to.be.above(end)
   })
@@ -242,8 +242,8 @@ describe('Sessions in a cookie', () => {
     site = await Site.open(application())
     const text =
       '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toJSON":1,"_private":2,"save":3,"length":4,"maxAge":5,"isNew":6}'
-    const answer = await site.request('PUT', '/own', { body: text })
-    expect(answer.status).to.equal(404)
+    const response = await site.request('PUT', '/own', { body: text })
+    expect(response.status).to.equal(404)
     const app = application()
     app.post('/own', (ctx) => {
       for (const [key, value] of Object.entries<unknown>(JSON.parse(text)))
@@ -265,9 +265,9 @@ describe('Sessions in a cookie', () => {
     )
     site = await Site.open(application({ logger: log }))
     expect((await put({ text: 'x'.repeat(2700) })).status).to.equal(200)
-    const answer = await put({ text: 'x'.repeat(4000) })
-    expect(answer.status).to.equal(500)
-    expect(answer.headers.getSetCookie()).to.deep.equal([])
+    const response = await put({ text: 'x'.repeat(4000) })
+    expect(response.status).to.equal(500)
+    expect(response.headers.getSetCookie()).to.deep.equal([])
     expect(messages.join()).to.match(
       /^The session has \d+ bytes, but browsers store cookies of at most 4093 bytes\. Store less in it, or use a session store: new App\(\{ sessionStore: databaseSessions\(database\) \}\)\.$/,
     )

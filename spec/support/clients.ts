@@ -47,15 +47,15 @@ export class Client {
     return new Promise((resolve) => {
       const headers = { Accept: 'application/json', ...(body && { 'Content-Type': 'application/json' }) }
       const sent = request(this.url + path, { method, agent: this.agent, headers, timeout: 110_000 })
-      sent.on('response', (answer) => {
+      sent.on('response', (response) => {
         const chunks: Buffer[] = []
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.on('error', (error) => resolve({ error: `cut off: ${error.message}` }))
-        answer.on('end', () =>
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', (error) => resolve({ error: `cut off: ${error.message}` }))
+        response.on('end', () =>
           resolve({
-            status: answer.statusCode ?? 0,
+            status: response.statusCode ?? 0,
             body: Buffer.concat(chunks).toString(),
-            keeps: answer.headers.connection !== 'close',
+            keeps: response.headers.connection !== 'close',
           }),
         )
       })

@@ -112,7 +112,7 @@ class ThingsResource extends BaseResource {
   }
 
   override async show(ctx: Context) {
-    return this.answer(ctx, await ctx.find(Thing, ctx.params['thing_id']))
+    return this.response(ctx, await ctx.find(Thing, ctx.params['thing_id']))
   }
 
   override async create(ctx: Context) {
@@ -130,16 +130,16 @@ class ThingsResource extends BaseResource {
   override async destroy(ctx: Context) {
     const found = await ctx.find(Thing, ctx.params['thing_id'])
     await ctx.destroy(found)
-    return this.answer(ctx, found)
+    return this.response(ctx, found)
   }
 
   private async save(ctx: Context, record: Thing, status: number) {
     const errors = await ctx.save(ctx.bind(record))
     if (errors) throw errors
-    return this.answer(ctx, record, status)
+    return this.response(ctx, record, status)
   }
 
-  private answer(ctx: Context, record: Thing, status = 200) {
+  private response(ctx: Context, record: Thing, status = 200) {
     return ctx.respond(status, {
       json: record,
       xml: record,

@@ -58,13 +58,13 @@ export async function startExampleBlog(environment: 'test' | 'development'): Pro
   await database.query('DELETE FROM posts')
 
   async function create(collection: string, attributes: Record<string, string>): Promise<string> {
-    const answer = await fetch(url + collection, {
+    const response = await fetch(url + collection, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify(attributes),
     })
-    const path = answer.headers.get('Location')
-    if (!path) throw new Error(`${collection} returned ${answer.status}: ${await answer.text()}`)
+    const path = response.headers.get('Location')
+    if (!path) throw new Error(`${collection} returned ${response.status}: ${await response.text()}`)
     return path
   }
 

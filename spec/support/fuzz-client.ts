@@ -18,14 +18,14 @@ export function send(url: string, { method, path, headers, body }: FuzzRequest):
     const length = body.length > 0 || method === 'POST' ? { 'content-length': String(body.length) } : {}
     const sent = request(
       { agent, hostname, port, method, path, headers: { ...asLatin1(headers), ...length } },
-      (answer) => {
+      (response) => {
         const chunks: Buffer[] = []
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.on('error', reject)
-        answer.on('end', () =>
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () =>
           resolve({
-            status: answer.statusCode ?? 0,
-            headers: answer.headers,
+            status: response.statusCode ?? 0,
+            headers: response.headers,
             text: Buffer.concat(chunks).toString(),
           }),
         )

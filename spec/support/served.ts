@@ -84,10 +84,10 @@ export class Served {
   async workers(count: number): Promise<number[]> {
     const pids = new Set<number>()
     while (pids.size < count) {
-      const answer = await fetch(`${this.url}/pid`, { headers: { connection: 'close' } }).catch(
+      const response = await fetch(`${this.url}/pid`, { headers: { connection: 'close' } }).catch(
         () => undefined,
       )
-      if (answer?.ok) pids.add((JSON.parse(await answer.text()) as { pid: number }).pid)
+      if (response?.ok) pids.add((JSON.parse(await response.text()) as { pid: number }).pid)
       await delay(10)
     }
     return [...pids]

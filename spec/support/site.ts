@@ -17,13 +17,13 @@ export class Site extends Client {
   /** Sends raw bytes, for requests that no client would send, and returns everything that is received. */
   raw(bytes: string): Promise<string> {
     const { hostname, port } = new URL(this.url)
-    return new Promise((answer, reject) => {
+    return new Promise((response, reject) => {
       let received = ''
       const socket = connect(Number(port), hostname, () => socket.write(bytes))
       socket.setTimeout(2000, () => socket.destroy())
       socket.on('data', (chunk) => (received += chunk.toString()))
       socket.on('error', reject)
-      socket.on('close', () => answer(received))
+      socket.on('close', () => response(received))
     })
   }
 }

@@ -31,9 +31,9 @@ describe('Client', () => {
     const form = { name: 'Ada' }
     expect((await client.post('/', { form, accept: 'json' })).status).to.equal(403)
     await client.get('/')
-    const answer = await client.post('/', { form, accept: 'json' })
-    expect(answer.status).to.equal(201)
-    expect(answer.json).to.include(form)
+    const response = await client.post('/', { form, accept: 'json' })
+    expect(response.status).to.equal(201)
+    expect(response.json).to.include(form)
   })
 
   it('sends a form without the token, as from another site', async () => {
@@ -46,9 +46,9 @@ describe('Client', () => {
     const upload = new FormData()
     upload.append('name', 'Ada')
     upload.append('picture', new Blob(['...']), 'ada.png')
-    const answer = await client.post('/', { form: upload, accept: 'json' })
-    expect(answer.status).to.equal(201)
-    expect(answer.json).to.include({ name: 'Ada' })
+    const response = await client.post('/', { form: upload, accept: 'json' })
+    expect(response.status).to.equal(201)
+    expect(response.json).to.include({ name: 'Ada' })
   })
 
   it('sends JSON, XML and records as XML', async () => {
@@ -68,8 +68,8 @@ describe('Client', () => {
   })
 
   it('does not follow redirects, and returns their location', async () => {
-    const answer = await client.get('/away')
-    expect([answer.status, answer.location]).to.deep.equal([302, '/name'])
+    const response = await client.get('/away')
+    expect([response.status, response.location]).to.deep.equal([302, '/name'])
   })
 
   it('requests HTML, or JSON in an API application', async () => {

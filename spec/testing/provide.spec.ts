@@ -126,15 +126,15 @@ describe('testApplication(app, database).provide', () => {
       user: 'ada',
       greeting: 'hello',
     })
-    const answer = await client.get('/mails')
-    expect(answer.headers.get('x-stamp')).to.equal('stamp by the fake')
-    expect(answer.json.campaign).to.equal('campaign by the fake (2)')
+    const response = await client.get('/mails')
+    expect(response.headers.get('x-stamp')).to.equal('stamp by the fake')
+    expect(response.json.campaign).to.equal('campaign by the fake (2)')
   })
 
   it('restores everything after the test', async () => {
-    const answer = await client.get('/mails')
-    expect(answer.headers.get('x-stamp')).to.equal('stamp by smtp.example.com')
-    expect(answer.json).to.deep.equal({
+    const response = await client.get('/mails')
+    expect(response.headers.get('x-stamp')).to.equal('stamp by smtp.example.com')
+    expect(response.json).to.deep.equal({
       mail: 'mail by smtp.example.com',
       campaign: 'campaign by smtp.example.com (2)',
       visits: 5,
@@ -153,9 +153,9 @@ describe('testApplication(app, database).provide', () => {
         return next()
       },
     })
-    const answer = await client.get('/mails')
-    expect(answer.headers.get('x-plain')).to.equal('fake')
-    expect(answer.json).to.include({ campaign: 'no campaign', user: 'bob', greeting: 'good morning' })
+    const response = await client.get('/mails')
+    expect(response.headers.get('x-plain')).to.equal('fake')
+    expect(response.json).to.include({ campaign: 'no campaign', user: 'bob', greeting: 'good morning' })
   })
 
   it('restores all of them, and accepts another value in the same test', async () => {

@@ -18,7 +18,7 @@ export class XmlList {
   ) {}
 }
 
-/** The name of a value's root element: its class, else that of the resource which answers, else `record`. */
+/** The name of a value's root element: its class, else that of the request's resource, else `record`. */
 export function rootName(value: unknown, resource?: { plural: string; singular: string }): string {
   if (!Array.isArray(value)) return className(value) ?? resource?.singular ?? 'record'
   const item = className(value[0])

@@ -66,8 +66,8 @@ const formats: Record<string, string> = {
  * const client = new Client(app)
  * await client.open()
  * await client.get('/posts/new')
- * const answer = await client.post('/posts', { form: { title: 'Hello' } })
- * await client.get(answer.location, { accept: 'json' })
+ * const response = await client.post('/posts', { form: { title: 'Hello' } })
+ * await client.get(response.location, { accept: 'json' })
  * await client.close()
  */
 export class Client {

@@ -19,9 +19,9 @@ describe('forward(req, res, address)', () => {
   async function visit(path: string, body?: Buffer): Promise<string> {
     const method = body ? 'POST' : 'GET'
     const sent = request({ host: '127.0.0.1', port: front, path, method, agent }).end(body)
-    const [answer] = await once(sent, 'response')
+    const [response] = await once(sent, 'response')
     const chunks: Buffer[] = []
-    for await (const chunk of answer) chunks.push(chunk as Buffer)
+    for await (const chunk of response) chunks.push(chunk as Buffer)
     return Buffer.concat(chunks).toString()
   }
 

@@ -58,18 +58,18 @@ describe('A list with cursor pages', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     site.get(path, { accept: 'json', headers })
 
-  function linkOf(answer: Answer, rel: string): string | undefined {
-    return new RegExp(`<([^>]*)>; rel="${rel}"`).exec(answer.headers.get('Link') ?? '')?.[1]
+  function linkOf(response: Answer, rel: string): string | undefined {
+    return new RegExp(`<([^>]*)>; rel="${rel}"`).exec(response.headers.get('Link') ?? '')?.[1]
   }
 
   /** The ids of all pages, from a path on. */
   async function walk(path: string, rel: string): Promise<string[][]> {
     const pages: string[][] = []
     for (let next: string | undefined = path; next !== undefined;) {
-      const answer = await get(next)
-      expect(answer.status, answer.text).to.equal(200)
-      pages.push(answer.json.map(({ id }: Article) => id))
-      next = linkOf(answer, rel)
+      const response = await get(next)
+      expect(response.status, response.text).to.equal(200)
+      pages.push(response.json.map(({ id }: Article) => id))
+      next = linkOf(response, rel)
     }
     return pages
   }
@@ -162,9 +162,9 @@ describe('A list with cursor pages', () => {
       `/articles?${same}&after=${written((values) => (values[1] = '\0'))}`,
       `/articles?${same}&after=${written((values) => (values[2] = 'no id'))}`,
     ]) {
-      const answer = await get(path)
-      expect(answer.status, path).to.equal(400)
-      expect(Object.keys(answer.json.errors), path).to.deep.equal(['after'])
+      const response = await get(path)
+      expect(response.status, path).to.equal(400)
+      expect(Object.keys(response.json.errors), path).to.deep.equal(['after'])
     }
   })
 

@@ -164,21 +164,23 @@ describeOnce('The page of a list with @Queryable', () => {
   ]
   for (const [query, message, id] of mistakes) {
     it(`shows the error of ${query} with status 400, and no records`, async () => {
-      const answer = await site.get(`/articles?${query}`)
-      expect(answer.status, answer.text).to.equal(400)
-      expect(titlesIn(answer.text)).to.deep.equal([])
-      expect(answer.text).to.contain('The list could not be filtered: there is a problem')
-      expect(answer.text).to.contain(id ? `<li><a href="#${id}">${message}</a></li>` : `<li>${message}</li>`)
+      const response = await site.get(`/articles?${query}`)
+      expect(response.status, response.text).to.equal(400)
+      expect(titlesIn(response.text)).to.deep.equal([])
+      expect(response.text).to.contain('The list could not be filtered: there is a problem')
+      expect(response.text).to.contain(
+        id ? `<li><a href="#${id}">${message}</a></li>` : `<li>${message}</li>`,
+      )
       if (id)
-        expect(answer.text).to.match(new RegExp(`id="${id}_error">${message.replaceAll(/[.?]/g, '\\$&')}`))
-      expect(answer.headers.get('Link')).to.equal(null)
-      expect(answer.text).to.contain('Clear filters').and.not.contain('sort=body')
+        expect(response.text).to.match(new RegExp(`id="${id}_error">${message.replaceAll(/[.?]/g, '\\$&')}`))
+      expect(response.headers.get('Link')).to.equal(null)
+      expect(response.text).to.contain('Clear filters').and.not.contain('sort=body')
     })
   }
 
   it('responds in JSON with the same errors', async () => {
-    const answer = await site.get('/articles?votes.gte=many', { accept: 'json' })
-    expect(answer.json.errors).to.deep.equal({
+    const response = await site.get('/articles?votes.gte=many', { accept: 'json' })
+    expect(response.json.errors).to.deep.equal({
       'votes.gte': ['Votes must be a whole number that is not too large.'],
     })
   })

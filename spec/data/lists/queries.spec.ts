@@ -103,9 +103,9 @@ describe('A list with @Queryable', () => {
 
   /** The titles of a query's records. */
   async function titles(query: string, where?: object): Promise<string[]> {
-    const answer = await get(query, where)
-    expect(answer.status, `${query}: ${answer.text}`).to.equal(200)
-    return answer.json.map(({ title }: Article) => title)
+    const response = await get(query, where)
+    expect(response.status, `${query}: ${response.text}`).to.equal(200)
+    return response.json.map(({ title }: Article) => title)
   }
 
   const odd = '100%_[*]\\,!'
@@ -201,8 +201,8 @@ describe('A list with @Queryable', () => {
   })
 
   it('treats a comma as part of the value if only eq is listed', async () => {
-    const answer = await get('sort_key=1,5')
-    expect(answer.json.errors).to.have.keys('sort_key')
+    const response = await get('sort_key=1,5')
+    expect(response.json.errors).to.have.keys('sort_key')
   })
 
   it('ignores case of all letters in contains and search, on SQLite of ASCII letters', async () => {
@@ -231,15 +231,15 @@ describe('A list with @Queryable', () => {
   })
 
   it('finds nothing if no record can meet the conditions of the handler', async () => {
-    const answer = await get('votes.gt=0', { title: null })
-    expect([answer.json, answer.headers.get('X-Total-Count')]).to.deep.equal([[], '0'])
+    const response = await get('votes.gt=0', { title: null })
+    expect([response.json, response.headers.get('X-Total-Count')]).to.deep.equal([[], '0'])
   })
 
   it('counts the records that it finds, and keeps the query in Link', async () => {
-    const answer = await get('title.contains=hel&per_page=2&sort=title')
-    expect(answer.json).to.have.length(2)
-    expect(answer.headers.get('X-Total-Count')).to.equal('3')
-    expect(answer.headers.get('Link')).to.contain(
+    const response = await get('title.contains=hel&per_page=2&sort=title')
+    expect(response.json).to.have.length(2)
+    expect(response.headers.get('X-Total-Count')).to.equal('3')
+    expect(response.headers.get('Link')).to.contain(
       '/articles?title.contains=hel&per_page=2&sort=title&page=2>; rel="next"',
     )
   })
@@ -297,11 +297,11 @@ describe('A list with @Queryable', () => {
   ]
   for (const [query, errors] of rejected) {
     it(`rejects ${query.slice(0, 40)}`, async () => {
-      const answer = await get(query)
-      expect(answer.status, answer.text).to.equal(400)
-      expect(answer.headers.get('Content-Type')).to.contain('application/problem+json')
-      expect(answer.json).to.include({ title: 'Bad Request', detail: 'The query is not valid.' })
-      expect(answer.json.errors).to.deep.equal(errors)
+      const response = await get(query)
+      expect(response.status, response.text).to.equal(400)
+      expect(response.headers.get('Content-Type')).to.contain('application/problem+json')
+      expect(response.json).to.include({ title: 'Bad Request', detail: 'The query is not valid.' })
+      expect(response.json.errors).to.deep.equal(errors)
     })
   }
 
@@ -362,14 +362,14 @@ describe('A list with @Queryable', () => {
   })
 
   it('rejects a query in XML, too', async () => {
-    const answer = await site.get('/articles?votes=x', { accept: 'xml' })
-    expect(answer.status).to.equal(400)
-    expect(answer.text).to.contain('<votes><message>Votes must be a whole number')
+    const response = await site.get('/articles?votes=x', { accept: 'xml' })
+    expect(response.status).to.equal(400)
+    expect(response.text).to.contain('<votes><message>Votes must be a whole number')
   })
 
   it('leaves Link out if the query is too long for a header, and never shortens it', async () => {
     const query = `title=${Array.from({ length: 100 }, (_, index) => 'y'.repeat(20) + index).join(',')}`
-    const answer = await get(query)
-    expect([answer.status, answer.headers.get('Link')]).to.deep.equal([200, null])
+    const response = await get(query)
+    expect([response.status, response.headers.get('Link')]).to.deep.equal([200, null])
   })
 })

@@ -63,14 +63,14 @@ describe('The body of a request', () => {
     headers: Record<string, string> = {},
     agent?: Agent,
   ) {
-    return new Promise<{ status: number; body: string; answer: IncomingMessage }>((answered, failed) => {
+    return new Promise<{ status: number; body: string; response: IncomingMessage }>((answered, failed) => {
       const options = {
         method: 'POST',
         headers: { 'content-type': type, accept: 'application/json', ...headers },
         agent: agent ?? false,
       }
-      const call = request(`${site.url}/echo`, options, async (answer) => {
-        answered({ status: answer.statusCode ?? 0, body: await text(answer), answer })
+      const call = request(`${site.url}/echo`, options, async (response) => {
+        answered({ status: response.statusCode ?? 0, body: await text(response), response })
       })
       call.on('error', failed)
       for (const chunk of chunks) call.write(chunk)
@@ -122,10 +122,10 @@ describe('The body of a request', () => {
     ]
     for (const [what, type, body] of malformed) {
       it(`is rejected with 400: ${what}`, async () => {
-        const answer = await send(type, body)
-        expect(answer.status).to.equal(400)
-        expect(answer.json).to.include({ status: 400, title: 'Bad Request' })
-        expect(answer.json.request_id).to.equal(answer.headers.get('x-request-id'))
+        const response = await send(type, body)
+        expect(response.status).to.equal(400)
+        expect(response.json).to.include({ status: 400, title: 'Bad Request' })
+        expect(response.json.request_id).to.equal(response.headers.get('x-request-id'))
       })
     }
 
@@ -183,9 +183,9 @@ describe('The body of a request', () => {
     for (const [type, body] of Object.entries(kinds)) {
       it(`is read up to the limit, and rejected with 413 beyond: ${type}`, async () => {
         expect((await send(type, body(limit))).status).to.equal(200)
-        const answer = await send(type, body(limit + 1))
-        expect(answer.status).to.equal(413)
-        expect(answer.json.detail).to.equal(`The body is larger than ${limit} bytes.`)
+        const response = await send(type, body(limit + 1))
+        expect(response.status).to.equal(413)
+        expect(response.json.detail).to.equal(`The body is larger than ${limit} bytes.`)
       })
 
       it(`counts chunks without a Content-Length: ${type}`, async () => {
@@ -231,8 +231,8 @@ describe('The body of a request', () => {
     for (const [what, type, body] of forms) {
       it(`is read up to membersLimit, and rejected with 413 beyond: ${what}`, async () => {
         expect((await send(type, body(small))).status).to.equal(200)
-        const answer = await send(type, body(small + 2))
-        expect([answer.status, answer.json.detail]).to.deep.equal([
+        const response = await send(type, body(small + 2))
+        expect([response.status, response.json.detail]).to.deep.equal([
           413,
           'The body has more than 1000 members: values, elements, attributes and entities.',
         ])
@@ -252,8 +252,8 @@ describe('The body of a request', () => {
       for (const field of ['a=1', 'a[]=1', 'a[b]=1']) {
         const form = (count: number) => list(count, () => field, '&')
         expect((await send('application/x-www-form-urlencoded', form(1000))).status, field).to.equal(200)
-        const answer = await send('application/x-www-form-urlencoded', form(1001))
-        expect(answer.json.detail, field).to.equal('The form has too many fields or files.')
+        const response = await send('application/x-www-form-urlencoded', form(1001))
+        expect(response.json.detail, field).to.equal('The form has too many fields or files.')
       }
     })
   })
@@ -263,8 +263,8 @@ describe('The body of a request', () => {
 
     it('is ignored, whatever it contains', async () => {
       for (const method of ['GET', 'DELETE']) {
-        const answer = await raw(method, '/ignored', '{', 'application/json')
-        expect(answer, method).to.match(/^HTTP\/1.1 200 [^]*\r\n\r\n\{\}$/)
+        const response = await raw(method, '/ignored', '{', 'application/json')
+        expect(response, method).to.match(/^HTTP\/1.1 200 [^]*\r\n\r\n\{\}$/)
         expect(await raw(method, '/ignored', 'x', 'image/png'), method).to.match(/^HTTP\/1.1 200 /)
       }
       expect(await raw('HEAD', '/ignored', '{', 'application/json')).to.match(/^HTTP\/1.1 200 /)
@@ -303,8 +303,8 @@ describe('The body of a request', () => {
         ['application/xml', '<r/>', 415],
         ['multipart/form-data; boundary=X', '--X--\r\n', 415],
       ] as const) {
-        const answer = await one.post('/', { body, headers: { 'content-type': type } })
-        expect(answer.status, type).to.equal(status)
+        const response = await one.post('/', { body, headers: { 'content-type': type } })
+        expect(response.status, type).to.equal(status)
       }
     } finally {
       await one.close()
@@ -326,10 +326,10 @@ describe('The body of a request', () => {
         ] as const) {
           const body = gzipSync(text(bytes, random))
           const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-          const answer = await one.post('/', { body, headers, accept: 'application/json' })
-          expect(answer.status, `${bytes} ${random} ${body.length}`).to.equal(status)
+          const response = await one.post('/', { body, headers, accept: 'application/json' })
+          expect(response.status, `${bytes} ${random} ${body.length}`).to.equal(status)
           if (status === 413)
-            expect(answer.json.detail).to.equal('The body is compressed by more than 100:1.')
+            expect(response.json.detail).to.equal('The body is compressed by more than 100:1.')
         }
       } finally {
         await one.close()
@@ -387,9 +387,9 @@ describe('The body of a request', () => {
           Buffer.from('--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'),
           ...Array.from({ length: 20 }, () => megabyte),
         ]
-        const answer = await stream(type, chunks)
-        expect(answer.status, type).to.equal(type === 'text/plain' ? 415 : 413)
-        expect(JSON.parse(answer.body), type).to.include({ status: answer.status })
+        const response = await stream(type, chunks)
+        expect(response.status, type).to.equal(type === 'text/plain' ? 415 : 413)
+        expect(JSON.parse(response.body), type).to.include({ status: response.status })
       }
     })
 
@@ -409,8 +409,8 @@ describe('The body of a request', () => {
           expect((await stream(type, chunks, headers, agent)).status, type).to.be.oneOf([400, 413, 415])
           const next = await stream('application/json', ['{"a":1}'], {}, agent)
           expect([next.status, next.body]).to.deep.equal([200, '{"a":1}'])
-          socket ??= next.answer.socket
-          expect(next.answer.socket, `the connection after ${type}`).to.equal(socket)
+          socket ??= next.response.socket
+          expect(next.response.socket, `the connection after ${type}`).to.equal(socket)
         }
       } finally {
         agent.destroy()

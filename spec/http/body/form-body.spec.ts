@@ -85,20 +85,20 @@ describe('A multipart form', () => {
 
   /** The content of an uploaded file, as the handler reads it. */
   async function kept(content: string, headers = '') {
-    const answer = await post([[`${file('a')}${headers}`, content]], { path: '/read' })
-    return answer.json
+    const response = await post([[`${file('a')}${headers}`, content]], { path: '/read' })
+    return response.json
   }
 
   const field = (name: string) => `Content-Disposition: form-data; name="${name}"`
   const file = (name: string) => `${field(name)}; filename="a.txt"\r\nContent-Type: text/plain`
 
   it('has fields and files', async () => {
-    const answer = await post([
+    const response = await post([
       [field('title'), 'A'],
       [file('photo'), 'content'],
       [file('empty'), ''],
     ])
-    expect(answer.json).to.deep.equal({
+    expect(response.json).to.deep.equal({
       fields: { title: 'A' },
       files: [
         ['empty', 'a.txt', 0, 0],
@@ -145,11 +145,11 @@ describe('A multipart form', () => {
   })
 
   it('has several files with one name', async () => {
-    const answer = await post([
+    const response = await post([
       [file('photos'), 'one'],
       [file('photos'), 'second'],
     ])
-    expect(answer.json.files).to.deep.equal([
+    expect(response.json.files).to.deep.equal([
       ['photos', 'a.txt', 3, 3],
       ['photos', 'a.txt', 6, 6],
     ])
@@ -176,29 +176,29 @@ describe('A multipart form', () => {
 
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__']) {
     it(`has neither a field nor a file ${name}`, async () => {
-      const answer = await post([
+      const response = await post([
         [field(name), 'v'],
         [file(name), 'v'],
         [field('ok'), '1'],
       ])
-      expect(answer.json).to.deep.equal({ fields: { ok: '1' }, files: [] })
+      expect(response.json).to.deep.equal({ fields: { ok: '1' }, files: [] })
     })
   }
 
   it('is rejected with 400 if a part is not form-data, however long it is', async () => {
     for (const length of [1, 100_000]) {
-      const answer = await post([['Content-Disposition: attachment; name="a"', 'x'.repeat(length)]])
-      expect(answer.status).to.equal(400)
+      const response = await post([['Content-Disposition: attachment; name="a"', 'x'.repeat(length)]])
+      expect(response.status).to.equal(400)
     }
   })
 
   it('ignores a part without a name', async () => {
-    const answer = await post([
+    const response = await post([
       ['Content-Disposition: form-data', 'v'],
       ['Content-Disposition: form-data\r\nContent-Type: text/plain', 'v'],
       [field('ok'), '1'],
     ])
-    expect(answer.json).to.deep.equal({ fields: { ok: '1' }, files: [] })
+    expect(response.json).to.deep.equal({ fields: { ok: '1' }, files: [] })
   })
 
   for (const [encoding, text] of [
@@ -208,19 +208,19 @@ describe('A multipart form', () => {
     ['base64', 'hi'],
   ] as const) {
     it(`is read if a part has the transfer encoding ${encoding}`, async () => {
-      const answer = await post([[`${field('a')}\r\nContent-Transfer-Encoding: ${encoding}`, 'aGk=']])
-      expect(answer.json.fields).to.deep.equal({ a: text })
+      const response = await post([[`${field('a')}\r\nContent-Transfer-Encoding: ${encoding}`, 'aGk=']])
+      expect(response.json.fields).to.deep.equal({ a: text })
     })
   }
 
   for (const encoding of ['quoted-printable', 'nonsense', '__proto__']) {
     it(`is rejected with 415 if a part has the transfer encoding ${encoding}`, async () => {
-      const answer = await post([
+      const response = await post([
         [file('a'), 'v'],
         [`${file('b')}\r\nContent-Transfer-Encoding: ${encoding}`, 'v'],
         [file('c'), 'v'],
       ])
-      expect(answer.status).to.equal(415)
+      expect(response.status).to.equal(415)
     })
   }
 
@@ -260,16 +260,16 @@ describe('A multipart form', () => {
     })
 
     it('is rejected with 400 immediately if the headers of a part are long', async () => {
-      const answer = await post([[`Content-Disposition: form-data; ${'filename="'.repeat(100_000)}`, 'v']])
-      expect(answer.status).to.equal(400)
+      const response = await post([[`Content-Disposition: form-data; ${'filename="'.repeat(100_000)}`, 'v']])
+      expect(response.status).to.equal(400)
     })
   })
 
   describe('that is too large', () => {
     it('is rejected with 413 because of its fields', async () => {
       expect((await post([[field('a'), 'v'.repeat(body)]])).status).to.equal(200)
-      const answer = await post([[field('a'), 'v'.repeat(body + 1)]])
-      expect([answer.status, answer.json.detail]).to.deep.equal([
+      const response = await post([[field('a'), 'v'.repeat(body + 1)]])
+      expect([response.status, response.json.detail]).to.deep.equal([
         413,
         `The body is larger than ${body} bytes.`,
       ])
@@ -284,12 +284,12 @@ describe('A multipart form', () => {
           ])
         ).status,
       ).to.equal(200)
-      const answer = await post([
+      const response = await post([
         [file('a'), 'v'.repeat(files / 2)],
         [file('b'), 'v'.repeat(files / 2 + 1)],
         [file('c'), 'v'],
       ])
-      expect([answer.status, answer.json.detail]).to.deep.equal([
+      expect([response.status, response.json.detail]).to.deep.equal([
         413,
         `The body is larger than ${files} bytes.`,
       ])
@@ -297,8 +297,8 @@ describe('A multipart form', () => {
 
     it('is rejected with 413 because of the number of its fields or files', async () => {
       for (const part of [field, file]) {
-        const answer = await post(Array.from({ length: 1001 }, (_, index) => [part(`f${index}`), '']))
-        expect([answer.status, answer.json.detail]).to.deep.equal([
+        const response = await post(Array.from({ length: 1001 }, (_, index) => [part(`f${index}`), '']))
+        expect([response.status, response.json.detail]).to.deep.equal([
           413,
           'The form has too many fields or files.',
         ])

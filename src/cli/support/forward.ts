@@ -8,10 +8,10 @@ export function forward(req: IncomingMessage, res: ServerResponse, address: stri
   const agent = new Agent({ keepAlive: true })
   // The path is forwarded unchanged. Parsed as a URL, a path that begins with two slashes would have another host.
   const target = { method: req.method, path: req.url, headers, agent }
-  const onward = request(address, target, (answer) => {
-    const { connection: _connection, ...rest } = answer.headers
-    res.writeHead(answer.statusCode ?? 502, rest)
-    answer.pipe(res)
+  const onward = request(address, target, (response) => {
+    const { connection: _connection, ...rest } = response.headers
+    res.writeHead(response.statusCode ?? 502, rest)
+    response.pipe(res)
   })
   onward.on('error', (error) => {
     if (res.headersSent) res.destroy()
