@@ -7,8 +7,8 @@ import { pino } from 'pino'
 import type { EntityManager } from 'typeorm'
 import type { Context } from '../../src/context.js'
 import type { Database } from '../../src/data/database.js'
-import { dataMembers } from '../../src/data/members.js'
 import { saveRecord } from '../../src/data/records/save.js'
+import { transactionOf } from '../../src/data/transactions/request-transaction.js'
 import { HttpError, NotAwaited, ServiceUnavailable, ValidationErrors } from '../../src/errors.js'
 import { transaction } from '../../src/middleware/transaction.js'
 import { chain } from '../../src/routing/chain.js'
@@ -219,8 +219,7 @@ describe('transaction(database)', () => {
       'ctx.tx.query': (ctx) => ctx.tx.query('SELECT 1'),
       'a repository': (ctx) => ctx.tx.getRepository(Post).save(newPost('forgotten')),
       'ctx.tx.transaction': (ctx) => ctx.tx.transaction((inner) => inner.save(newPost('forgotten'))),
-      'ctx.save': (ctx) =>
-        dataMembers.save.call(Object.assign(ctx, { unreadable: () => [] }), newPost('forgotten')),
+      saveRecord: (ctx) => transactionOf(ctx)?.work.run(() => saveRecord(ctx.tx, newPost('forgotten'))),
       'a query builder': (ctx) =>
         ctx.tx.createQueryBuilder().insert().into(Post).values({ title: 'forgotten' }).execute(),
       'a function': (ctx) => {

@@ -34,24 +34,24 @@ async function sendPath(ctx: Context, root: string, path: string, digest?: strin
   const sender: typeof send = require('send')
   const caching = digest === undefined ? {} : { maxAge: '1y', immutable: true }
   const stream = sender(ctx.req, path, { root, dotfiles: 'ignore', ...caching })
-  return await new Promise((answer, reject) => {
+  return await new Promise((resolve, reject) => {
     const write = stream.send.bind(stream)
     stream.send = (file, stats) => {
-      if (!isServable(root, file, stats)) return answer(false)
-      if (digest !== undefined && digestOf(file, stats) !== digest) return answer(false)
+      if (!isServable(root, file, stats)) return resolve(false)
+      if (digest !== undefined && digestOf(file, stats) !== digest) return resolve(false)
       // From here on `send` writes the response itself, with ranges, ETag and 304.
       Object.assign(ctx, { respond: false })
       ctx.res.statusCode = 200
-      ctx.res.once('close', () => answer(true))
+      ctx.res.once('close', () => resolve(true))
       write(file, stats)
     }
-    stream.on('directory', () => answer(false))
+    stream.on('directory', () => resolve(false))
     stream.on('error', (error: SendError) => {
       if (ctx.res.headersSent) return ctx.res.destroy()
       Reflect.deleteProperty(ctx, 'respond')
       if (isPreconditionFailure(error))
         reject(new HttpError(error.status, error.message, { ...error.headers }))
-      else if (error.status < 500) answer(false)
+      else if (error.status < 500) resolve(false)
       else reject(error)
     })
     stream.pipe(ctx.res)
