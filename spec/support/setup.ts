@@ -1,7 +1,16 @@
 import 'reflect-metadata'
+import { mochaHooks as databases } from './engine.js'
+import { endPendingRuns } from './kit.js'
 
 process.env['GO_ENV'] ??= 'test'
 // The specs that read a log have one of their own.
 process.env['LOG_LEVEL'] ??= 'silent'
 
-export { mochaGlobalSetup, mochaGlobalTeardown, mochaHooks } from './engine.js'
+/** Mocha calls these around each spec, in each of its processes. */
+export const mochaHooks = {
+  ...databases,
+  afterEach: [databases.afterEach, endPendingRuns],
+  afterAll: [databases.afterAll, endPendingRuns],
+}
+
+export { mochaGlobalSetup, mochaGlobalTeardown } from './engine.js'
