@@ -22,6 +22,7 @@ import { developmentHosts } from './steps/development-hosts.js'
 import { tolerateBodyErrors, errorHandler } from './steps/error-handler.js'
 import { health } from './steps/health.js'
 import { requestLog } from './steps/request-log.js'
+import { knownTimeZone } from './time-zones.js'
 import { Pages, type Helper } from './page-context.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './steps/session.js'
@@ -94,6 +95,11 @@ export interface AppOptions extends LifecycleOptions {
   cors?: CorsOptions
   /** The options of `securityHeaders()`, which sets headers of every response; false for no headers (its defaults). */
   securityHeaders?: SecurityHeadersOptions | false
+  /**
+   * The time zone of visitors without the cookie `time_zone`: `Europe/Berlin` (UTC). Pages show datetimes in it, and forms are
+   * read in it.
+   */
+  timeZone?: string
   /** The folder of the templates, relative to the working directory (`templates`). */
   templates?: string
   /**
@@ -248,6 +254,7 @@ export class App extends Scope {
   /** Composes the function that handles requests. */
   private compose(): RequestListener {
     const { api = false, templates = 'templates', helpers = {} } = this.settings
+    const timeZone = knownTimeZone(this.settings.timeZone) ?? 'UTC'
     if (api) this.rejectSessions()
     const { table, mounts, policies } = this.declarations
     const pages = new Pages(table, new Assets(mounts, this.isProduction), helpers, {
@@ -255,7 +262,15 @@ export class App extends Scope {
       cache: this.isProduction,
     })
     const { env, defaultFormat } = this
-    extendContext(this.koa.context, { table, pages, env, defaultFormat, hasSession: !api, policies })
+    extendContext(this.koa.context, {
+      table,
+      pages,
+      env,
+      defaultFormat,
+      hasSession: !api,
+      policies,
+      timeZone,
+    })
     tolerateBodyErrors(this.koa.response)
     const run = chain(this.steps(pages))
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.

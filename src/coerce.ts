@@ -1,4 +1,5 @@
 import type { Attribute } from './data/attributes.js'
+import { fromLocalTime } from './time-zones.js'
 import { hasTooManyMembers, isTooDeep, hasPrototypeKey, defaultMembersLimit } from './depth.js'
 
 /** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
@@ -8,17 +9,18 @@ export const unreadable = Symbol('unreadable')
  * Converts a submitted value to the type of its column. Text is converted if the type has a written form, so that forms, XML
  * and JSON agree. A text column only accepts text.
  *
+ * @param timeZone the time zone of datetimes without an offset
  * @returns `unreadable` if the value cannot be converted
  */
-export function coerce(value: unknown, attribute: Attribute): unknown {
+export function coerce(value: unknown, attribute: Attribute, timeZone = 'UTC'): unknown {
   if (value === null) return null
   if (attribute.kind === 'json') return readJson(value, attribute)
   if (attribute.nullable && typeof value === 'string' && value.trim() === '' && isBlankNull(value, attribute))
     return null
-  return readers[attribute.kind](value, attribute)
+  return readers[attribute.kind](value, attribute, timeZone)
 }
 
-type Reader = (value: unknown, attribute: Attribute) => unknown
+type Reader = (value: unknown, attribute: Attribute, timeZone: string) => unknown
 
 const readers: Record<Exclude<Attribute['kind'], 'json'>, Reader> = {
   string: readText,
@@ -106,15 +108,18 @@ function readTime(value: unknown): unknown {
   return written.includes('.') ? written.replace(/\.?0+$/, '') : written
 }
 
-function readDateTime(value: unknown): unknown {
+function readDateTime(value: unknown, _attribute: Attribute, timeZone: string): unknown {
   if (value instanceof Date) return isMoment(value) ? value : unreadable
   const match =
     /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(
       text(value),
     )
-  const [, day, time = '00:00', zone = 'Z'] = match ?? []
+  const [, day, time = '00:00', offset] = match ?? []
   if (!day || !isDate(day)) return unreadable
-  const date = new Date(`${day}T${time}${zone.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
+  const date =
+    offset === undefined
+      ? fromLocalTime(new Date(`${day}T${time}Z`), timeZone)
+      : new Date(`${day}T${time}${offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
   return isMoment(date) ? date : unreadable
 }
 

@@ -128,13 +128,14 @@ export interface ContextServices {
   env: string
   defaultFormat: Format
   hasSession: boolean
+  timeZone: string
   /** The policy of each model that has one. */
   policies: ReadonlyMap<Function, PolicyClass>
 }
 
 /** Adds the framework's members to the context that an application passes to its handlers. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
-  const { table, pages, env, defaultFormat, hasSession, policies } = services
+  const { table, pages, env, defaultFormat, hasSession, policies, timeZone } = services
   const folders = [
     { env },
     routingMembers(table),
@@ -142,7 +143,7 @@ export function extendContext(context: Koa['context'], services: ContextServices
     dataMembers,
     policyMembers(policies),
     sessionMembers(hasSession),
-    translationMembers,
+    translationMembers(timeZone),
     loggingMembers,
     pageMembers(pages),
   ]

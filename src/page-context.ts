@@ -114,6 +114,10 @@ export class PageContext implements ViewContext {
     return this.ctx.takeFlash()
   }
 
+  get timeZone(): string {
+    return this.ctx.timeZone
+  }
+
   asset(name: string): string {
     return this.assets.pathOf(name, this.ctx.hostname)
   }

@@ -6,6 +6,7 @@ export function viewContext(own: Partial<ViewContext> = {}): ViewContext {
   return {
     t: (id, values) => frameworkCatalogue().translate('en-US', id, values) ?? id,
     locale: 'en-US',
+    timeZone: 'UTC',
     csrfToken: 'token',
     paths: {},
     asset: (name) => `/${name}`,

@@ -13,6 +13,8 @@ export interface Submission {
   isJson: boolean
   /** Whether the body is a form. If a form repeats a field, the last value wins. */
   isForm: boolean
+  /** The time zone of datetimes without an offset (UTC). */
+  timeZone?: string
 }
 
 /** A field whose value could not be read as its column's type. */
@@ -63,14 +65,16 @@ export function bind<T extends object>(
 
 function readValue(value: unknown, attribute: Attribute, submission: Submission): unknown {
   if (attribute.isList) return readList(value, attribute, submission)
-  return submission.isJson && attribute.kind === 'json' ? value : coerce(value, attribute)
+  return submission.isJson && attribute.kind === 'json'
+    ? value
+    : coerce(value, attribute, submission.timeZone)
 }
 
 /** Reads a list. Empty values are ignored, so that one empty value is the empty list. Repeated ids count once. */
 function readList(value: unknown, attribute: Attribute, submission: Submission): unknown {
   const values = valuesOf(value, submission)
     ?.filter((one) => typeof one !== 'string' || one.trim() !== '')
-    .map((one) => (one === null ? unreadable : coerce(one, attribute)))
+    .map((one) => (one === null ? unreadable : coerce(one, attribute, submission.timeZone)))
   if (!values || values.includes(unreadable)) return unreadable
   return attribute.kind === 'uuid' ? [...new Set(values)] : values
 }

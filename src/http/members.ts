@@ -98,11 +98,13 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
       const { resource } = this.route
       const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
       parents.delete(resource?.param ?? '')
+      const isForm = hasForm(this)
       const attributes = writableAttributes(record, only).filter(({ name }) => !parents.has(name))
       return bind(record, attributes, {
         body: this.request.body,
         isJson: /[/+]json$/.test(this.request.type),
-        isForm: hasForm(this),
+        isForm,
+        timeZone: isForm ? this.timeZone : 'UTC',
       })
     },
 

@@ -16,9 +16,19 @@ export const dayFormat = keptByLocale(
   (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }),
 )
 
-/** Formats a datetime in UTC: `May 1, 2026, 10:00 AM`. */
-export const momentFormat = keptByLocale(
-  (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+/** Returns the function that formats datetimes in a time zone: `May 1, 2026, 10:00 AM UTC`. */
+export function zonedFormat(locale: string, timeZone: string): (date: Date) => string {
+  return zonedFormats(locale)(timeZone)
+}
+
+const zonedFormats = keptByLocale((locale) =>
+  memoize((timeZone) => {
+    const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone })
+    // `timeZoneName` cannot be combined with the styles.
+    const zone = new Intl.DateTimeFormat(locale, { timeZoneName: 'short', timeZone })
+    const nameOf = (date: Date) => zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value
+    return (date: Date): string => `${moment.format(date)} ${nameOf(date)}`
+  }),
 )
 
 /** Formats lists: `a, b and c` and `a, b or c`. */

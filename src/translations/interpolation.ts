@@ -1,4 +1,4 @@
-import { dayFormat, listFormats, momentFormat } from './formatters.js'
+import { dayFormat, listFormats, zonedFormat } from './formatters.js'
 
 /** The values of placeholders: `{ attribute: 'Title', max: 80 }`. */
 export type Values = Record<string, unknown>
@@ -39,5 +39,5 @@ function joined(values: unknown[], locale: string, type: keyof typeof listFormat
 /** Formats a day, or a datetime if the date has a time. Both are in UTC. */
 function dated(date: Date, locale: string): string {
   const isDay = date.getTime() % 86_400_000 === 0
-  return isDay ? dayFormat(locale).format(date) : `${momentFormat(locale).format(date)} UTC`
+  return isDay ? dayFormat(locale).format(date) : zonedFormat(locale, 'UTC')(date)
 }

@@ -1,3 +1,5 @@
+import { PerRequest } from '../per-request.js'
+import { knownTimeZone } from '../time-zones.js'
 import { frameworkCatalogue, type Catalogue, type TextSource } from './catalogue.js'
 import { defaultLocale } from './formatters.js'
 import { withChoices } from './interpolation.js'
@@ -11,6 +13,12 @@ export interface TranslationMembers {
    * closest existing one is used, else the fallback. So the value may come from a user.
    */
   locale: string
+
+  /**
+   * The time zone in which pages show datetimes and forms are read: the cookie `time_zone`, else `AppOptions.timeZone`, else
+   * UTC. If you assign a time zone, for example of the signed-in user, it is used unless it is unknown.
+   */
+  timeZone: string
 
   /**
    * The texts of `t`.
@@ -30,32 +38,64 @@ export interface TranslationMembers {
   readonly translate: (id: string, values: Record<string, unknown>, source?: TextSource) => string | undefined
 }
 
-export const translationMembers: TranslationMembers & ThisType<TranslationMembers> = {
-  get locale() {
-    return requestLocale(this) ?? defaultLocale
-  },
+/** The parts of a request that contain the visitor's time zone. */
+interface VisitorRequest {
+  readonly cookies: { get(name: string): string | undefined }
+  vary(header: string): void
+}
 
-  set locale(chosen) {
-    const { locales } = this.catalogue
-    assignLocale(this, chosen, (wanted) =>
-      chooseLocale(locales, { chosen: [wanted], accept: '' }, defaultLocale),
-    )
-  },
+const timeZones = new PerRequest<string>('time zone')
 
-  get catalogue() {
-    return catalogueOf(this) ?? frameworkCatalogue()
-  },
+/** @param fallback the time zone of visitors without one */
+export function translationMembers(
+  fallback: string,
+): TranslationMembers & ThisType<TranslationMembers & VisitorRequest> {
+  return {
+    get timeZone() {
+      const known = timeZones.get(this)
+      if (known !== undefined) return known
+      this.vary('Cookie')
+      const chosen = knownTimeZone(decoded(this.cookies.get('time_zone'))) ?? fallback
+      timeZones.set(this, chosen)
+      return chosen
+    },
 
-  set catalogue(catalogue) {
-    setCatalogue(this, catalogue)
-  },
+    set timeZone(chosen) {
+      const known = knownTimeZone(chosen)
+      if (known !== undefined) timeZones.set(this, known)
+    },
 
-  t(id, values) {
-    return this.catalogue.translate(this.locale, id, values) ?? id
-  },
+    get locale() {
+      return requestLocale(this) ?? defaultLocale
+    },
 
-  get translate(): TranslationMembers['translate'] {
-    return (id, values, source) =>
-      this.catalogue.translate(this.locale, id, withChoices(values, this.locale), source)
-  },
+    set locale(chosen) {
+      const { locales } = this.catalogue
+      assignLocale(this, chosen, (wanted) =>
+        chooseLocale(locales, { chosen: [wanted], accept: '' }, defaultLocale),
+      )
+    },
+
+    get catalogue() {
+      return catalogueOf(this) ?? frameworkCatalogue()
+    },
+
+    set catalogue(catalogue) {
+      setCatalogue(this, catalogue)
+    },
+
+    t(id, values) {
+      return this.catalogue.translate(this.locale, id, values) ?? id
+    },
+
+    get translate(): TranslationMembers['translate'] {
+      return (id, values, source) =>
+        this.catalogue.translate(this.locale, id, withChoices(values, this.locale), source)
+    },
+  }
+}
+
+/** A script may have encoded the slash in a cookie. */
+function decoded(cookie: string | undefined): string | undefined {
+  return cookie?.replace(/%2f/gi, '/')
 }

@@ -1,10 +1,10 @@
-import { dayFormat, momentFormat } from '../translations/formatters.js'
+import { dayFormat, zonedFormat } from '../translations/formatters.js'
 import { recordLabel } from './choices.js'
 import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
 /**
- * Formats a datetime (a Date) or a day (`2026-05-01`) in the page's language. Datetimes are in UTC.
+ * Formats a datetime (a Date) or a day (`2026-05-01`) in the page's language. Datetimes are in its time zone.
  *
  * @example time(context, post.created_at) // <time datetime="2026-05-01T10:00:00.000Z">May 1, 2026, 10:00 AM UTC</time>
  */
@@ -13,8 +13,8 @@ export function time(context: ViewContext, value: Date | string | null | undefin
   const date = new Date(value)
   if (Number.isNaN(date.getTime())) return html`${value}`
   if (isDay(value)) return html`<time datetime="${value}">${dayFormat(context.locale).format(date)}</time>`
-  const text = momentFormat(context.locale).format(date)
-  return html`<time datetime="${date.toISOString()}">${text} UTC</time>`
+  const text = zonedFormat(context.locale, context.timeZone)(date)
+  return html`<time datetime="${date.toISOString()}">${text}</time>`
 }
 
 /**

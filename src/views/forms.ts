@@ -64,10 +64,13 @@ export class Form extends Fields {
     return this.input('time', attribute, timeValue, { step: 'any', ...options })
   }
 
-  /** Renders a datetime field in UTC, which its hint states. */
+  /** Renders a datetime field in the visitor's time zone, which its hint states. */
   dateTime(attribute: string, options: FieldOptions = {}): Html {
-    const hint = this.context.t('kit.utc')
-    return this.input('datetime-local', attribute, dateTimeValue, { step: 'any', hint, ...options })
+    const { timeZone } = this.context
+    const zone = timeZone.replaceAll('_', ' ')
+    const hint = this.context.t(timeZone === 'UTC' ? 'kit.utc' : 'kit.time_zone', { zone })
+    const format = (value: unknown) => dateTimeValue(value, timeZone)
+    return this.input('datetime-local', attribute, format, { step: 'any', hint, ...options })
   }
 
   /** Renders a multi-line text field for JSON. */

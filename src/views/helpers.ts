@@ -49,7 +49,7 @@ export interface ViewHelpers {
   deleteButton(path: string, label?: string): Html
   /** Whether the user may do something with a record, according to its policy: `can('update', post)`. */
   can(ability: string, record: object): boolean
-  /** Formats a datetime (in UTC) or a date in the page's language. */
+  /** Formats a datetime, in the visitor's time zone, or a date in the page's language. */
   time(value: Date | string | null | undefined): Html
   /** Formats a value by its type: a datetime like `time`, a boolean as yes or no, a record by its title, JSON as code. */
   display(value: unknown): Html

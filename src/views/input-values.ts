@@ -1,3 +1,5 @@
+import { toLocalTime } from '../time-zones.js'
+
 /** Converts a value to the text of an input: empty for null and undefined, JSON for an array or an object. */
 export function textValue(value: unknown): string {
   if (value === null || value === undefined) return ''
@@ -16,9 +18,14 @@ export function timeValue(value: unknown): string {
   return text.replace(/^(\d\d:\d\d:\d\d)\.0+$/, '$1').replace(/^(\d\d:\d\d):00$/, '$1')
 }
 
-/** Converts a UTC datetime for `<input type="datetime-local">`: `2026-05-01T10:30`, with seconds if they are not 0. */
-export function dateTimeValue(value: unknown): string {
-  return value instanceof Date ? `${dateValue(value)}T${timeValue(value)}` : textValue(value)
+/**
+ * Converts a datetime for `<input type="datetime-local">` in a time zone: `2026-05-01T10:30`, with seconds if they are not
+ * 0.
+ */
+export function dateTimeValue(value: unknown, timeZone = 'UTC'): string {
+  if (!(value instanceof Date) || Number.isNaN(value.getTime())) return textValue(value)
+  const local = toLocalTime(value, timeZone)
+  return `${dateValue(local)}T${timeValue(local)}`
 }
 
 /** Converts a value to indented JSON: empty for null and undefined. */

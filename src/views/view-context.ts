@@ -8,6 +8,8 @@ export interface ViewContext {
   has?(id: string): boolean
   /** The language of the page: `en-US`. */
   readonly locale: string
+  /** The time zone of datetimes: `Europe/Berlin`. */
+  readonly timeZone: string
   /** The CSRF token. It is only read by a page with a form. */
   readonly csrfToken?: string | undefined
   /** The path helpers, by name: `postPath`, `newPostsPath`. */

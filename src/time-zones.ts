@@ -1,0 +1,71 @@
+import { memoize } from './memoize.js'
+
+/** The longest name that is looked up. The longest one of the IANA database has 30 letters. */
+const longestName = 50
+
+/** Returns the name of a time zone as it is usually written (`Europe/Berlin`), or undefined if there is no such zone. */
+export function knownTimeZone(name: unknown): string | undefined {
+  return typeof name === 'string' && name.length <= longestName ? lookUp(name) : undefined
+}
+
+const lookUp = memoize((name): string | undefined => {
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
+    // Intl replaces some names by older ones: Asia/Kolkata by Asia/Calcutta.
+    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name
+  } catch {
+    return undefined
+  }
+}, 1000)
+
+const hour = 3_600_000
+
+/** Returns a date whose fields in UTC are those that clocks in a time zone show. */
+export function toLocalTime(date: Date, timeZone: string): Date {
+  return new Date(date.getTime() + offsetAt(date.getTime(), timeZone))
+}
+
+/**
+ * Returns the date at which clocks in a time zone show a time. A time that clocks skip is moved forward by the length of the
+ * gap. If clocks show a time twice, the earlier date counts.
+ *
+ * @param local a date whose fields in UTC are those of the clock
+ */
+export function fromLocalTime(local: Date, timeZone: string): Date {
+  const time = local.getTime()
+  // No zone is more than 15 hours from UTC, so these are the offsets before and after a change of clocks near the time.
+  const [before, after] = [offsetAt(time - 24 * hour, timeZone), offsetAt(time + 24 * hour, timeZone)]
+  const isShownAfter = offsetAt(time - after, timeZone) === after
+  const isShownBefore = offsetAt(time - before, timeZone) === before
+  return new Date(time - (isShownAfter && !isShownBefore ? after : before))
+}
+
+/** Before this year, no clocks were changed, and Intl uses the Julian calendar. */
+const start = Date.UTC(1700, 0)
+
+/** The milliseconds by which clocks in a time zone are ahead of UTC. */
+function offsetAt(time: number, timeZone: string): number {
+  if (timeZone === 'UTC' || Number.isNaN(time)) return 0
+  const moment = Math.max(time, start)
+  const parts = clockOf(timeZone).formatToParts(moment)
+  const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = parts
+    .filter(({ type }) => type !== 'literal')
+    .map(({ value }) => Number(value))
+  return Date.UTC(year, month - 1, day, hours, minutes, seconds) - Math.floor(moment / 1000) * 1000
+}
+
+const clockOf = memoize(
+  (timeZone) =>
+    new Intl.DateTimeFormat('en-ZA', {
+      timeZone,
+      calendar: 'iso8601',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    }),
+  1000,
+)
