@@ -61,6 +61,20 @@ describe('kit db', function () {
     expect((await db('rollback', '--steps', '0')).errors).to.include('Use a number from 1.')
   })
 
+  it('rolls back with the last build if the application does not compile', async () => {
+    await db('migrate')
+    const broken = join(application.folder, 'src/broken.ts')
+    writeFileSync(broken, 'export const broken: number = true')
+    const { status, output, errors } = await db('rollback')
+    writeFileSync(broken, 'export {}')
+    expect({ status, output, errors }).to.deep.equal({
+      status: 0,
+      output: 'rolled back CreateComments1795132801000',
+      errors: 'The application does not compile. Its last build is used instead.',
+    })
+    await db('migrate')
+  })
+
   it('runs src/seeds.ts in a transaction', async () => {
     await db('migrate')
     const seeds = join(application.folder, 'src/seeds.ts')

@@ -251,7 +251,7 @@ describe('Error pages', () => {
           expect(response.text)
             .to.contain('The database is behind the application')
             .and.to.contain('<li><code>CreateBlog1700000000000</code></li>')
-            .and.to.contain('<code>npm start</code>')
+            .and.to.contain('<code>npx kit db migrate</code>')
         }
         await database.migrate()
         expect((await site.get('/posts')).text).to.equal('0')

@@ -161,6 +161,21 @@ describe('The commands that run an application', function () {
       rmSync(join(application.folder, 'src/actions/more.ts'))
     })
 
+    it('runs no migrations: its pages list the pending ones until they have been run', async () => {
+      const file = join(application.folder, 'migrations/1795132800001_later.ts')
+      mkdirSync(join(application.folder, 'migrations'), { recursive: true })
+      writeFileSync(file, 'export class Later1795132800001 {\n  async up() {}\n  async down() {}\n}\n')
+      const address = await serve('dev', { PORT: '0' })
+      const page = await pageOf(address)
+      expect(page).to.include('Later1795132800001').and.include('kit db migrate')
+      expect((await kit(application.folder, ['db', 'migrate'])).output).to.include(
+        'migrated Later1795132800001',
+      )
+      expect(await pageOf(address)).to.not.include('Later1795132800001')
+      await kit(application.folder, ['db', 'rollback'])
+      rmSync(file)
+    })
+
     it('shows no code to hosts other than development hosts', async () => {
       const address = await serve('dev', { PORT: '0', DEVELOPMENT_HOSTS: 'blog.example' })
       const home = join(application.folder, 'src/actions/home.ts')

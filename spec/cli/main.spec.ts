@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { kit, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-const COMMANDS = 'new generate destroy routes locales db dev build start console info'.split(' ')
+const COMMANDS = 'new generate destroy routes locales db dev build start console run info'.split(' ')
 
 describe('kit', () => {
   let folder: string
@@ -104,6 +104,7 @@ describe('kit', () => {
     ['start'],
     ['dev'],
     ['console'],
+    ['run', 'src/jobs/nightly.ts'],
     ['info'],
   ]) {
     it(`reports that "kit ${args.join(' ')}" needs an application`, async () => {

@@ -20,6 +20,7 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'build', summary: 'compile the application if it is out of date' },
   { name: 'start', summary: 'build the application if necessary, and serve it' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
+  { name: 'run', summary: 'run a file of the application with its database open' },
   { name: 'info', summary: 'print facts about the application' },
 ]
 

@@ -210,9 +210,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
 
   destroy(record) {
     this.noteWrite(record, 'destroy')
-    return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate)).catch((error: unknown) => {
-      throw error instanceof ValidationErrors ? withLanguage(this, error) : error
-    })
+    return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate))
   },
 
   translateErrors(errors) {

@@ -23,6 +23,8 @@ interface Step {
   isDestructive?: boolean
   /** Whether the database must exist. */
   needsDatabase?: boolean
+  /** Whether the last build is good enough if the application does not compile: its migrations are those that were run. */
+  usesLastBuild?: boolean
   run(database: Database, options: Options): Promise<void>
 }
 
@@ -37,8 +39,10 @@ const STEPS: Step[] = [
   {
     name: 'rollback',
     summary: 'roll back the last migration',
-    description: 'Rolls back the migrations that were run last, each in its own transaction.',
+    description:
+      'Rolls back the migrations that were run last, each in its own transaction. If the application does not compile, its last build is used.',
     needsDatabase: true,
+    usesLastBuild: true,
     run: rollback,
   },
   {
@@ -113,7 +117,7 @@ function parseSteps(text: string): number {
 }
 
 async function run(step: Step, options: Options): Promise<void> {
-  const database = await loadDatabase()
+  const database = await loadDatabase(step.usesLastBuild ? 'if possible' : 'required')
   if (step.isDestructive) await makeSure(step, database, options)
   if (step.needsDatabase) rejectMissing(database)
   try {

@@ -44,7 +44,7 @@ async function start(options: Options): Promise<void> {
     return loadMain()
   }
   // A restarted worker runs the same build as before.
-  if (workerNumber()) return runWorker(() => loadMain(false))
+  if (workerNumber()) return runWorker(() => loadMain('never'))
   const count = countOf(options)
   if (options.migrate) await migrate()
   await (count === 1 ? loadMain() : startWorkerPool(count))

@@ -3,26 +3,29 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { App } from '../../application.js'
 import type { Database } from '../../data/database.js'
-import { CommandError, MissingExport } from '../../command-errors.js'
+import { BuildFailed, CommandError, MissingExport } from '../../command-errors.js'
 import { enterApplication } from './application-folder.js'
 import { buildWhenStale } from './compilation.js'
+
+/** Whether the application is built first, if it is out of date, and whether its last build is good enough. */
+type Build = 'required' | 'if possible' | 'never'
 
 /** Loads the application of this folder, and builds it first if it is out of date. Does not open its database. */
 export async function loadApp(): Promise<App> {
   return load('src/app', 'app')
 }
 
-/** Loads the database of this folder's application without opening it. */
-export async function loadDatabase(): Promise<Database> {
-  return load('src/database', 'database')
+/**
+ * Loads the database of this folder's application without opening it.
+ *
+ * @param build `if possible` loads the last build if the application does not compile
+ */
+export async function loadDatabase(build: Build = 'required'): Promise<Database> {
+  return load('src/database', 'database', build)
 }
 
-/**
- * Starts the application of this folder: runs src/main.ts.
- *
- * @param build whether it is built first, if it is out of date
- */
-export async function loadMain(build = true): Promise<void> {
+/** Starts the application of this folder: runs src/main.ts. */
+export async function loadMain(build: Build = 'required'): Promise<void> {
   await importModule('src/main', build)
 }
 
@@ -31,19 +34,37 @@ export async function loadMain(build = true): Promise<void> {
  *
  * @throws MissingExport when the module does not export it
  */
-export async function load<T>(module: string, name: string): Promise<T> {
-  const exported = await importModule(module)
+export async function load<T>(module: string, name: string, build: Build = 'required'): Promise<T> {
+  const exported = await importModule(module, build)
   if (exported[name] === undefined) throw new MissingExport(`${module}.ts`, name)
   // The application determines the type of an export. We expect the exports of the scaffolds.
   return exported[name] as T
 }
 
-async function importModule(module: string, build = true): Promise<Record<string, unknown>> {
+/**
+ * Imports a module of the application: `src/main`.
+ *
+ * @throws CommandError when there is no such module
+ */
+export async function importModule(
+  module: string,
+  build: Build = 'required',
+): Promise<Record<string, unknown>> {
   const root = enterApplication()
-  if (build) await buildWhenStale(root)
+  if (build !== 'never') await buildFirst(root, build)
   const file = join(root, 'dist', `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
   process.setSourceMapsEnabled(true)
   await import('reflect-metadata')
   return (await import(pathToFileURL(file).href)) as Record<string, unknown>
+}
+
+async function buildFirst(root: string, build: Build): Promise<void> {
+  try {
+    await buildWhenStale(root)
+  } catch (error) {
+    const isUsable = build === 'if possible' && existsSync(join(root, 'dist/src'))
+    if (!isUsable || !(error instanceof BuildFailed)) throw error
+    console.error('The application does not compile. Its last build is used instead.')
+  }
 }

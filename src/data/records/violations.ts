@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
 import { humanize, recordName } from '../../words.js'
+import { markTranslated } from '../added-errors.js'
 import { explainDatabaseError, RECORD } from '../database-errors.js'
 import type { Model } from '../model.js'
 import { isTooLong } from '../text-length.js'
@@ -78,6 +79,7 @@ export function translate(
       )
     }
   }
+  markTranslated(translated)
   return translated
 }
 
