@@ -54,6 +54,15 @@ describe('The generated pages in a pseudo-language', () => {
     expect(Object.fromEntries(rest.filter(([, texts]) => texts.length > 0))).to.deep.equal({})
   })
 
+  it('have a description, unless they report an error of the whole page', () => {
+    const without = Object.keys(pages).filter((name) => !pages[name]?.includes('<meta name="description"'))
+    expect(without.filter((name) => !/ (40[3459]|413)$/.test(name))).to.deep.equal([])
+  })
+
+  it('write void elements without a slash', () => {
+    expect(Object.keys(pages).filter((name) => pages[name]?.includes('/>'))).to.deep.equal([])
+  })
+
   it('are all visited', () => {
     expect(Object.keys(pages)).to.have.length.above(40)
     expect(Object.entries(pages).filter(([, page]) => !page.includes(`lang="${LANGUAGE}"`))).to.deep.equal([])

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { namesOf } from '../../src/generator/names.js'
 import { templateNames } from '../../src/generator/reserved.js'
+import { viewHelpers } from '../../src/views/helpers.js'
+import { viewContext } from '../support/view-context.js'
 
 describe('namesOf(word)', () => {
   const rows = [
@@ -160,6 +162,12 @@ describe('namesOf(word)', () => {
       expect(() => namesOf(word)).to.throw(`"${word}" isn't a valid name. Use words of letters and digits`)
     })
   }
+
+  it('knows the names of all helpers', () => {
+    expect(Object.keys(viewHelpers(viewContext())).filter((name) => !templateNames.has(name))).to.deep.equal(
+      [],
+    )
+  })
 
   for (const word of ['label', 'time', 'form', 'path', 'flash_message', 'actionButton', 'of', 'attribute']) {
     it(`gives the records of ${word} variables that no template already has`, () => {

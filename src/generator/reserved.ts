@@ -24,7 +24,9 @@ export const templateNames: ReadonlySet<string> = new Set([
   ...words(
     'asset locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton',
   ),
-  ...words('flashMessages collectionLinks nestedLinks of block attributes locals'),
+  ...words(
+    'filterForm sortLink emptyList can flashMessages collectionLinks nestedLinks of block attributes locals',
+  ),
 ])
 
 /**
