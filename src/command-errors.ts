@@ -205,6 +205,17 @@ export class BadRoute extends CommandError {
   }
 }
 
+/** The argument of `--unique` does not name several columns of the table. */
+export class BadUnique extends CommandError {
+  override name = 'BadUnique'
+  constructor(word: string, columns: readonly string[]) {
+    super(
+      `--unique ${word} must name two or more different columns, separated by commas. ` +
+        `The columns are: ${columns.join(', ') || 'none'}. For a single column, use name:type:unique.`,
+    )
+  }
+}
+
 /** The files to be written already exist. */
 export class FilesExist extends CommandError {
   override name = 'FilesExist'
@@ -227,7 +238,7 @@ export class NotWritten extends CommandError {
 /** No generated file exists for this name. */
 export class NothingToDestroy extends CommandError {
   override name = 'NothingToDestroy'
-  constructor(word: string) {
-    super(`There is no resource "${word}" here: none of its files exists.`)
+  constructor(word: string, kind: 'resource' | 'model' = 'resource') {
+    super(`There is no ${kind} "${word}" here: none of its files exists.`)
   }
 }

@@ -34,7 +34,7 @@ const cases: Case[] = [
     what: 'two values that must be unique together',
     save: { title: 'new', shelf_id: 'THE SHELF', place: 1 },
     status: 409,
-    errors: { place: ['Place has already been taken.'] },
+    errors: { shelf_id: ['Shelf has already been taken.'] },
   },
   {
     what: 'a value that must be unique by a named index',

@@ -244,6 +244,90 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
+  for (const [kind, make] of Object.entries(kinds)) {
+    it(`destroys many-to-many relations and unique columns (${kind})`, async () => {
+      app.remove()
+      app = make()
+      await kitGenerate('resource', 'project', 'name')
+      await kitGenerate('model', 'user', 'email:string:unique', 'api_token:string:shown')
+      await kitGenerate('model', 'label', 'name', '--spec', 'full')
+      const before = app.tree()
+      const attributes = ['labels:many', 'title', 'watchers:many:user', 'author:references:user']
+      const options = ['--parent', 'project', '--unique', 'project_id,title', '--unique', 'title,author_id']
+      await kitGenerate('resource', 'issue', ...attributes, ...options)
+      const said = await kitDestroy(['resource', 'issue', '-y'])
+      expect(said).to.not.contain('edited')
+      expect(app.tree()).to.deep.equal(before)
+    })
+  }
+
+  it('writes a many-to-many relation with a table of its own', async () => {
+    await kitGenerate('model', 'label', 'name')
+    const before = app.read('src/models/label.ts')
+    await kitGenerate('resource', 'issue', 'title', 'tags:many:label')
+    expect(app.read('src/models/label.ts')).to.equal(before)
+    expect(app.read('src/models/issue.ts')).to.contain(
+      [
+        "  @RelationIds('tags')",
+        '  tag_ids!: string[]',
+        '',
+        '  @ManyToMany(() => Label)',
+        '  @JoinTable({',
+        "    name: 'issues_tags',",
+        "    joinColumn: { name: 'issue_id' },",
+        "    inverseJoinColumn: { name: 'tag_id' },",
+        '  })',
+        '  tags?: Relation<Label>[]',
+      ].join('\n'),
+    )
+    const [path = ''] = Object.keys(app.tree()).filter((name) => name.endsWith('create_issues.ts'))
+    expect(app.read(path))
+      .to.contain("column(runner, 'tag_id', 'uuid', { isPrimary: true })")
+      .and.to.contain("await runner.dropTable('issues_tags')\n    await runner.dropTable('issues')")
+    expect(app.read('src/actions/issues.ts'))
+      .to.contain("fields = ['title', 'tag_ids'] as const")
+      .and.to.contain("issue: await ctx.load(issue, 'tags')")
+      .and.to.contain("ctx.render('issues/index', { issues, pagination })")
+      .and.to.contain('labels: await ctx.choices(Label, issue.tag_ids)')
+    expect(app.read('templates/issues/index.pug')).to.not.contain('tag')
+  })
+
+  it('writes a model without a resource, and destroys it', async () => {
+    const before = app.tree()
+    const attributes = ['name:string:unique', 'api_token:string:shown']
+    const said = await kitGenerate('model', 'blog_label', ...attributes, '--spec', 'full')
+    expect(timelessText(said).split('\n')).to.deep.equal([
+      '   create  migrations/0000000000000_create_blog_labels.ts',
+      '   create  spec/models/blog_label.spec.ts',
+      '   create  src/models/blog_label.ts',
+      '',
+    ])
+    expect(await kitDestroy(['model', 'blog_label', '-y'])).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(before)
+    expect(await failure(() => kitDestroy(['model', 'blog_label', '-y']))).to.equal(
+      'There is no model "blog_label" here: none of its files exists.',
+    )
+  })
+
+  it('writes migrations that add and remove a many-to-many relation', async () => {
+    await kitGenerate('model', 'label', 'name')
+    for (const name of ['add_labels_to_issues', 'remove_labels_from_issues'])
+      await kitGenerate('migration', name, 'labels:many')
+    const [added = '', removed = ''] = ['add', 'remove'].map((verb) =>
+      app.read(Object.keys(app.tree()).find((name) => name.includes(`_${verb}_labels_`)) ?? ''),
+    )
+    for (const text of [added, removed])
+      expect(text)
+        .to.contain("import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'")
+        .and.to.contain("name: 'issues_labels',")
+    expect(added).to.match(
+      /async down\(runner: QueryRunner\) \{\n {4}await runner.dropTable\('issues_labels'\)\n/,
+    )
+    expect(removed).to.match(
+      /async up\(runner: QueryRunner\) \{\n {4}await runner.dropTable\('issues_labels'\)\n/,
+    )
+  })
+
   it('rejects a model that lacks an attribute of the resource', async () => {
     await kitGenerate('resource', 'author', 'name')
     await kitGenerate('resource', 'post', 'title', 'author:references')
@@ -436,7 +520,7 @@ describe('kit generate and kit destroy', () => {
     'an unknown type': [
       ['resource', 'post', 'title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, date, ' +
-        'time, datetime, uuid, json, enum, references. Use nulls.X for a nullable attribute.',
+        'time, datetime, uuid, json, enum, references, many. Use nulls.X for a nullable attribute.',
     ],
     'a reserved attribute': [
       ['resource', 'post', 'created_at'],
@@ -453,6 +537,25 @@ describe('kit generate and kit destroy', () => {
     'a missing model': [
       ['resource', 'comment', '--use-model', 'Remark'],
       'There is no model Remark in src/models/remark.ts. Generate it first: kit generate resource remark.',
+    ],
+    'a many-to-many relation to a missing model': [
+      ['resource', 'issue', 'labels:many'],
+      'There is no model Label in src/models/label.ts. Generate it first: kit generate resource label.',
+    ],
+    'a many-to-many relation whose keys have the same name': [
+      ['resource', 'issue', 'issues:many'],
+      '"issues:many" isn\'t a valid attribute: its table would have two columns issue_id. Use another name, like ' +
+        'related_issues:many:issue.',
+    ],
+    'unique columns that the table does not have': [
+      ['resource', 'issue', 'title', '--unique', 'title,project_id'],
+      '--unique title,project_id must name two or more different columns, separated by commas. The columns are: title. ' +
+        'For a single column, use name:type:unique.',
+    ],
+    'one unique column': [
+      ['model', 'issue', 'title', '--unique', 'title'],
+      '--unique title must name two or more different columns, separated by commas. The columns are: title. ' +
+        'For a single column, use name:type:unique.',
     ],
     'a reference to a missing model': [
       ['resource', 'post', 'author:references'],

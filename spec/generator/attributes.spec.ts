@@ -164,6 +164,20 @@ describe('parseAttributes(words)', () => {
       "form.select('assignee_id', users, { required: true })",
       '!= display(post.assignee)',
     ],
+    'labels:many': [
+      "@RelationIds('labels')",
+      'label_ids!: string[]',
+      "column(runner, 'label_ids', 'uuid')",
+      "form.checkboxes('label_ids', labels)",
+      '!= display(post.labels)',
+    ],
+    'tags:many:label': [
+      "@RelationIds('tags')",
+      'tag_ids!: string[]',
+      "column(runner, 'tag_ids', 'uuid')",
+      "form.checkboxes('tag_ids', labels)",
+      '!= display(post.tags)',
+    ],
   }
 
   for (const [word, [decorator, declaration, migration, field, shown]] of Object.entries(rows)) {
@@ -248,6 +262,13 @@ describe('parseAttributes(words)', () => {
     expect(shown).to.include({ isRequired: true, declaration: 'token!: string' })
   })
 
+  it('lists many-to-many relations after the columns', () => {
+    expect(parseAttributes(['labels:many', 'title']).map(({ name }) => name)).to.deep.equal([
+      'title',
+      'label_ids',
+    ])
+  })
+
   it('indexes attributes with an index option, and references', () => {
     const indexed = parseAttributes(['a:int:index', 'b:int', 'author:references', 'c:references:unique'])
     expect(indexed.map(({ isIndexed }) => isIndexed)).to.deep.equal([true, false, true, false])
@@ -257,7 +278,7 @@ describe('parseAttributes(words)', () => {
     'an unknown type': [
       ['title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, ' +
-        'date, time, datetime, uuid, json, enum, references. Use nulls.X for a nullable attribute.',
+        'date, time, datetime, uuid, json, enum, references, many. Use nulls.X for a nullable attribute.',
     ],
     'an unknown nullable type': [
       ['title:nulls.Strng'],
@@ -329,6 +350,19 @@ describe('parseAttributes(words)', () => {
     'a reference that is named for its key': [
       ['author_id:references:unique'],
       'the name of a reference has no "_id", which is added to its column. Use author:references:unique.',
+    ],
+    'a many-to-many relation in the singular': [
+      ['label:many'],
+      'the name of a many-to-many relation is plural. Use labels:many.',
+    ],
+    'a unique many-to-many relation': [
+      ['tags:many:label:unique'],
+      'a many-to-many relation is a list without a column. Use tags:many:label.',
+    ],
+    'a nullable many-to-many relation': [['tags:nulls.Many'], 'Use tags:many.'],
+    'the ids of a many-to-many relation': [
+      ['labels:many', 'label_ids'],
+      'repeats the attribute "label_ids".',
     ],
     'an unknown modifier': [
       ['title:string:uniq'],

@@ -39,18 +39,20 @@ export const RECORD = 'base'
  * later request may succeed, RecordNotFound. Any other error is returned unchanged.
  *
  * @param metadata the model whose record was written
+ * @param pathKeys the columns that the request's path sets; undefined if there is no request
  * @param models the models whose records may have been written; they contain the columns of each index
  */
 export function explainDatabaseError(
   error: unknown,
   metadata?: EntityMetadata,
   models: readonly EntityMetadata[] = metadata ? [metadata] : [],
+  pathKeys?: ReadonlySet<string>,
 ): unknown {
   if (error instanceof HttpError) return error
   if (error instanceof EntityNotFoundError) return new RecordNotFound(nameOf(error.entityClass))
   if (!(error instanceof QueryFailedError)) return error
 
-  const failure: Failure = { ...textsOf(error.driverError), metadata, models }
+  const failure: Failure = { ...textsOf(error.driverError), metadata, models, pathKeys }
   const problem = refined(problemOf(error), failure)
   const unavailable = problem && UNAVAILABLE[problem]?.(error)
   if (unavailable) return unavailable
@@ -70,6 +72,7 @@ export function explainDatabaseError(
 interface Failure extends ProblemTexts {
   metadata: EntityMetadata | undefined
   models: readonly EntityMetadata[]
+  pathKeys: ReadonlySet<string> | undefined
 }
 
 /** Problems that the record did not cause. A later request may succeed. */
@@ -95,8 +98,9 @@ function refined(problem: Problem | undefined, failure: Failure): Problem | unde
 function fieldOf(failure: Failure): string | undefined {
   if (failure.column) return failure.column
   const columns = namedColumns(failure)?.map(bareName) ?? columnsOfIndex(failure)
-  // If an index contains a reference and an attribute, a user can correct the attribute.
-  return columns.find((column) => !column.endsWith('_id')) ?? columns[0]
+  // If an index contains a key that the path sets, a user can correct another column.
+  const isFixed = (column: string) => failure.pathKeys?.has(column) ?? column.endsWith('_id')
+  return columns.find((column) => !isFixed(column)) ?? columns[0]
 }
 
 /** MariaDB and MySQL report only the index. The model has its columns, or its name contains one of theirs. */
@@ -115,7 +119,7 @@ function columnsOfIndex(failure: Failure): string[] {
 
 /** Removes the prefix of a generated name: `UQ_2d82eb...` in a migration is `IDX_2d82eb...` in a model. */
 function digest(name: string): string {
-  return name.replace(/^(?:UQ|IDX|REL)_/, '').slice(0, 26)
+  return name.replace(/^(?:UQ|IDX|REL)_(.{1,26}).*$/, '$1')
 }
 
 function endsWithWord(name: string, word: string): boolean {

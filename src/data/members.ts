@@ -137,6 +137,8 @@ interface DataRequest extends ListRequest {
   pageUrl(position: Record<string, string | undefined>): string
   /** The fields of a record that could not be converted. */
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
+  /** The columns that the path sets. */
+  readonly pathKeys: ReadonlySet<string>
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
   /** The scope of a model's policy for the user. */
@@ -193,7 +195,9 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   choices(model, ...present) {
-    return inTransaction(this, (tx) => findChoices(tx, model, present.flat()))
+    return inTransaction(this, (tx) =>
+      findChoices(tx, model, present.flat(), (where) => scopedWhere(this, tx, model, where)),
+    )
   },
 
   async validate(record) {
@@ -203,7 +207,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   async save(record) {
     this.noteWrite(record, isSaved(record) ? 'update' : 'create')
     const errors = await inTransaction(this, async (tx) =>
-      saveRecord(tx, record, this.translate, await boundErrors(this, tx, record)),
+      saveRecord(tx, record, this.translate, await boundErrors(this, tx, record), this.pathKeys),
     )
     return withLanguage(this, errors)
   },

@@ -10,6 +10,7 @@ import {
 import type { Attribute } from './attributes.js'
 import { namesOf, type Names } from './names.js'
 import { applicationName, isRegistered } from './registration.js'
+import { itemName } from '../words.js'
 
 /**
  * Returns the text of src/app.ts.
@@ -79,10 +80,16 @@ function requireModel(folder: string, { model, singular }: Names): void {
  * @param table the table that gets the column
  * @throws MissingModel, or BadAttribute when the first row would need another row to refer to
  */
-export function requireReference(folder: string, table: string, { reference, isNullable }: Attribute): void {
+export function requireReference(folder: string, table: string, attribute: Attribute): void {
+  const { reference, isNullable, isList, name } = attribute
   if (reference === undefined) return
   const { model, property } = reference
   if (model.plural !== table) return requireModel(folder, model)
+  if (isList && name !== `${itemName(table)}_ids`) return
+  if (isList) {
+    const problem = `its table would have two columns ${itemName(table)}_id. Use another name, like related_${property}:many:${model.singular}`
+    throw new BadAttribute(`${property}:many`, problem)
+  }
   if (isNullable) return
   const alias = property === model.singular ? '' : `:${model.singular}`
   const problem = `the first ${model.words.one} could not be created, because it would need another one. Use ${property}:nulls.References${alias}`

@@ -2,11 +2,12 @@ import type { AttributeKind } from '../data/attributes.js'
 import { BadAttribute, ReservedAttribute, UnknownAttributeType } from '../command-errors.js'
 import { isName, modelNamesOf, type Names } from './names.js'
 import { isSecretAttribute } from '../secret-names.js'
+import { collectionName, itemName } from '../words.js'
 import { reservedAttributes } from './reserved.js'
 
 /** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
 export interface AttributeWords {
-  /** The column: `title`, or `author_id` of `author:references`. */
+  /** The property: `title`, `author_id` of `author:references`, or `label_ids` of `labels:many`. */
   name: string
   kind: AttributeKind
   isNullable: boolean
@@ -18,12 +19,14 @@ export interface AttributeWords {
   values: readonly string[]
   /** The digits of a decimal, if the command line sets them. */
   digits?: Digits | undefined
+  /** Whether it is the list of ids of a many-to-many relation, which has a table instead of a column. */
+  isList: boolean
   reference?: Reference
 }
 
 /** A relation to the records of a model. */
 export interface Reference {
-  /** The property with the related record: `assignee` of `assignee:references:user`. */
+  /** The property with the related record or records: `assignee` of `assignee:references:user`, `labels` of `labels:many`. */
   property: string
   model: Names
 }
@@ -37,8 +40,8 @@ export interface Digits {
 /** The maximum that all engines support. */
 const mostDigits: Digits = { precision: 65, scale: 30 }
 
-/** The types of attributes: those of columns, and `references`. */
-type AttributeType = AttributeKind | 'references'
+/** The types of attributes: those of columns, and relations. */
+type AttributeType = AttributeKind | 'references' | 'many'
 
 /** The names of all types. */
 const types: Record<AttributeType, true> = {
@@ -56,6 +59,7 @@ const types: Record<AttributeType, true> = {
   json: true,
   enum: true,
   references: true,
+  many: true,
 }
 
 /** Other names of the types. */
@@ -96,6 +100,7 @@ interface Parts {
  */
 export function readAttribute(word: string): AttributeWords {
   const parts = partsOf(word)
+  if (parts.type === 'many') return many(parts)
   const attribute = parts.type === 'references' ? reference(parts) : plain(parts, parts.type)
   const isSecret = isSecretAttribute(attribute.name) && !parts.modifiers.includes('shown')
   return isSecret ? { ...attribute, isSecret, isNullable: true } : attribute
@@ -108,6 +113,7 @@ function plain(parts: Parts, kind: AttributeKind): AttributeWords {
     kind,
     isNullable,
     isSecret: false,
+    isList: false,
     isUnique: modifiers.includes('unique'),
     isIndexed: modifiers.includes('index'),
     values: kind === 'enum' ? enumValues(parts) : [],
@@ -138,7 +144,9 @@ function partsOf(word: string): Parts {
 
 /** Whether a word after a type belongs to the type. */
 function hasDetail(type: AttributeType, detail: string): boolean {
-  return type === 'enum' || type === 'references' || (type === 'decimal' && /^\d/.test(detail))
+  return (
+    type === 'enum' || type === 'references' || type === 'many' || (type === 'decimal' && /^\d/.test(detail))
+  )
 }
 
 function typeOf(text: string, word: string): AttributeType {
@@ -163,10 +171,33 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
     kind: 'uuid',
     isNullable,
     isSecret: false,
+    isList: false,
     isUnique,
     isIndexed: !isUnique,
     values: [],
     reference: { property, model },
+  }
+}
+
+function many({ word, name, isNullable, detail, modifiers }: Parts): AttributeWords {
+  const property = collectionName(itemName(name))
+  const plain = [property, 'many', detail].filter(Boolean).join(':')
+  if (property !== name) {
+    throw new BadAttribute(word, `the name of a many-to-many relation is plural. Use ${plain}`)
+  }
+  if (isNullable || modifiers.length > 0) {
+    throw new BadAttribute(word, `a many-to-many relation is a list without a column. Use ${plain}`)
+  }
+  return {
+    name: `${itemName(name)}_ids`,
+    kind: 'uuid',
+    isNullable,
+    isSecret: false,
+    isList: true,
+    isUnique: false,
+    isIndexed: false,
+    values: [],
+    reference: { property, model: modelNamesOf(detail ?? name) },
   }
 }
 

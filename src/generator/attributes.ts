@@ -10,11 +10,11 @@ const usualDigits: Digits = { precision: 10, scale: 2 }
 export interface Attribute extends AttributeWords {
   /** Whether a value is required: the column is not nullable, and the input isn't a checkbox, which is false if unchecked. */
   isRequired: boolean
-  /** `@Column('text', { nullable: true })` */
+  /** `@Column('text', { nullable: true })`, or `@RelationIds('labels')` */
   decorator: string
   /** `title!: string` */
   declaration: string
-  /** `column(runner, 'title', 'string')` */
+  /** `column(runner, 'title', 'string')`. A list has no column. */
   migration: string
   /** `form.text('title', { required: true })` */
   field: string
@@ -66,12 +66,14 @@ const KINDS: Record<AttributeKind, Kind> = {
  * Parses the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
  * `price:decimal:12,4`, `author:references`, `assignee:references:user`, `email:string:unique`, `age:int:index`.
  *
+ * The lists of many-to-many relations (`labels:many`) follow the columns.
+ *
  * @param taken the names that other columns already have: the foreign key of the parent
  * @throws UnknownAttributeType, BadAttribute, ReservedAttribute, RepeatedAttribute
  */
 export function parseAttributes(words: readonly string[], taken: readonly string[] = []): Attribute[] {
   const seen = new Set(taken)
-  return words.map((word) => {
+  const attributes = words.map((word) => {
     const attribute = attributeOf(readAttribute(word))
     const { name, reference } = attribute
     for (const property of reference ? [name, reference.property] : [name]) {
@@ -80,13 +82,14 @@ export function parseAttributes(words: readonly string[], taken: readonly string
     }
     return attribute
   })
+  return [...attributes.filter(({ isList }) => !isList), ...attributes.filter(({ isList }) => isList)]
 }
 
 /** Adds the source texts for the scaffolds to an attribute. */
 function attributeOf(words: AttributeWords): Attribute {
-  const { name, kind, isNullable, values } = words
+  const { name, kind, isNullable, isList, values } = words
   const { type } = KINDS[kind]
-  const isRequired = !isNullable && kind !== 'bool'
+  const isRequired = !isNullable && kind !== 'bool' && !isList
   const own = kind === 'enum' ? values.map(quote).join(' | ') : type
   const nullable = isNullable && type !== 'unknown' ? `${own} | null` : own
   const [first, second] = samplesOf(words)
@@ -94,7 +97,8 @@ function attributeOf(words: AttributeWords): Attribute {
     ...words,
     isRequired,
     decorator: decorator(words),
-    declaration: kind === 'bool' && !isNullable ? `${name} = false` : `${name}!: ${nullable}`,
+    declaration:
+      kind === 'bool' && !isNullable ? `${name} = false` : `${name}!: ${nullable}${isList ? '[]' : ''}`,
     migration: migration(words),
     field: field(words, isRequired),
     show: (variable, record) => show(words, variable, record),
@@ -116,7 +120,9 @@ function samplesOf({ kind, values, digits = usualDigits }: AttributeWords): read
   return precision === scale ? [`0${fraction}`, `-0${fraction}`] : [`1${fraction}`, `2${fraction}`]
 }
 
-function decorator({ kind, isNullable, isUnique, values, digits = usualDigits }: AttributeWords): string {
+function decorator(words: AttributeWords): string {
+  const { kind, isNullable, isUnique, isList, values, digits = usualDigits, reference } = words
+  if (isList && reference) return call('@RelationIds', [quote(reference.property)])
   const type = columnTypes[kind]
   const options = [
     typeof type === 'string' ? '' : 'type: Date',
@@ -143,7 +149,8 @@ function digitOptions({ precision, scale }: Digits): string {
 }
 
 function field(words: AttributeWords, isRequired: boolean): string {
-  const { name, kind, isNullable, values, digits = usualDigits, reference } = words
+  const { name, kind, isNullable, isList, values, digits = usualDigits, reference } = words
+  if (isList && reference) return call('form.checkboxes', [quote(name), reference.model.many])
   const { input, options } = KINDS[kind]
   const step = kind === 'decimal' && digits.scale > 0 && `step: ${Number(`1e-${digits.scale}`)}`
   const settings = [options, step, isRequired && 'required: true']

@@ -3,6 +3,7 @@ import { CommandError } from '../command-errors.js'
 import { readApplication, requireReference } from './application.js'
 import { parseAttributes, type Attribute } from './attributes.js'
 import type { FileAction } from './files.js'
+import { joinTablesOf } from './join-tables.js'
 import { migrationNames } from './migration-names.js'
 import { isName, snakeCase, tableOf } from './names.js'
 import { columnsOf, indexName, indicesOf } from './tables.js'
@@ -63,20 +64,28 @@ function meaningOf(name: string): { kind: MigrationKind; table: string } {
 }
 
 function createLocals(attributes: readonly Attribute[], table: string) {
-  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
+  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => ({ columns: [name] }))
   return {
     columns: columnsOf(attributes),
     indices: indicesOf(table, indexed),
-    references: attributes.filter(({ reference }) => reference),
+    references: attributes.filter(({ reference, isList }) => reference && !isList),
+    joins: joinTablesOf(table, attributes),
   }
 }
 
 /** The statements that add columns to a table, and those that remove them, in the opposite order. */
 function columnSteps(attributes: readonly Attribute[], table: string) {
-  const steps = attributes.flatMap((attribute) => stepsOf(attribute, table))
-  const hasReferences = attributes.some(({ reference }) => reference)
+  const columns = attributes.filter(({ isList }) => !isList)
+  const steps = columns.flatMap((attribute) => stepsOf(attribute, table))
+  const hasReferences = columns.some(({ reference }) => reference)
   const hasIndices = attributes.some(({ isIndexed }) => isIndexed)
-  const classes = ['TableColumn', hasReferences && 'TableForeignKey', hasIndices && 'TableIndex']
+  const hasTables = columns.length < attributes.length
+  const classes = [
+    hasTables && 'Table',
+    columns.length > 0 && 'TableColumn',
+    hasReferences && 'TableForeignKey',
+    hasIndices && 'TableIndex',
+  ]
   return {
     classes: [...classes.filter(Boolean), 'type MigrationInterface', 'type QueryRunner'].join(', '),
     adding: steps.map(([add]) => add),

@@ -1,4 +1,4 @@
-import { CommandError } from '../command-errors.js'
+import { BadUnique, CommandError } from '../command-errors.js'
 import {
   existingNames,
   readApplication,
@@ -13,7 +13,7 @@ import { modelNamesOf, namesOf, type Names } from './names.js'
 import { isApi, registration } from './registration.js'
 import { localsOf } from './resource-locals.js'
 import { parseRoutes, type AddedRoute } from './routes.js'
-import { renderScaffolds } from './templates.js'
+import { renderScaffolds, type Rendered } from './templates.js'
 
 /** The arguments and options of `kit generate resource`, except for the name. */
 export interface ResourceOptions {
@@ -21,6 +21,8 @@ export interface ResourceOptions {
   attributes?: readonly string[]
   /** `publish:post`, `drafts:get:collection`, ... */
   routes?: readonly string[]
+  /** The columns whose values are unique together: `project_id,user_id`, ... */
+  uniques?: readonly string[]
   /** The resource in which it is nested. */
   parent?: string | undefined
   /** Whether there is only one record: `/profile`. */
@@ -45,6 +47,8 @@ export interface ResourcePlan {
   model: Names
   attributes: readonly Attribute[]
   routes: readonly AddedRoute[]
+  /** The columns of each unique index of several columns. */
+  uniques: readonly (readonly string[])[]
 }
 
 /**
@@ -92,12 +96,26 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
   const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
   const model = options.useModel === undefined ? names : modelNamesOf(options.useModel)
   const routes = parseRoutes(options.routes ?? [], names)
-  return { kind, names, model, attributes, routes }
+  const uniques = parseUniques(options.uniques ?? [], [
+    ...attributes.filter(({ isList }) => !isList).map(({ name }) => name),
+    ...keysOf(parent).slice(0, 1),
+  ])
+  return { kind, names, model, attributes, routes, uniques }
+}
+
+/** @throws BadUnique for a column that the table does not have, or a single or a repeated one */
+function parseUniques(words: readonly string[], columns: readonly string[]): string[][] {
+  return words.map((word) => {
+    const names = word.split(',')
+    const isKnown = names.every((name) => columns.includes(name))
+    if (!isKnown || names.length < 2 || new Set(names).size < names.length) throw new BadUnique(word, columns)
+    return names
+  })
 }
 
 /** Returns the steps of a plan. */
 export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOptions): FileAction[] {
-  const { kind, names, model } = plan
+  const { kind, names } = plan
   const { isSingular } = names
   const scaffolds = [
     'resource/common',
@@ -108,11 +126,21 @@ export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOpt
       ? ['resource/full-common', `resource/${isSingular ? 'full-singular' : 'full'}-${kind}`]
       : []),
   ]
+  const files = filesOf(folder, plan, scaffolds, options)
+  return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
+}
+
+/** Renders the files of a plan from some scaffolds. */
+export function filesOf(
+  folder: string,
+  plan: ResourcePlan,
+  scaffolds: readonly string[],
+  options: ResourceOptions,
+): Rendered[] {
+  const { names, model } = plan
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
-  const locals = localsOf(plan, migration.className, writesModel(options))
-  const files = renderScaffolds(folder, scaffolds, paths, locals)
-  return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
+  return renderScaffolds(folder, scaffolds, paths, localsOf(plan, migration.className, writesModel(options)))
 }
 
 /** The column and the property that refer to a parent. */

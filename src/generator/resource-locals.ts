@@ -1,6 +1,6 @@
-import { camelize } from 'inflection'
 import type { Attribute } from './attributes.js'
 import type { Reference } from './attribute-words.js'
+import { joinTablesOf } from './join-tables.js'
 import type { Names } from './names.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
@@ -8,22 +8,24 @@ import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals, type AddedRoute } from './routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
 import { textsOf } from './texts.js'
-import { columnsOf, indicesOf } from './tables.js'
+import { columnsOf, indexName, indicesOf, type Index } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: boolean) {
-  const { kind, names, model, attributes: all, routes } = plan
+  const { kind, names, model, attributes: all, routes, uniques } = plan
   const attributes = all.filter(({ isSecret }) => !isSecret)
   const { parent, one } = names
   const nesting = nestingOf(names)
   const file = `src/actions/${names.file}`
   const references = referencesOf(attributes)
-  const choices = choicesOf(references)
+  const choices = choicesOf(one, references)
+  const joins = joinTablesOf(names.plural, all)
   const added = routeLocals(routes, kind, names, nesting)
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
-  const indexed = all.filter(({ isIndexed }) => isIndexed).map(({ name }) => [name])
-  if (parent) indexed.push([`${parent.singular}_id`, 'id'])
+  const indexed: Index[] = all.filter(({ isIndexed }) => isIndexed).map(({ name }) => ({ columns: [name] }))
+  if (parent) indexed.push({ columns: [`${parent.singular}_id`, 'id'] })
+  const pairs = uniques.map((columns) => ({ name: columns.join('_'), columns, isUnique: true }))
   return {
     ...names,
     model: model.model,
@@ -40,7 +42,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: 
     header,
     /** The other attributes in the list. More columns would be unreadable; an item's page shows all attributes. */
     others: attributes
-      .filter((attribute) => attribute !== header && attribute.kind !== 'json')
+      .filter((attribute) => attribute !== header && attribute.kind !== 'json' && !attribute.isList)
       .slice(0, COLUMNS - 1),
     /** The attributes that a page lists below its heading. */
     details: attributes.filter((attribute) => attribute !== title),
@@ -53,7 +55,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: 
     choices,
     pages: pagesOf(names, nesting, references, choices),
     ...added,
-    kitImports: kitImports(names, kind === 'api' ? [] : choices, routes),
+    kitImports: kitImports(names, routes),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
     handlers: handlersOf(names, added.routes),
     /** The name of the record in translation ids and in XML. */
@@ -64,15 +66,22 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: 
     spec: specLocals(names, nesting, model, references, attributes),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
-    modelImports: modelImports(all, parent),
+    modelImports: modelImports(all, parent, uniques.length > 0),
     relations: relationsOf(referencesOf(all), parent),
+    /** The tables of many-to-many relations. */
+    joins,
+    /** The unique indexes of several columns. */
+    uniques: pairs.map(({ name, columns }) => ({
+      name: indexName(names.plural, name),
+      list: columns.map((column) => `'${column}'`).join(', '),
+    })),
     imports: modelImportsOf(
       [...referencesOf(all).map((reference) => reference.model), ...(parent ? [parent] : [])],
       `src/models/${names.singular}`,
     ).filter(({ model }) => model !== names.model),
     migrationClass,
     columns: columnsOf(all, parent && `${parent.singular}_id`),
-    indices: indicesOf(names.plural, indexed),
+    indices: indicesOf(names.plural, [...indexed, ...pairs]),
   }
 }
 
@@ -105,45 +114,64 @@ function pagesOf(
   references: readonly AttributeReference[],
   choices: readonly Choice[],
 ) {
-  const relations = references.map(({ property }) => `'${property}'`).join(', ')
-  const loaded = (name: string) => (relations ? `${name}: await ctx.load(${name}, ${relations})` : name)
-  const offered = choices.map(({ many, finder }) => `${many}: await this.${finder}(ctx)`)
+  const shown = references.map(({ property }) => `'${property}'`)
+  const listed = references
+    .filter(({ attribute }) => !attribute.isList)
+    .map(({ property }) => `'${property}'`)
+  const loaded = (name: string, relations: readonly string[]) =>
+    relations.length > 0 ? `${name}: await ctx.load(${name}, ${relations.join(', ')})` : name
+  const offered = choices.length > 0 ? [`...(await this.findChoices(ctx, ${one}))`] : []
   return {
-    function: relations ? 'async () =>' : '() =>',
-    index: [...parents.map((names) => names.one), loaded(many), 'pagination'].join(', '),
-    show: [...before.map((names) => names.one), loaded(one)].join(', '),
+    list: functionOf(listed.length > 0),
+    function: functionOf(shown.length > 0),
+    form: functionOf(choices.length > 0),
+    index: [...parents.map((names) => names.one), loaded(many, listed), 'pagination'].join(', '),
+    show: [...before.map((names) => names.one), loaded(one, shown)].join(', '),
     new: [...parents.map((names) => names.one), one, ...offered].join(', '),
     edit: [...before.map((names) => names.one), one, ...offered].join(', '),
   }
 }
 
-type Choice = Names & { finder: string }
-
-/** The records that a form offers as choices, once for each model, and the method that finds them. */
-function choicesOf(references: readonly AttributeReference[]): Choice[] {
-  const models = new Map(references.map(({ model }) => [model.many, model]))
-  return [...models.values()].map((names) => ({ ...names, finder: `find${camelize(names.many)}` }))
+function functionOf(isAsync: boolean): string {
+  return isAsync ? 'async () =>' : '() =>'
 }
 
-function modelImports(attributes: readonly Attribute[], parent: Names | undefined) {
-  const hasRelations = parent !== undefined || attributes.some(({ reference }) => reference)
+/** The records that a form offers, and the ids of the present ones: `issue.assignee_id, issue.author_id`. */
+type Choice = Names & { present: string }
+
+/** The records that a form offers as choices, once for each model. */
+function choicesOf(one: string, references: readonly AttributeReference[]): Choice[] {
+  const models = new Map(references.map(({ model }) => [model.many, model]))
+  return [...models].map(([many, names]) => {
+    const own = references.filter(({ model }) => model.many === many)
+    return { ...names, present: own.map(({ attribute }) => `${one}.${attribute.name}`).join(', ') }
+  })
+}
+
+function modelImports(attributes: readonly Attribute[], parent: Names | undefined, hasPairs: boolean) {
+  const hasLists = attributes.some(({ isList }) => isList)
+  const hasKeys = parent !== undefined || attributes.some(({ reference, isList }) => reference && !isList)
   const typeorm = [
-    (attributes.length > 0 || hasRelations) && 'Column',
+    (attributes.some(({ isList }) => !isList) || hasKeys) && 'Column',
     'Entity',
-    ...(hasRelations ? ['JoinColumn', 'ManyToOne'] : []),
+    hasPairs && 'Index',
+    hasKeys && 'JoinColumn',
+    ...(hasLists ? ['JoinTable', 'ManyToMany'] : []),
+    hasKeys && 'ManyToOne',
     'type EntityManager',
-    hasRelations && 'type Relation',
+    (hasKeys || hasLists) && 'type Relation',
   ]
-  const kit = ['Model', attributes.some(({ isRequired }) => isRequired) && 'Present', 'type ValidationErrors']
+  const kit = [
+    'Model',
+    attributes.some(({ isRequired }) => isRequired) && 'Present',
+    hasLists && 'RelationIds',
+    'type ValidationErrors',
+  ]
   return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
 }
 
 /** The imports of a resource from the framework. */
-function kitImports(
-  { parent, isSingular }: Names,
-  choices: readonly Choice[],
-  routes: readonly AddedRoute[],
-): string {
+function kitImports({ parent, isSingular }: Names, routes: readonly AddedRoute[]): string {
   const all = [
     'BaseResource',
     isSingular && 'HttpError',
@@ -151,7 +179,6 @@ function kitImports(
     isSingular && 'RecordNotFound',
     'Resource',
     routes.length > 0 && 'Route',
-    choices.length > 0 && 'sortByLabel',
     isSingular && 'transactionOptions',
     isSingular && 'Use',
     'type Context',
@@ -170,13 +197,15 @@ function referencesOf(attributes: readonly Attribute[]): AttributeReference[] {
 /** The foreign keys of a table. That of the parent is the last one. */
 function relationsOf(references: readonly AttributeReference[], parent: Names | undefined) {
   return [
-    ...references.map(({ attribute, property, model }) => ({
-      column: attribute.name,
-      property,
-      names: model,
-      isNullable: attribute.isNullable,
-      cascade: false,
-    })),
+    ...references
+      .filter(({ attribute }) => !attribute.isList)
+      .map(({ attribute, property, model }) => ({
+        column: attribute.name,
+        property,
+        names: model,
+        isNullable: attribute.isNullable,
+        cascade: false,
+      })),
     ...(parent
       ? [
           {

@@ -1,9 +1,12 @@
 import { camelize } from 'inflection'
 import type { Attribute } from './attributes.js'
 import type { Reference } from './attribute-words.js'
+import { itemName } from '../words.js'
 import type { Names } from './names.js'
 import type { Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
+
+type AttributeReference = Reference & { attribute: Attribute }
 
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
@@ -19,7 +22,7 @@ export function specLocals(
   names: Names,
   nesting: Nesting,
   model: Names,
-  references: readonly Reference[],
+  references: readonly AttributeReference[],
   attributes: readonly Attribute[],
 ) {
   const { parent } = names
@@ -27,7 +30,9 @@ export function specLocals(
   // A reference to the same model is left out of the spec.
   const others = references.filter((reference) => reference.model.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
-  const keys = others.map(({ property }) => `${property}_id: ${idOf(property)}`)
+  const keys = others.map(({ property, attribute }) =>
+    attribute.isList ? `${attribute.name}: [${idOf(property)}]` : `${attribute.name}: ${idOf(property)}`,
+  )
   const parentKey = parent && `${parent.singular}_id`
   return {
     ...specPaths(file, model),
@@ -75,9 +80,9 @@ function members(attributes: readonly Attribute[], valueOf: (attribute: Attribut
   return ['{', ...lines, '  }'].join('\n')
 }
 
-/** `assigneeId` */
+/** `assigneeId`, or `labelId` of `labels` */
 function idOf(property: string): string {
-  return `${camelize(property, true)}Id`
+  return `${camelize(itemName(property), true)}Id`
 }
 
 function withKeys(name: string, keys: readonly string[]): string {

@@ -9,18 +9,27 @@ import { listOf } from './lines.js'
 export function columnsOf(attributes: readonly Attribute[], parentKey?: string): string {
   const columns = [
     'primaryKey(runner)',
-    ...attributes.map(({ migration }) => migration),
+    ...attributes.filter(({ isList }) => !isList).map(({ migration }) => migration),
     ...(parentKey ? [`column(runner, '${parentKey}', 'uuid')`] : []),
     '...timestamps(runner)',
   ]
   return listOf(8, 'columns', columns)
 }
 
-/** Returns the indexes of a new table, each with its columns; empty if there are none. */
-export function indicesOf(table: string, indices: readonly (readonly string[])[]): string {
-  const members = indices.map((columns) => {
+/** An index of a new table. */
+export interface Index {
+  /** The name without that of the table. By default it is the first column. */
+  name?: string
+  columns: readonly string[]
+  isUnique?: boolean
+}
+
+/** Returns the indexes of a new table; empty if there are none. */
+export function indicesOf(table: string, indices: readonly Index[]): string {
+  const members = indices.map(({ name, columns, isUnique }) => {
     const names = columns.map((column) => `'${column}'`).join(', ')
-    return `{ name: '${indexName(table, columns[0] ?? '')}', columnNames: [${names}] }`
+    const unique = isUnique ? ', isUnique: true' : ''
+    return `{ name: '${indexName(table, name ?? columns[0] ?? '')}', columnNames: [${names}]${unique} }`
   })
   return members.length > 0 ? listOf(8, 'indices', members, members.length > 1) : ''
 }

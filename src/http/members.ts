@@ -70,6 +70,13 @@ export interface HttpMembers {
   unreadable(record: object): readonly UnreadableField[]
 
   /**
+   * The columns that the path sets: the keys of the record's parents.
+   *
+   * @internal
+   */
+  readonly pathKeys: ReadonlySet<string>
+
+  /**
    * Whether the client prefers a page to JSON and XML.
    *
    * @internal
@@ -94,12 +101,17 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
       return chooseFormat(this) === 'html'
     },
 
-    bind(record, only) {
+    get pathKeys() {
       const { resource } = this.route
-      const parents = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
-      parents.delete(resource?.param ?? '')
+      const keys = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
+      keys.delete(resource?.param ?? '')
+      return keys
+    },
+
+    bind(record, only) {
+      const keys = this.pathKeys
       const isForm = hasForm(this)
-      const attributes = writableAttributes(record, only).filter(({ name }) => !parents.has(name))
+      const attributes = writableAttributes(record, only).filter(({ name }) => !keys.has(name))
       return bind(record, attributes, {
         body: this.request.body,
         isJson: /[/+]json$/.test(this.request.type),

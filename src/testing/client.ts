@@ -6,8 +6,8 @@ import type { App } from '../application.js'
 import { toXml } from '../http/xml.js'
 import { Cookies } from './cookies.js'
 
-/** The fields of a form. A list of pairs may repeat a name. */
-export type FormFields = Record<string, string> | Array<[string, string]>
+/** The fields of a form. A list of values, or of pairs, repeats a name. */
+export type FormFields = Record<string, string | readonly string[]> | Array<[string, string]>
 
 /** The options of a request, with at most one body. */
 export interface RequestOptions {
@@ -187,16 +187,17 @@ export class Client {
 
   private bodyOf({ form, fromPage = true, json, xml, body }: RequestOptions): Body {
     if (form instanceof FormData) return { body: fromPage ? this.withTokenFirst(form) : form }
-    if (form)
-      return { type: FORM, body: new URLSearchParams(fromPage ? this.withToken(form) : form).toString() }
+    if (form) {
+      const fields = pairsOf(form)
+      return { type: FORM, body: new URLSearchParams(fromPage ? this.withToken(fields) : fields).toString() }
+    }
     if (json !== undefined) return { type: formats['json'], body: JSON.stringify(json) }
     if (xml !== undefined) return { type: formats['xml'], body: documentOf(xml) }
     return { body }
   }
 
   /** The token is the first field, as on a generated page. */
-  private withToken(form: FormFields): Array<[string, string]> {
-    const fields = Array.isArray(form) ? form : Object.entries(form)
+  private withToken(fields: Array<[string, string]>): Array<[string, string]> {
     return this.token === undefined ? fields : [['authenticity_token', this.token], ...fields]
   }
 
@@ -206,6 +207,13 @@ export class Client {
     for (const [name, value] of form) body.append(name, value)
     return body
   }
+}
+
+function pairsOf(form: FormFields): Array<[string, string]> {
+  if (Array.isArray(form)) return form
+  return Object.entries(form).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  )
 }
 
 const FORM = 'application/x-www-form-urlencoded'

@@ -18,13 +18,14 @@ export function time(context: ViewContext, value: Date | string | null | undefin
 }
 
 /**
- * Formats a value of any kind: a datetime like `time`, a boolean as yes or no, a record by its title, name or id, JSON as
- * code, anything else as text.
+ * Formats a value of any kind: a datetime like `time`, a boolean as yes or no, a record by its title, name or id, a list of
+ * records separated by commas, JSON as code, anything else as text.
  */
 export function display(context: ViewContext, value: unknown): Html {
   if (value instanceof Date) return time(context, value)
   if (typeof value === 'boolean') return html`${context.t(value ? 'kit.yes' : 'kit.no')}`
   if (isRecord(value)) return html`${recordLabel(value)}`
+  if (Array.isArray(value) && value.every(isRecord)) return html`${value.map(recordLabel).join(', ')}`
   if (typeof value === 'object' && value !== null) {
     return html`<code>${JSON.stringify(value, null, 2)}</code>`
   }

@@ -3,7 +3,9 @@ import { Command } from 'commander'
 import { NothingToDestroy } from '../../command-errors.js'
 import { destroy } from '../../generator/files.js'
 import { localeDestruction } from '../../generator/locale-generator.js'
-import { resourceDestruction, type Destruction, type HasRun } from '../../generator/resource-destroyer.js'
+import type { Destruction, HasRun } from '../../generator/destruction.js'
+import { modelDestruction } from '../../generator/model-generator.js'
+import { resourceDestruction } from '../../generator/resource-destroyer.js'
 import { enterApplication } from '../support/application-folder.js'
 import { hasRun } from '../support/has-run.js'
 import { sayTo, type Output } from '../support/output.js'
@@ -19,7 +21,7 @@ export interface DestroySettings {
   hasRun?: HasRun
 }
 
-/** `kit destroy resource | locale`. */
+/** `kit destroy resource | model | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
   const { folder = enterApplication, input = process.stdin } = settings
   return new Command('destroy')
@@ -41,6 +43,22 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
           const destruction = resourceDestruction(folder(), name, settings.hasRun ?? hasRun)
           const isFound = await undo(destruction, flags)
           if (!isFound) throw new NothingToDestroy(name)
+        }),
+    )
+    .addCommand(
+      new Command('model')
+        .alias('m')
+        .summary('delete the files of a model without a resource')
+        .description(
+          'Deletes the files of `kit generate model`. Asks for each of them before it deletes any; the answers can come from ' +
+            'a pipe. Reports edited files, files that need the model, and a migration that has been run.',
+        )
+        .argument('<name>', 'singular name: label, blog_label')
+        .option('-y, --yes', 'answer yes to every question')
+        .addHelpText('after', '\nExample:\n  $ kit destroy model label')
+        .action(async (name: string, flags: Flags) => {
+          const isFound = await undo(modelDestruction(folder(), name, settings.hasRun ?? hasRun), flags)
+          if (!isFound) throw new NothingToDestroy(name, 'model')
         }),
     )
     .addCommand(

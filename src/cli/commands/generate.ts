@@ -6,6 +6,7 @@ import { knownTypes } from '../../generator/attribute-words.js'
 import { parseAttributes } from '../../generator/attributes.js'
 import { generate, isCreate, type FileAction } from '../../generator/files.js'
 import { localeActions } from '../../generator/locale-generator.js'
+import { modelActions } from '../../generator/model-generator.js'
 import { migrationActions } from '../../generator/migration-generator.js'
 import { resourceActions } from '../../generator/resource-generator.js'
 import { enterApplication } from '../support/application-folder.js'
@@ -15,6 +16,7 @@ interface ResourceFlags {
   parent?: string
   singular?: true
   route?: string[]
+  unique?: string[]
   spec?: 'placeholder' | 'full'
   skipMigration?: true
   skipModel?: true
@@ -27,7 +29,7 @@ interface ResourceFlags {
 type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
 
 /**
- * `kit generate resource | migration | locale | secret`.
+ * `kit generate resource | model | migration | locale | secret`.
  *
  * @param folder the application's folder
  */
@@ -37,6 +39,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .description('Generates a resource, a migration, a locale or a secret.')
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
     .addCommand(resourceCommand(out, folder))
+    .addCommand(modelCommand(out, folder))
     .addCommand(migrationCommand(out, folder))
     .addCommand(localeCommand(out, folder))
     .addCommand(secretCommand(out))
@@ -59,12 +62,8 @@ function resourceCommand(out: Output, folder: () => string): Command {
       'add a route for an item, or for the collection: publish:post, drafts:get:collection (repeatable)',
       (route: string, others: string[] = []) => [...others, route],
     )
-    .addOption(
-      new Option('--spec <kind>', 'kind of specs: placeholders that fail, or complete specs').choices([
-        'placeholder',
-        'full',
-      ]),
-    )
+    .addOption(specOption())
+    .addOption(uniqueOption())
     .option('--skip-migration', 'do not generate a migration')
     .option('--skip-model', 'do not generate a model, its spec and its migration')
     .option('--skip-templates', 'do not generate templates')
@@ -73,12 +72,45 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .option('--force', 'overwrite existing files')
     .addHelpText('after', RESOURCE_HELP)
     .action((name: string, attributes: string[], flags: ResourceFlags) => {
-      const { spec, dryRun, force, route: routes = [], ...options } = flags
+      const { spec, dryRun, force, route: routes = [], unique: uniques = [], ...options } = flags
       const fullSpec = spec === 'full'
-      const actions = resourceActions(folder(), name, { ...options, attributes, routes, fullSpec })
+      const actions = resourceActions(folder(), name, { ...options, attributes, routes, uniques, fullSpec })
       write(out, folder(), actions, { dryRun, force })
       reportSecrets(out, attributes)
     })
+}
+
+function modelCommand(out: Output, folder: () => string): Command {
+  return new Command('model')
+    .alias('m')
+    .summary('generate a model without a resource')
+    .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
+    .argument('<name>', 'singular name: label, blog_label')
+    .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
+    .addOption(uniqueOption())
+    .addOption(specOption())
+    .option('--dry-run', 'list the files without writing them')
+    .option('--force', 'overwrite existing files')
+    .addHelpText('after', '\nExample:\n  $ kit generate model label name:string:unique --spec full')
+    .action((name: string, attributes: string[], flags: ResourceFlags) => {
+      const { spec, unique: uniques = [] } = flags
+      const actions = modelActions(folder(), name, { attributes, uniques, fullSpec: spec === 'full' })
+      write(out, folder(), actions, flags)
+      reportSecrets(out, attributes)
+    })
+}
+
+function uniqueOption(): Option {
+  const add = (columns: string, others: string[] = []) => [...others, columns]
+  return new Option(
+    '--unique <columns>',
+    'columns whose values are unique together: project_id,user_id (repeatable)',
+  ).argParser(add)
+}
+
+function specOption(): Option {
+  const text = 'kind of specs: placeholders that fail, or complete specs'
+  return new Option('--spec <kind>', text).choices(['placeholder', 'full'])
 }
 
 function migrationCommand(out: Output, folder: () => string): Command {
@@ -166,4 +198,5 @@ Example:
   $ kit generate resource profile name --singular
   $ kit generate resource page title --route publish:post --route drafts:get:collection
   $ kit g r article title:string:unique state:enum:draft,public author:references --spec full
-  $ kit g r task title assignee:references:user reporter:references:user`
+  $ kit g r task title assignee:references:user reporter:references:user labels:many
+  $ kit g r membership role user:references --parent project --unique project_id,user_id`

@@ -8,6 +8,7 @@ import {
 import { collectionName, recordName } from '../../words.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
+import type { Where } from './conditions.js'
 
 /** The records that a form offers. */
 export interface Choices<T extends { id: string } = { id: string }> {
@@ -26,18 +27,28 @@ const most = 1000
  * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the present ones.
  *
  * @param present the ids of the records that the form shows as chosen
+ * @param scoped adds the scope of the model's policy to conditions
  */
 export async function findChoices<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
   present: readonly unknown[],
+  scoped: (where?: Where<T>) => FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined = asGiven,
 ): Promise<Choices<T>> {
   const collection = collectionName(recordName(tx.dataSource.getMetadata(model).targetName))
-  // Every model has an id, but the compiler cannot see it through the conditional types of TypeORM.
-  const order = { id: 'DESC' } as FindOptionsOrder<T>
-  const records = await tx.find(model, { order, take: most + 1 })
+  const find = (where: Where<T> | undefined, take: number) => {
+    const conditions = scoped(where)
+    // Every model has an id, but the compiler cannot see it through the conditional types of TypeORM.
+    const order = { id: 'DESC' } as FindOptionsOrder<T>
+    return tx.find(model, { ...(conditions && { where: conditions }), order, take })
+  }
+  const records = await find(undefined, most + 1)
   if (records.length <= most) return { records, isComplete: true, collection }
   const ids = present.filter(isId)
-  const where = { id: In(ids) } as FindOptionsWhere<T>
-  return { records: ids.length > 0 ? await tx.findBy(model, where) : [], isComplete: false, collection }
+  const where = { id: In(ids) } as Where<T>
+  return { records: ids.length > 0 ? await find(where, ids.length) : [], isComplete: false, collection }
+}
+
+function asGiven<T>(where?: Where<T>): FindOptionsWhere<T> | undefined {
+  return where as FindOptionsWhere<T> | undefined
 }

@@ -16,6 +16,7 @@ import { translate, violationsOf } from './violations.js'
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
  *
  * @param known the errors of fields that could not be read
+ * @param pathKeys the columns that the request's path sets: another column has the error of a unique index
  * @returns the errors, including those that the database reports, or undefined if the record was saved
  */
 export async function saveRecord(
@@ -23,6 +24,7 @@ export async function saveRecord(
   record: Model,
   t?: Translate,
   known?: ValidationErrors,
+  pathKeys?: ReadonlySet<string>,
 ): Promise<ValidationErrors | undefined> {
   const isNew = !isSaved(record)
   const errors = await validate(record, t, known)
@@ -43,7 +45,9 @@ export async function saveRecord(
   if (unknown) return translate(unknown, record, t)
 
   assignKeys(metadata, record)
-  const violations = await withoutLoaded(metadata, record, () => tryWrite(tx, record, { isNew, links }, t))
+  const violations = await withoutLoaded(metadata, record, () =>
+    tryWrite(tx, record, { isNew, links, pathKeys }, t),
+  )
   if (violations) return violations
   dropStale(metadata, record)
   settleLinks(metadata, record, isNew, links)
@@ -51,10 +55,11 @@ export async function saveRecord(
   return undefined
 }
 
-/** The parts of a record's state that decide what is written. */
+/** What decides how a record is written, and to which field a violation belongs. */
 interface Changes {
   isNew: boolean
   links: readonly Assignment[]
+  pathKeys: ReadonlySet<string> | undefined
 }
 
 /** Writes a record. If the database rejects it, returns the errors. */
@@ -70,7 +75,7 @@ async function tryWrite(
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
-    return translate(await violationsOf(tx, record, error), record, t)
+    return translate(await violationsOf(tx, record, error, changes.pathKeys), record, t)
   }
 }
 

@@ -12,9 +12,10 @@ export async function violationsOf(
   tx: EntityManager,
   record: Model,
   error: unknown,
+  pathKeys?: ReadonlySet<string>,
 ): Promise<ValidationErrors> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  const explained = explainDatabaseError(error, metadata)
+  const explained = explainDatabaseError(error, metadata, [metadata], pathKeys)
   if (!(explained instanceof ValidationErrors)) throw explained
 
   const [violation] = explained.fields.get(RECORD) ?? []

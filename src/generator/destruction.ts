@@ -1,0 +1,95 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { isCreate, type FileAction } from './files.js'
+import { translatedRemark, translationsOf } from './locale-generator.js'
+
+/** The steps that `kit destroy` undoes, and its warnings about files. */
+export interface Destruction {
+  actions: FileAction[]
+  /** Returns a warning about a file: it has been edited, its migration has been run, or another file imports it. */
+  remark(path: string): Promise<string | undefined>
+}
+
+/** Whether a migration has been run, by its name: `CreatePosts1795132800000`. Rejects if this cannot be determined. */
+export type HasRun = (migration: string) => Promise<boolean>
+
+/** The state of the application that the warnings need. */
+interface Circumstances {
+  /** Whether the original options are known, so that an edited file can be recognized. */
+  isKnown: boolean
+  hasRun?: HasRun | undefined
+}
+
+/**
+ * Returns the destruction of the files of a generator.
+ *
+ * @param expected the steps of the generator; the others have the contents that it writes with other options
+ */
+export function destructionOf(
+  folder: string,
+  expected: readonly (readonly FileAction[])[],
+  { isKnown, hasRun = () => Promise.resolve(false) }: Circumstances,
+): Destruction {
+  const own = expected[0] ?? []
+  const translations = own.flatMap(({ path }) =>
+    path.startsWith('locales/') ? translationsOf(folder, path) : [],
+  )
+  const actions = [...own, ...translations]
+
+  async function remark(path: string): Promise<string | undefined> {
+    const text = readFileSync(join(folder, path), 'utf8')
+    const isDeleted = actions.some((action) => isCreate(action) && action.path === path)
+    const users = isDeleted ? importersOf(folder, path, actions) : []
+    const remarks = [
+      users.length > 0 && `${users.join(', ')} ${users.length > 1 ? 'need' : 'needs'} ${path}.`,
+      translations.some((file) => file.path === path) && translatedRemark(folder, path),
+      (await runRemark(path, text, hasRun)) ??
+        (isEdited(path, text) && `${path} has been edited since it was generated.`),
+    ]
+    return remarks.filter(Boolean).join('\n') || undefined
+  }
+
+  function isEdited(path: string, text: string): boolean {
+    const contents = expected.flat().filter((action) => isCreate(action) && action.path === path)
+    const isSame = contents.some((action) => isCreate(action) && action.content === text)
+    return isKnown && contents.length > 0 && !isSame
+  }
+  return { actions, remark }
+}
+
+/** A warning about a migration that has been run, or whose state cannot be determined. */
+async function runRemark(path: string, text: string, hasRun: HasRun): Promise<string | undefined> {
+  const migration = /export class (\w+\d{13}) implements MigrationInterface/.exec(text)?.[1]
+  if (migration === undefined) return undefined
+  try {
+    const isRun = await hasRun(migration)
+    return isRun
+      ? `${path} has been run, so its table stays. Run \`kit db rollback\` first, or \`kit db reset\` afterwards, which deletes all records.`
+      : undefined
+  } catch (error) {
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n')
+    return `It is not known whether ${path} has been run: ${reason}`
+  }
+}
+
+/** The source files that import a file, except those that are deleted with it, and src/app.ts, which has its own question. */
+function importersOf(folder: string, path: string, actions: readonly FileAction[]): string[] {
+  const own = new Set(actions.map((action) => action.path))
+  return ['src', 'spec']
+    .filter((name) => existsSync(join(folder, name)))
+    .flatMap((name) =>
+      readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).map((it) => `${name}/${it}`),
+    )
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.ts') && !own.has(name))
+    .filter((name) =>
+      importsOf(join(folder, name)).some((it) => posix.join(posix.dirname(name), it) === path),
+    )
+    .toSorted()
+}
+
+/** The relative paths of the files that a file imports: `../models/post.ts`. */
+function importsOf(file: string): string[] {
+  const imports = readFileSync(file, 'utf8').matchAll(/ from ['"](\.[^'"]+)\.js['"]/g)
+  return [...imports].map(([, path]) => `${path}.ts`)
+}
