@@ -53,9 +53,9 @@ describe('kit', () => {
     [['xyzzyx'], 'There is no command "xyzzyx". `kit --help` lists the commands.'],
     [
       ['generate', 'post', 'title'],
-      'There is no command "generate post". Known commands: resource, migration, locale, secret.',
+      'There is no command "generate post". Known commands: resource, model, migration, locale, secret.',
     ],
-    [['destroy', 'post'], 'There is no command "destroy post". Known commands: resource, locale.'],
+    [['destroy', 'post'], 'There is no command "destroy post". Known commands: resource, model, locale.'],
     [['new'], "Missing required argument 'name'. Run the command with `--help` for its usage."],
     [
       ['new', 'blog', '--ap'],

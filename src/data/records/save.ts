@@ -55,7 +55,7 @@ export async function saveRecord(
   return undefined
 }
 
-/** What decides how a record is written, and to which field a violation belongs. */
+/** Whether a record is new, its new links, and the columns that the path sets. */
 interface Changes {
   isNew: boolean
   links: readonly Assignment[]
