@@ -372,6 +372,42 @@ describe('kit generate and kit destroy', () => {
     }
   }
 
+  for (const args of [[], ['--singular'], ['--parent', 'author']]) {
+    it(`writes and destroys ${['api/v1/post', '--api', ...args].join(' ')} in a web application, without pages`, async () => {
+      await kitGenerate('resource', 'author', 'name')
+      const before = app.tree()
+      const words = ['api/v1/post', 'title', 'body:nulls.Text', '--api', '--spec', 'full', ...args]
+      const said = timelessText(await kitGenerate('resource', ...words))
+      const file = args.includes('--singular') ? 'post' : 'posts'
+      expect(
+        said
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.slice(11)),
+      ).to.deep.equal([
+        'migrations/0000000000000_create_posts.ts',
+        `spec/actions/api/v1/${file}.spec.ts`,
+        'spec/models/post.spec.ts',
+        `src/actions/api/v1/${file}.ts`,
+        'src/models/post.ts',
+        'src/app.ts',
+      ])
+      const handlers = app.read(`src/actions/api/v1/${file}.ts`)
+      const { length } = args.includes('--singular')
+        ? ['show', 'create', 'update', 'destroy']
+        : ['list', 'show', 'create', 'update', 'destroy']
+      expect(handlers.match(/^ {2}async \w+\(ctx: Context\)/gm)).to.have.length(length)
+      expect(handlers).to.not.match(/html|render/i)
+      expect(await kitDestroy(['resource', 'api/v1/post', '-y'])).to.not.contain('edited')
+      expect(app.tree()).to.deep.equal(before)
+    })
+  }
+
+  it('changes nothing for a namespace without --api', async () => {
+    await kitGenerate('resource', 'api/v1/post', 'title')
+    expect(Object.keys(app.tree())).to.include('templates/api/v1/posts/index.pug')
+  })
+
   it('writes a singular resource without a list', async () => {
     const said = timelessText(await kitGenerate('resource', 'profile', 'name', '--singular'))
     expect(said.split('\n')).to.deep.equal([

@@ -106,6 +106,10 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('profile', everything, { singular: true, routes: ['publish:post', 'preview:get'] })
       resource('settings', ['theme:enum:dark,light', 'beta:bool'], { singular: true })
       resource('page', ['title'])
+      resource('api/v1/page', ['title'], { useModel: 'page', api: true })
+      resource('api/v1/note', everything, { api: true, routes: ROUTES })
+      resource('api/v1/setup', ['name'], { api: true, singular: true })
+      resource('api/v1/line', ['text'], { api: true, parent: 'api/v1/note' })
       resource('answer', ['item', 'author:references'], { parent: 'page' })
       resource('item', ['name', 'answer:references', 'page:references'])
       resource('table', ['map:int', 'record:json', 'path', 'ctx', 'errors:nulls.Text'])
@@ -148,7 +152,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       })
 
       it('migrates, and rolls every migration back', () => {
-        expect(lines[0]).to.equal(`${25 + odd.length} run, ${25 + odd.length} undone`)
+        expect(lines[0]).to.equal(`${28 + odd.length} run, ${28 + odd.length} undone`)
       })
 
       it('creates one record of a singular resource when several requests arrive at once', () => {

@@ -19,6 +19,7 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
     routes: routesIn(handlersIn(folder, names), singular),
     parent,
     singular,
+    api: isApiResource(folder, names),
     useModel: sharedModel(folder, names),
   }
   const plan = planOf(folder, word, options)
@@ -27,6 +28,13 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
 
   const isKnown = written !== undefined
   return destructionOf(folder, expected, { isKnown, hasRun })
+}
+
+/** Whether a resource was generated without pages. */
+function isApiResource(folder: string, names: Names): boolean {
+  const handlers = handlersIn(folder, names)
+  const hasPages = handlers.includes('ctx.render(') || existsSync(join(folder, 'templates', names.file))
+  return handlers !== '' && !hasPages
 }
 
 /** The name of the model if another resource uses it, too (`widget` and `admin/widget`), so that it must stay. */

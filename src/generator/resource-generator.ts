@@ -33,6 +33,8 @@ export interface ResourceOptions {
   /** Whether to leave out the model, its spec and its migration. */
   skipModel?: boolean
   skipTemplates?: boolean
+  /** Whether to write the five handlers of an API in a web application, too. */
+  api?: boolean
   /** An existing model. */
   useModel?: string | undefined
   /** The time of the migration. */
@@ -42,6 +44,8 @@ export interface ResourceOptions {
 /** The description of a resource, computed once. */
 export interface ResourcePlan {
   kind: 'web' | 'api'
+  /** The kind of the application, which decides the format of requests without `Accept`. */
+  application: 'web' | 'api'
   names: Names
   /** The names of its model, which another resource may share. */
   model: Names
@@ -90,7 +94,7 @@ function rejectImportedNames({ names, model, attributes, routes }: ResourcePlan)
 
 /** Parses the arguments without checking the application, because `destroy` needs a plan after files have changed. */
 export function planOf(folder: string, word: string, options: ResourceOptions): ResourcePlan {
-  const kind = isApi(readApplication(folder)) ? 'api' : 'web'
+  const application = isApi(readApplication(folder)) ? 'api' : 'web'
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
   const names = namesOf(word, parent, options.singular)
   const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
@@ -100,7 +104,8 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
     ...attributes.filter(({ isList }) => !isList).map(({ name }) => name),
     ...keysOf(parent).slice(0, 1),
   ])
-  return { kind, names, model, attributes, routes, uniques }
+  const kind = options.api ? 'api' : application
+  return { kind, application, names, model, attributes, routes, uniques }
 }
 
 /** @throws BadUnique for a column that the table does not have, or a single or a repeated one */

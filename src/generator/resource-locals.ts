@@ -64,6 +64,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: 
     calls: callsOf(names, nesting),
     named: namedOf(names, nesting),
     spec: specLocals(names, nesting, model, references, attributes),
+    accept: acceptOf(plan),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
     modelImports: modelImports(all, parent, uniques.length > 0),
@@ -83,6 +84,13 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: 
     columns: columnsOf(all, parent && `${parent.singular}_id`),
     indices: indicesOf(names.plural, [...indexed, ...pairs]),
   }
+}
+
+/** The option `accept` of requests in the specs of an API: its own options, and beside others. A web application prefers HTML. */
+function acceptOf({ kind, application }: ResourcePlan) {
+  return kind === 'api' && application === 'web'
+    ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }
+    : { only: '', also: '' }
 }
 
 /** The arguments of `ctx.pathFor` in handlers. */

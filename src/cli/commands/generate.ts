@@ -21,6 +21,7 @@ interface ResourceFlags {
   skipMigration?: true
   skipModel?: true
   skipTemplates?: true
+  api?: true
   useModel?: string
   dryRun?: true
   force?: true
@@ -67,6 +68,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .option('--skip-migration', 'do not generate a migration')
     .option('--skip-model', 'do not generate a model, its spec and its migration')
     .option('--skip-templates', 'do not generate templates')
+    .option('--api', 'generate the five handlers for JSON and XML, and no pages')
     .option('--use-model <name>', 'use an existing model')
     .option('--dry-run', 'list the files without writing them')
     .option('--force', 'overwrite existing files')
@@ -196,6 +198,7 @@ Example:
   $ kit generate resource post title description:nulls.Text
   $ kit generate resource comment body:text --parent post
   $ kit generate resource profile name --singular
+  $ kit generate resource api/v1/post title --api
   $ kit generate resource page title --route publish:post --route drafts:get:collection
   $ kit g r article title:string:unique state:enum:draft,public author:references --spec full
   $ kit g r task title assignee:references:user reporter:references:user labels:many
