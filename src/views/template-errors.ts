@@ -20,7 +20,13 @@ export function placedError(error: unknown, explain: (error: Error) => Error): u
   if (!('status' in explained)) {
     explained.message = `${relative(process.cwd(), place.file)}, line ${place.line}: ${explained.message}`
   }
-  return Object.assign(explained, place)
+  return Object.assign(explained, place, { stack: stackOf(error, explained) })
+}
+
+/** The frames of the original error below the message of the explained one. */
+function stackOf({ stack = '' }: Error, { name, message }: Error): string {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line))
+  return [`${name}: ${message}`, ...frames].join('\n')
 }
 
 /** Returns the place of an error, and removes it from the message. */
