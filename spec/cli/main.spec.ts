@@ -53,9 +53,12 @@ describe('kit', () => {
     [['xyzzyx'], 'There is no command "xyzzyx". `kit --help` lists the commands.'],
     [
       ['generate', 'post', 'title'],
-      'There is no command "generate post". Known commands: resource, model, migration, locale, secret.',
+      'There is no command "generate post". Known commands: resource, model, auth, migration, locale, secret.',
     ],
-    [['destroy', 'post'], 'There is no command "destroy post". Known commands: resource, model, locale.'],
+    [
+      ['destroy', 'post'],
+      'There is no command "destroy post". Known commands: resource, model, auth, locale.',
+    ],
     [['new'], "Missing required argument 'name'. Run the command with `--help` for its usage."],
     [
       ['new', 'blog', '--ap'],

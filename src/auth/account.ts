@@ -13,12 +13,12 @@ export interface Account extends Model {
 export type AccountClass<User extends Account = Account> = new () => User
 
 /**
- * A text that changes with the password of a user. It does not reveal the hash. Sessions, bearer tokens and links that
- * carry it end when the password changes.
+ * A text that changes with the password and the address of a user. It does not reveal the hash. Sessions, bearer tokens and
+ * links that carry it end when one of them changes.
  */
 export function passwordStamp(user: Account): string {
   return createHash('sha256')
-    .update(`password ${user.id} ${user.password_hash}`)
+    .update(JSON.stringify([user.id, user.email, user.password_hash]))
     .digest('base64url')
     .slice(0, 22)
 }

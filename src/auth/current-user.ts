@@ -6,6 +6,8 @@ export function currentUser(ctx: Context): Account | undefined {
   return Reflect.get(ctx, 'user')
 }
 
-export function setUser(ctx: Context, user: Account): void {
+/** Sets `ctx.user`, and the variable `currentUser` of templates. */
+export function setUser(ctx: Context, user: Account | undefined): void {
   Object.assign(ctx, { user })
+  ctx.state['currentUser'] = user
 }

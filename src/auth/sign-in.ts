@@ -1,6 +1,7 @@
 import type { Context } from '../context.js'
 import { logAccess } from './access-log.js'
 import { passwordStamp, type Account } from './account.js'
+import { setUser } from './current-user.js'
 
 /** The values that a session has about its user. */
 const keys = { user: 'user_id', stamp: 'user_stamp', time: 'signed_in_at' }
@@ -26,7 +27,7 @@ export function signIn(ctx: Context, user: Account): void {
     [keys.stamp]: passwordStamp(user),
     [keys.time]: Date.now(),
   })
-  Object.assign(ctx, { user })
+  setUser(ctx, user)
   logAccess(ctx, 'signed_in', user)
 }
 
@@ -34,7 +35,7 @@ export function signIn(ctx: Context, user: Account): void {
 export function signOut(ctx: Context): void {
   const user = userOfSession(ctx)
   ctx.session = null
-  Reflect.deleteProperty(ctx, 'user')
+  setUser(ctx, undefined)
   logAccess(ctx, 'signed_out', user)
 }
 

@@ -73,7 +73,7 @@ async function runRemark(path: string, text: string, hasRun: HasRun): Promise<st
 }
 
 /** The source files that import a file, except those that are deleted with it, and src/app.ts, which has its own question. */
-function importersOf(folder: string, path: string, actions: readonly FileAction[]): string[] {
+export function importersOf(folder: string, path: string, actions: readonly FileAction[]): string[] {
   const own = new Set(actions.map((action) => action.path))
   return ['src', 'spec']
     .filter((name) => existsSync(join(folder, name)))

@@ -72,7 +72,7 @@ const formats: Record<string, string> = {
  */
 export class Client {
   private readonly cookies = new Cookies()
-  private readonly connections = new Agent({ keepAlive: true })
+  private connections = new Agent({ keepAlive: true })
   private readonly accept: string
   private address: string | undefined
 
@@ -104,6 +104,14 @@ export class Client {
     // The application gives open connections half a second for one more request.
     this.connections.destroy()
     await this.app.close()
+  }
+
+  /** Another visitor of the open application, with own cookies. `close` of the first client closes the application. */
+  another(): Client {
+    const other = new Client(this.app, { accept: this.accept })
+    other.address = this.url
+    other.connections = this.connections
+    return other
   }
 
   /** Forgets cookies and token, like a new visitor. */

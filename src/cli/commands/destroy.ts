@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { Command } from 'commander'
 import { NothingToDestroy } from '../../command-errors.js'
 import { destroy } from '../../generator/files.js'
+import { authDestruction } from '../../generator/auth-destroyer.js'
 import { localeDestruction } from '../../generator/locale-generator.js'
 import type { Destruction, HasRun } from '../../generator/destruction.js'
 import { modelDestruction } from '../../generator/model-generator.js'
@@ -21,7 +22,7 @@ export interface DestroySettings {
   hasRun?: HasRun
 }
 
-/** `kit destroy resource | model | locale`. */
+/** `kit destroy resource | model | auth | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
   const { folder = enterApplication, input = process.stdin } = settings
   return new Command('destroy')
@@ -58,6 +59,21 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
         .addHelpText('after', '\nExample:\n  $ kit destroy model label')
         .action(async (name: string, flags: Flags) => {
           const isFound = await undo(modelDestruction(folder(), name, settings.hasRun ?? hasRun), flags)
+          if (!isFound) throw new NothingToDestroy(name, 'model')
+        }),
+    )
+    .addCommand(
+      new Command('auth')
+        .summary('delete the files of accounts')
+        .description(
+          'Deletes the files of `kit generate auth`, and its lines in src/app.ts and templates/layout.pug. Asks for each of them ' +
+            'before it deletes any; the answers can come from a pipe. Refuses while another file uses the model of users.',
+        )
+        .argument('[name]', 'singular name of the model', 'user')
+        .option('-y, --yes', 'answer yes to every question')
+        .addHelpText('after', '\nExample:\n  $ kit destroy auth')
+        .action(async (name: string, flags: Flags) => {
+          const isFound = await undo(authDestruction(folder(), name, settings.hasRun ?? hasRun), flags)
           if (!isFound) throw new NothingToDestroy(name, 'model')
         }),
     )

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { knownTypes } from '../../generator/attribute-words.js'
 import { parseAttributes } from '../../generator/attributes.js'
+import { authActions } from '../../generator/auth-generator.js'
 import { generate, isCreate, type FileAction } from '../../generator/files.js'
 import { localeActions } from '../../generator/locale-generator.js'
 import { modelActions } from '../../generator/model-generator.js'
@@ -30,7 +31,7 @@ interface ResourceFlags {
 type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
 
 /**
- * `kit generate resource | model | migration | locale | secret`.
+ * `kit generate resource | model | auth | migration | locale | secret`.
  *
  * @param folder the application's folder
  */
@@ -41,6 +42,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
     .addCommand(resourceCommand(out, folder))
     .addCommand(modelCommand(out, folder))
+    .addCommand(authCommand(out, folder))
     .addCommand(migrationCommand(out, folder))
     .addCommand(localeCommand(out, folder))
     .addCommand(secretCommand(out))
@@ -113,6 +115,40 @@ function uniqueOption(): Option {
 function specOption(): Option {
   const text = 'kind of specs: placeholders that fail, or complete specs'
   return new Option('--spec <kind>', text).choices(['placeholder', 'full'])
+}
+
+interface AuthFlags extends WriteFlags {
+  signUp: boolean
+}
+
+function authCommand(out: Output, folder: () => string): Command {
+  return new Command('auth')
+    .summary('generate accounts')
+    .description(
+      'Generates accounts: a model of users, sign-in, sign-up, password reset by mail, and change of password and address, ' +
+        'with pages, texts and complete specs. The resources in src/app.ts, and those that are generated later, become private.',
+    )
+    .argument('[name]', 'singular name of the model', 'user')
+    .option('--no-sign-up', 'visitors cannot sign up')
+    .option('--dry-run', 'list the files without writing them')
+    .option('--force', 'overwrite existing files')
+    .addHelpText('after', '\nExample:\n  $ kit generate auth\n  $ kit generate auth member --no-sign-up')
+    .action((name: string, { signUp, ...flags }: AuthFlags) => {
+      write(out, folder(), authActions(folder(), name, { signUp }), flags)
+      if (!flags.dryRun) reportPrivate(out, folder())
+    })
+}
+
+/** Prints which resources need a sign-in now. */
+function reportPrivate(out: Output, folder: string): void {
+  const lines = readFileSync(join(folder, 'src/app.ts'), 'utf8').split('\n')
+  const below = lines.slice(lines.findIndex((line) => /\.use\(requireUser\(\)\)/.test(line)))
+  const resources = below.flatMap((line) => /^\w+\.resource\((\w+)\)/.exec(line)?.[1] ?? [])
+  const say = sayTo(out)
+  say(
+    `These resources need a sign-in now: ${resources.join(', ')}. \`kit routes --public\` lists the other routes.`,
+  )
+  say('Next: `kit db migrate`, and `kit dev`. Mails of development are at /kit/mails.')
 }
 
 function migrationCommand(out: Output, folder: () => string): Command {

@@ -29,6 +29,7 @@ interface Options {
   json?: boolean
   grep?: string
   match?: string
+  public?: boolean
 }
 
 /** `kit routes`: prints the routing table that the server uses. */
@@ -40,6 +41,7 @@ export function routesCommand(): Command {
     )
     .option('--json', 'print a JSON list of objects')
     .option('--grep <word>', 'print only the routes with this word in one of their columns')
+    .option('--public', 'print only the routes without requireUser()')
     .option('--match <request>', 'print the route of a request, its middleware and the file of its handler')
     .addHelpText(
       'after',
@@ -55,12 +57,14 @@ async function routes(options: Options): Promise<void> {
   )
 }
 
-async function list(app: App, { grep = '', json }: Options): Promise<string> {
+async function list(app: App, { grep = '', json, public: isPublic = false }: Options): Promise<string> {
   const word = grep.toLowerCase()
-  const routes = app.routes.filter((route) =>
-    Object.values(rowOf(route, app))
-      .flat()
-      .some((value) => value.toLowerCase().includes(word)),
+  const routes = app.routes.filter(
+    (route) =>
+      !(isPublic && needsUser(route)) &&
+      Object.values(rowOf(route, app))
+        .flat()
+        .some((value) => value.toLowerCase().includes(word)),
   )
   const rows = routes.map((route) => rowOf(route, app))
   if (json) return JSON.stringify(await withFiles(rows, routes), null, 2)
@@ -105,6 +109,11 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
     ['Handler', row.handler],
     ['File', row.file ?? 'unknown'],
   ])
+}
+
+/** Whether a route rejects requests without a user. */
+function needsUser({ middleware }: DeclaredRoute): boolean {
+  return middleware.some(({ name }) => name === 'requireUser')
 }
 
 /** The middleware of a route. Only that of a class has a file: a function may be one that the framework returned. */

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { CommandError } from '../command-errors.js'
+import { authActions } from './auth-generator.js'
+import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
+import { namesOf } from './names.js'
+
+/**
+ * Returns the steps of `kit generate auth`, which `kit destroy auth` undoes.
+ *
+ * @throws CommandError while another file uses the model of users
+ */
+export function authDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
+  const signUp = existsSync(join(folder, 'src/actions/registration.ts'))
+  const actions = authActions(folder, word, { signUp })
+  const { model, singular } = namesOf(word)
+  const users = importersOf(folder, `src/models/${singular}.ts`, actions)
+  if (users.length === 0) return destructionOf(folder, [actions], { isKnown: true, hasRun })
+  throw new CommandError(
+    `${users.join(', ')} ${users.length > 1 ? 'use' : 'uses'} the model ${model}. Remove that first, for example with \`kit destroy resource\`.`,
+  )
+}
