@@ -64,6 +64,10 @@ export class Application {
     writeFileSync(this.path(path), content)
   }
 
+  delete(path: string): void {
+    rmSync(this.path(path))
+  }
+
   /** Every file and folder with its content. */
   tree(): Record<string, string> {
     return Object.fromEntries(entries(this.folder))
