@@ -122,8 +122,8 @@ export class BadName extends CommandError {
 /** A name is reserved, because it has another meaning in the generated files. */
 export class ReservedName extends CommandError {
   override name = 'ReservedName'
-  constructor(kind: 'resource' | 'model', word: string) {
-    super(`A ${kind} cannot be named "${word}": the word is reserved. Choose another name.`)
+  constructor(kind: 'resource' | 'model', word: string, reason: string) {
+    super(`A ${kind} cannot be named "${word}", because ${reason}. Choose another name.`)
   }
 }
 
@@ -148,9 +148,11 @@ export class ParentNotRegistered extends CommandError {
 /** A resource needs a model that does not exist. */
 export class MissingModel extends CommandError {
   override name = 'MissingModel'
-  constructor(model: string, word: string) {
+  /** @param alias the reference by which a relation with another name than its model is written */
+  constructor(model: string, word: string, alias?: string) {
     super(
-      `There is no model ${model} in src/models/${word}.ts. Generate it first: kit generate resource ${word}.`,
+      `There is no model ${model} in src/models/${word}.ts. Generate it first: kit generate resource ${word}.` +
+        (alias ? ` If the model has another name, write it after the type: ${alias}.` : ''),
     )
   }
 }
@@ -184,8 +186,10 @@ export class UnknownAttributeType extends CommandError {
 /** The name of an attribute is reserved by JavaScript or by every record. */
 export class ReservedAttribute extends CommandError {
   override name = 'ReservedAttribute'
-  constructor(word: string, name: string) {
-    super(`"${word}" isn't a valid attribute: the name "${name}" is reserved. Choose another name.`)
+  constructor(word: string, name: string, reason: string) {
+    super(
+      `"${word}" isn't a valid attribute: it cannot be named "${name}", because ${reason}. Choose another name.`,
+    )
   }
 }
 

@@ -505,15 +505,15 @@ describe('kit generate and kit destroy', () => {
     ],
     'a reserved name': [
       ['resource', 'class'],
-      'A resource cannot be named "class": the word is reserved. Choose another name.',
+      'A resource cannot be named "class", because it is a reserved word of JavaScript. Choose another name.',
     ],
     'a model with a reserved name': [
       ['resource', 'sticker', '--use-model', 'Date'],
-      'A model cannot be named "Date": the word is reserved. Choose another name.',
+      'A model cannot be named "Date", because JavaScript has a class or a property of this name. Choose another name.',
     ],
     'a reference to a model with a reserved name': [
       ['resource', 'post', 'date:references'],
-      'A model cannot be named "date": the word is reserved. Choose another name.',
+      'A model cannot be named "date", because JavaScript has a class or a property of this name. Choose another name.',
     ],
     'a singular resource with a parent': [
       ['resource', 'profile', '--singular', '--parent', 'post'],
@@ -560,7 +560,7 @@ describe('kit generate and kit destroy', () => {
     ],
     'a reserved attribute': [
       ['resource', 'post', 'created_at'],
-      `"created_at" isn't a valid attribute: the name "created_at" is reserved. Choose another name.`,
+      `"created_at" isn't a valid attribute: it cannot be named "created_at", because every record has it already. Choose another name.`,
     ],
     'a repeated attribute': [
       ['resource', 'post', 'title', 'title:text'],
@@ -576,7 +576,7 @@ describe('kit generate and kit destroy', () => {
     ],
     'a many-to-many relation to a missing model': [
       ['resource', 'issue', 'labels:many'],
-      'There is no model Label in src/models/label.ts. Generate it first: kit generate resource label.',
+      'There is no model Label in src/models/label.ts. Generate it first: kit generate resource label. If the model has another name, write it after the type: labels:many:user.',
     ],
     'a many-to-many relation whose keys have the same name': [
       ['resource', 'issue', 'issues:many'],
@@ -595,15 +595,15 @@ describe('kit generate and kit destroy', () => {
     ],
     'a reference to a missing model': [
       ['resource', 'post', 'author:references'],
-      'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author.',
+      'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author. If the model has another name, write it after the type: author:references:user.',
     ],
     'a migration that adds a reference to a missing model': [
       ['migration', 'add_owner_to_makers', 'owner:nulls.references'],
-      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner.',
+      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner. If the model has another name, write it after the type: owner:nulls.references:user.',
     ],
     'a migration of a new table that refers to a missing model': [
       ['migration', 'create_makers', 'owner:references'],
-      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner.',
+      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner. If the model has another name, write it after the type: owner:references:user.',
     ],
     'a required reference to itself': [
       ['resource', 'post', 'post:references'],

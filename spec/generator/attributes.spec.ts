@@ -291,12 +291,12 @@ describe('parseAttributes(words)', () => {
     'a type that is empty': [['title:'], 'Unknown attribute type "" in "title:".'],
     'a name that is reserved': [
       ['id:int'],
-      `"id:int" isn't a valid attribute: the name "id" is reserved. Choose another name.`,
+      `"id:int" isn't a valid attribute: it cannot be named "id", because every record has it already. Choose another name.`,
     ],
-    'a word of the language': [['class'], 'the name "class" is reserved'],
-    'a member of Object': [['constructor'], 'the name "constructor" is reserved'],
-    __proto__: [['__proto__'], 'the name "__proto__" is reserved'],
-    'a member of Model': [['validateCreate'], 'the name "validateCreate" is reserved'],
+    'a word of the language': [['class'], 'because it is a reserved word of JavaScript'],
+    'a member of Object': [['constructor'], 'because every object has a member of this name'],
+    __proto__: [['__proto__'], 'because every object has a member of this name'],
+    'a member of Model': [['validateCreate'], 'because every model has a method of this name'],
     'a repeated attribute': [
       ['title', 'title:text'],
       '"title:text" repeats the attribute "title". List each attribute once.',

@@ -191,7 +191,7 @@ describe('namesOf(word)', () => {
     'xml',
   ]) {
     it(`rejects the reserved word ${word}`, () => {
-      expect(() => namesOf(word)).to.throw(`A resource cannot be named "${word}": the word is reserved.`)
+      expect(() => namesOf(word)).to.throw(`A resource cannot be named "${word}", because `)
     })
   }
 })

@@ -70,8 +70,16 @@ export function requireParent(folder: string, parent: Names): void {
 }
 
 /** @throws MissingModel */
-function requireModel(folder: string, { model, singular }: Names): void {
-  if (!existsSync(join(folder, `src/models/${singular}.ts`))) throw new MissingModel(model, singular)
+function requireModel(folder: string, { model, singular }: Names, alias?: string): void {
+  if (!existsSync(join(folder, `src/models/${singular}.ts`))) throw new MissingModel(model, singular, alias)
+}
+
+/** The relation with the name of another model, as an example: `assignee:references:user`. */
+function aliasOf({ reference, isList, isNullable }: Attribute): string | undefined {
+  if (!reference || reference.property !== (isList ? reference.model.plural : reference.model.singular))
+    return undefined
+  const type = isList ? 'many' : `${isNullable ? 'nulls.' : ''}references`
+  return `${reference.property}:${type}:user`
 }
 
 /**
@@ -84,7 +92,7 @@ export function requireReference(folder: string, table: string, attribute: Attri
   const { reference, isNullable, isList, name } = attribute
   if (reference === undefined) return
   const { model, property } = reference
-  if (model.plural !== table) return requireModel(folder, model)
+  if (model.plural !== table) return requireModel(folder, model, aliasOf(attribute))
   if (isList && name !== `${itemName(table)}_ids`) return
   if (isList) {
     const problem = `its table would have two columns ${itemName(table)}_id. Use another name, like related_${property}:many:${model.singular}`

@@ -123,7 +123,8 @@ function plain(parts: Parts, kind: AttributeKind): AttributeWords {
 
 function partsOf(word: string): Parts {
   const [name = '', written = 'string', ...rest] = word.split(':')
-  if (reservedAttributes.has(name)) throw new ReservedAttribute(word, name)
+  const reason = reservedAttributes.get(name)
+  if (reason) throw new ReservedAttribute(word, name, reason)
   if (!isName(name)) throw new BadAttribute(word, 'its name must be a word like published_at')
   const type = typeOf(written.replace(/^nulls\./i, ''), word)
   const modifiers = rest.filter((one) => MODIFIERS.includes(one))

@@ -73,7 +73,8 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   const { singular, param } = resourceNames(fullPath)
   const own = camelize(last, true)
   const names = [singular, plural].map((name) => camelize(name, true))
-  if ([own, ...names].some((name) => reservedResources.has(name))) throw new ReservedName(kind, word)
+  const [reason] = [own, ...names].flatMap((name) => reservedResources.get(name) ?? [])
+  if (reason) throw new ReservedName(kind, word, reason)
   if (isRepeated(param, parent)) throw new RepeatedParameter(word, param)
   return {
     parent,

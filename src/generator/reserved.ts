@@ -5,14 +5,22 @@ const keywords = words(`
   public return static super switch this throw true try typeof undefined var void while with yield
 `)
 
-/** The names that every record, every object or every form already has. */
-export const reservedAttributes: ReadonlySet<string> = new Set([
-  ...keywords,
-  ...words('id created_at updated_at validateCreate validateUpdate stampInsert stampUpdate'),
-  ...Object.getOwnPropertyNames(Object.prototype),
-  ...words('prototype _method authenticity_token'),
-  // The id of the heading "Edit post" is post.edit.
-  'edit',
+const javaScript = 'it is a reserved word of JavaScript'
+
+/** The names that an attribute must not have, with the reason. */
+export const reservedAttributes: ReadonlyMap<string, string> = new Map([
+  ...because('every object has a member of this name', [
+    ...Object.getOwnPropertyNames(Object.prototype),
+    'prototype',
+  ]),
+  ...because(javaScript, keywords),
+  ...because('every record has it already', words('id created_at updated_at')),
+  ...because(
+    'every model has a method of this name',
+    words('validateCreate validateUpdate stampInsert stampUpdate'),
+  ),
+  ...because('forms send a field of this name', words('_method authenticity_token')),
+  ...because('the heading of the page that edits a record has the same translation id', ['edit']),
 ])
 
 /**
@@ -29,17 +37,24 @@ export const templateNames: ReadonlySet<string> = new Set([
   ),
 ])
 
-/**
- * The names that a resource must not have: classes that the files import, and global ones. In the generated files, such a
- * name would have two meanings. `xml` isn't a valid name of an XML element.
- */
-export const reservedResources: ReadonlySet<string> = new Set([
-  ...keywords,
-  ...words('xml'),
-  ...words('resource baseResource parent context sortByLabel model present validationErrors'),
-  ...words('column entity joinColumn manyToOne relation entityManager migration'),
-  ...words('object string number boolean date promise error constructor prototype'),
+/** The names that a resource or a model must not have, with the reason. */
+export const reservedResources: ReadonlyMap<string, string> = new Map([
+  ...because(javaScript, keywords),
+  ...because('an element of XML cannot have this name', ['xml']),
+  ...because('the generated files import a class or a function of this name', [
+    ...words('resource baseResource parent context sortByLabel model present validationErrors'),
+    ...words('column entity joinColumn manyToOne relation entityManager migration'),
+  ]),
+  ...because(
+    'JavaScript has a class or a property of this name',
+    words('object string number boolean date promise error constructor prototype'),
+  ),
 ])
+
+/** The entries of names with the same reason. */
+function because(reason: string, names: readonly string[]): [name: string, reason: string][] {
+  return names.map((name) => [name, reason])
+}
 
 function words(text: string): string[] {
   return text.trim().split(/\s+/)
