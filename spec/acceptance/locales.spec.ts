@@ -83,6 +83,18 @@ describe('The commands for languages', () => {
     })
   })
 
+  it('write the labels of a model once, with the first of its resources', async () => {
+    await kitGenerate('model', 'author', 'name')
+    await kitGenerate('resource', 'author', 'name', '--use-model', 'author')
+    await kitGenerate('resource', 'writer', 'name', '--use-model', 'author')
+    expect(app.read('locales/authors.en-us.yaml')).to.contain('- id: author.name\n')
+    expect(app.read('locales/writers.en-us.yaml'))
+      .to.contain('- id: writer.new\n')
+      .and.not.contain('author.name')
+    expect(await kitLocales()).to.equal('en-US: complete\n')
+    expect(await kitDestroy(['resource', 'writer', '-y'])).to.not.contain('edited')
+  })
+
   describe('kit locales', () => {
     it('succeeds if no text is missing', async () => {
       expect(await kitLocales()).to.equal('en-US: complete\n')
@@ -97,7 +109,8 @@ describe('The commands for languages', () => {
       const command = localesCommand({ write: (text) => (output += text) }, () => app.folder)
       const error = await failure(command.parseAsync([], { from: 'user' }))
       expect(output.replaceAll(/ +/g, ' ').split('\n').filter(Boolean)).to.deep.equal([
-        'de: 7 missing',
+        'de: 8 missing',
+        ' pages.description Blog is a web application.',
         ' pages.footer Made with resource-kit',
         ' pages.home.lead Your application is running. These are its resources:',
         ' pages.home.note Edit this page in {{page}} and its styles in {{styles}}.',

@@ -18,6 +18,8 @@ const ATTRIBUTES = [
   'data:json',
   'state:enum:draft,public',
   'author:references',
+  'assignee:nulls.References:author',
+  'labels:many',
 ]
 
 /** A language in which every text is the English one in brackets. */
@@ -32,13 +34,13 @@ describe('The generated pages in a pseudo-language', () => {
     const resource = (name: string, attributes: string[], options: ResourceOptions = {}) =>
       generate(app.folder, resourceActions(app.folder, name, { attributes, ...options }))
     resource('author', ['name'])
+    resource('label', ['name'])
     resource('issue', ATTRIBUTES, {
       routes: ['publish:post', 'preview:get', 'drafts:get:collection', 'import:post:collection'],
     })
     resource('comment', ['body:text', 'author:nulls.References'], { parent: 'issue' })
     resource('reply', ['body'], { parent: 'comment' })
     resource('admin/widget', ['size:int'])
-    resource('label', ['name'])
     resource('news', ['title'])
     resource('profile', ['name'], { singular: true, routes: ['publish:post'] })
     app.write(`locales/all.${LANGUAGE}.yaml`, pseudoTexts(app.path('locales')))
@@ -141,11 +143,12 @@ const values = {
 await visit('/')
 for (const path of ['/issues', '/authors', '/admin/widgets', '/labels', '/news']) await visit(path)
 await visit('/profile')
-const issue = await create('/issues', values)
+await visit('/issues/new')
+const label = await create('/labels', { name: '1' })
+const issue = await create('/issues', { ...values, assignee_id: values.author_id, label_ids: [label.split('/').at(-1)] })
 const comment = await create(issue + '/comments', { body: '1' })
 const reply = await create(comment + '/replies', { body: '1' })
 const widget = await create('/admin/widgets', { size: 1 })
-const label = await create('/labels', { name: '1' })
 const news = await create('/news', { title: '1' })
 await create('/profile', { name: '1' })
 for (const item of [author, issue, comment, reply, widget, label, news]) {

@@ -51,6 +51,14 @@ export function translationsOf(folder: string, path: string): FileAction[] {
     .map((other) => ({ path: other, content: '' }))
 }
 
+/** The ids of the English texts in other files than that of a resource. */
+export function otherIds(folder: string, resource: string): ReadonlySet<string> {
+  const locales = join(folder, 'locales')
+  const files = existsSync(locales) ? englishFiles(folder) : []
+  const others = files.filter((file) => nameOf(pathOf(folder, file)) !== `locales/${resource}`)
+  return new Set(others.flatMap((file) => readLocaleFile(file).map(({ id }) => id)))
+}
+
 /** A warning about a file that contains translations. */
 export function translatedRemark(folder: string, path: string): string | undefined {
   const count = readLocaleFile(join(folder, path)).filter(({ translation }) => isWritten(translation)).length
@@ -78,16 +86,19 @@ function canonical(word: string): string[] {
 
 /** The files with English texts, and the paths of their translations. */
 function sourcesOf(folder: string, locale: string): { source: string; path: string }[] {
-  const own = localeFiles(join(folder, 'locales')).filter((file) => ['en', 'en-US'].includes(file.locale))
   const isTranslated = frameworkCatalogue().locales.some((known) => languageOf(known) === languageOf(locale))
   const framework = isTranslated ? [] : [join(frameworkLocales, 'kit.en-us.yaml')]
   return [
-    ...own.map(({ file }) => ({
+    ...englishFiles(folder).map((file) => ({
       source: file,
       path: `${nameOf(pathOf(folder, file))}.${locale.toLowerCase()}.yaml`,
     })),
     ...framework.map((source) => ({ source, path: `locales/kit.${locale.toLowerCase()}.yaml` })),
   ]
+}
+
+function englishFiles(folder: string): string[] {
+  return ['en', 'en-US'].flatMap((locale) => filesOf(folder, locale))
 }
 
 function filesOf(folder: string, locale: string): string[] {

@@ -23,7 +23,7 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
     useModel: sharedModel(folder, names),
   }
   const plan = planOf(folder, word, options)
-  const variants = [options, { ...options, fullSpec: true }, { ...options, useModel: undefined }]
+  const variants = [options, { ...options, fullSpec: true }]
   const expected = variants.map((variant) => stepsOf(folder, plan, variant))
 
   const isKnown = written !== undefined

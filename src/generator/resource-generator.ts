@@ -11,6 +11,7 @@ import type { FileAction } from './files.js'
 import { migrationNames } from './migration-names.js'
 import { modelNamesOf, namesOf, type Names } from './names.js'
 import { isApi, registration } from './registration.js'
+import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
 import { parseRoutes, type AddedRoute } from './routes.js'
 import { renderScaffolds, type Rendered } from './templates.js'
@@ -145,7 +146,12 @@ export function filesOf(
   const { names, model } = plan
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
-  return renderScaffolds(folder, scaffolds, paths, localsOf(plan, migration.className, writesModel(options)))
+  return renderScaffolds(
+    folder,
+    scaffolds,
+    paths,
+    localsOf(plan, migration.className, otherIds(folder, plan.names.file)),
+  )
 }
 
 /** The column and the property that refer to a parent. */

@@ -11,7 +11,7 @@ import { textsOf } from './texts.js'
 import { columnsOf, indexName, indicesOf, type Index } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
-export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: boolean) {
+export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
   const { kind, names, model, attributes: all, routes, uniques } = plan
   const attributes = all.filter(({ isSecret }) => !isSecret)
   const { parent, one } = names
@@ -60,7 +60,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, hasLabels: 
     handlers: handlersOf(names, added.routes),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
-    texts: textsOf(names, added.routes, hasLabels ? { record: model.singular, attributes } : undefined),
+    texts: textsOf(names, added.routes, { record: model.singular, attributes }, otherIds),
     calls: callsOf(names, nesting),
     named: namedOf(names, nesting),
     spec: specLocals(names, nesting, model, references, attributes),

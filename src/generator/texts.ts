@@ -22,13 +22,13 @@ type Routes = ReturnType<typeof routeLocals>['routes']
 /**
  * The texts of a resource in English.
  *
- * @param labelled the attributes whose labels are in the file; undefined if the file of another resource has them
+ * @param otherIds the ids of other files. Resources of one model share its labels
  */
-export function textsOf(names: Names, routes: Routes, labelled: Labelled | undefined) {
+export function textsOf(names: Names, routes: Routes, labelled: Labelled, otherIds: ReadonlySet<string>) {
   return {
     names: nameTexts(names),
     messages: [...actionMessages(names), ...routes.flatMap((route) => routeTexts(names, route))],
-    labels: labelled ? labelTexts(labelled) : [],
+    labels: labelTexts(labelled).filter(({ id }) => !otherIds.has(id)),
   }
 }
 
