@@ -245,6 +245,7 @@ describe('Policies', () => {
   /** Routes besides the resources, whose handlers try to get around the policies. */
   function declareOwn(app: App): void {
     app.get('/all', async (ctx) => void (ctx.body = (await ctx.unscoped.findAll(Post)).length))
+    app.get('/choices', async (ctx) => void (ctx.body = (await ctx.choices(Topic)).records.length))
     app.get('/by/{id}', async (ctx) => {
       const where = [{ id: ctx.params['id']!, user_id: 'ada' }, { title: 'second' }]
       ctx.body = (await ctx.paginate(Post, { where })).records.map(({ title }) => title)
@@ -362,11 +363,13 @@ describe('Policies', () => {
     expect((await site.put(`/posts/${adas.id}`, as('ada', { json: { title: 'kept' } }))).status).to.equal(200)
   })
 
-  it('let findAll find the choices of a form', async () => {
+  it('let findAll and choices find the choices of a form', async () => {
     const names = async (user: string) =>
       (await site.get('/topics', as(user))).json.map(({ name }: Topic) => name)
     expect(await names('ada')).to.deep.equal(["Ada's"])
     expect(await names('')).to.deep.equal([])
+    expect((await site.get('/choices', as('ada'))).text).to.equal('1')
+    expect((await site.get('/choices', as(''))).text).to.equal('0')
   })
 
   it('return 403 without a method for the ability, and if the method returns false', async () => {

@@ -42,8 +42,10 @@ export const reservedResources: ReadonlyMap<string, string> = new Map([
   ...because(javaScript, keywords),
   ...because('an element of XML cannot have this name', ['xml']),
   ...because('the generated files import a class or a function of this name', [
-    ...words('resource baseResource parent context sortByLabel model present validationErrors'),
-    ...words('column entity joinColumn manyToOne relation entityManager migration'),
+    ...words('resource baseResource parent context model present relationIds validationErrors'),
+    ...words(
+      'column entity index joinColumn joinTable manyToMany manyToOne relation entityManager migration',
+    ),
   ]),
   ...because(
     'JavaScript has a class or a property of this name',
