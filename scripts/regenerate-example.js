@@ -12,7 +12,17 @@ const folder = mkdtempSync(join(tmpdir(), 'kit-example-'))
 const blog = join(folder, 'blog')
 
 run(folder, 'new', 'blog', '--skip-install', '--kit', '^0.1.0')
-run(blog, 'generate', 'resource', 'post', 'title', 'description:nulls.Text')
+run(
+  blog,
+  'generate',
+  'resource',
+  'post',
+  'title',
+  'description:nulls.Text',
+  '--filter=title,created_at',
+  '--sort=title,created_at',
+  '--search=title,description',
+)
 stamp('create_posts', '1795132800000')
 run(blog, 'generate', 'resource', 'comment', 'body:text', '--parent', 'post')
 stamp('create_comments', '1795132801000')

@@ -131,7 +131,7 @@ describe('kit db', function () {
   it('reports an unknown step', async () => {
     expect(await db('migrat')).to.deep.equal(
       rejected(
-        'There is no command "db migrat". Known commands: migrate, rollback, status, create, drop, reset, seed.',
+        'There is no command "db migrat". Known commands: migrate, rollback, status, check, create, drop, reset, seed.',
       ),
     )
   })

@@ -29,6 +29,18 @@ const everything = [
   'reset_token:text:shown',
 ]
 
+/** The attributes that lists can filter and sort. */
+const QUERIED = [
+  ...types.filter((type) => type !== 'json').flatMap((type) => [`a_${type}`, `maybe_${type}`]),
+  'state',
+  'mood',
+  'author_id',
+  'editor_id',
+  'code',
+  'rank',
+  'rate',
+]
+
 /** Routes of every form. */
 const ROUTES = [
   'publish:post',
@@ -90,15 +102,17 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       }
       resource('author', ['name', 'verified:nulls.Bool'])
       resource('editor', ['nickname:nulls.String'])
-      resource('thing', everything, { routes: ROUTES })
+      const filter = QUERIED.join(',')
+      const sort = ['-created_at', ...QUERIED].join(',')
+      resource('thing', everything, { routes: ROUTES, filter, sort, search: 'a_string,maybe_text' })
       resource('admin/blog_widget', everything)
-      resource('part', everything, { parent: 'admin/blog_widget' })
+      resource('part', everything, { parent: 'admin/blog_widget', filter, sort: 'code,maybe_int' })
       resource('news', ['title'], { routes: ROUTES })
       resource('admin/comment', ['body:text', 'author:references'], { parent: 'news' })
       resource('reply', ['text', 'author:references'], { parent: 'admin/comment', routes: ROUTES })
       resource('vote', ['stars:int', 'author:references'], { parent: 'reply' })
       resource('reader', [], { parent: 'author' })
-      resource('category', ['name', 'category:nulls.References'])
+      resource('category', ['name', 'category:nulls.References'], { filter: 'category', search: 'name' })
       resource('person', ['active:bool'])
       resource('admin/author', ['name'], { useModel: 'author' })
       // As if the column `verified` had been added after its handlers were generated.

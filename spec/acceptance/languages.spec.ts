@@ -76,8 +76,8 @@ class CreatePosts1700000000000 implements MigrationInterface {
 @Resource('/posts')
 class PostsResource extends BaseResource {
   override async list(ctx: Context) {
-    const { records: posts, pagination } = await ctx.paginate(Post)
-    return ctx.respond({ html: () => ctx.render('posts/index', { posts, pagination }), json: posts })
+    const { records: posts, pagination, query } = await ctx.paginate(Post)
+    return ctx.respond({ html: () => ctx.render('posts/index', { posts, pagination, query }), json: posts })
   }
   override async new(ctx: Context) {
     return ctx.respond({ html: () => ctx.render('posts/new', { post: new Post() }) })

@@ -143,8 +143,14 @@ class CreateArticles1796000000000 implements MigrationInterface {
       const all = [primaryKey(runner), ...columns, ...timestamps(runner)]
       await runner.createTable(new Table({ name, columns: all }))
     }
-    await runner.createIndex('articles', new TableIndex({ name: 'articles_title', columnNames: ['title'] }))
-    await runner.createIndex('articles', new TableIndex({ name: 'articles_views', columnNames: ['views'] }))
+    await runner.createIndex(
+      'articles',
+      new TableIndex({ name: 'articles_title', columnNames: ['title', 'id'] }),
+    )
+    await runner.createIndex(
+      'articles',
+      new TableIndex({ name: 'articles_views', columnNames: ['views', 'id'] }),
+    )
     await prefixIndex(runner, 'articles', 'title')
   }
 

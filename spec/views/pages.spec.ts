@@ -57,9 +57,27 @@ const post = new Post()
 const comment = new Comment()
 const pagination = new Pagination(1, 20, 1)
 
+/** The query of a request without filters. */
+const query = {
+  model: 'Post',
+  fields: [
+    { parameter: 'title.prefix', attribute: 'title', operator: 'prefix', kind: 'string' },
+    { parameter: 'created_at.gte', attribute: 'created_at', operator: 'gte', kind: 'datetime' },
+  ],
+  isSearchable: true,
+  isFiltered: false,
+  others: [['tab', attack]],
+  text: () => attack,
+  texts: () => [attack],
+  value: () => undefined,
+  url: () => '?',
+  isSortable: () => true,
+  ariaSort: () => 'ascending',
+}
+
 const views: Record<string, Record<string, unknown>> = {
   home: {},
-  'posts/index': { posts: [post], pagination },
+  'posts/index': { posts: [post], pagination, query },
   'posts/show': { post },
   'posts/new': { post },
   'posts/edit': { post },
@@ -110,7 +128,7 @@ describe('The pages of the blog', () => {
   }
 
   it('lists records with links to show, new, edit and destroy', () => {
-    expect(page('posts/index', { posts: [post], pagination }))
+    expect(page('posts/index', { query, posts: [post], pagination }))
       .to.contain('<a class="button primary" href="/posts/new">New post</a>')
       .and.to.contain('<th scope="row"><a href="/posts/p1">')
       .and.to.contain('<a href="/posts/p1/edit">Edit</a>')
@@ -120,12 +138,12 @@ describe('The pages of the blog', () => {
   })
 
   it('shows a message if a list is empty', () => {
-    const html = page('posts/index', { posts: [], pagination: new Pagination(1, 20, 0) })
+    const html = page('posts/index', { query, posts: [], pagination: new Pagination(1, 20, 0) })
     expect(html).to.contain('There is nothing here yet.').and.not.to.contain('<table')
   })
 
   it('shows the paginator if there are several pages', () => {
-    const html = page('posts/index', { posts: [post], pagination: new Pagination(1, 20, 21) })
+    const html = page('posts/index', { query, posts: [post], pagination: new Pagination(1, 20, 21) })
     expect(html).to.contain('<nav class="pagination"')
   })
 

@@ -40,7 +40,11 @@ function breakLine(line: string): string {
 function closingOf(line: string): number {
   const brace = line.lastIndexOf(' }')
   if (brace !== -1) return brace + 1
-  const list = Math.max(line.lastIndexOf('])'), line.lastIndexOf('] as const'))
+  const list = Math.max(
+    line.lastIndexOf('])'),
+    line.lastIndexOf('] as const'),
+    line.endsWith('],') ? line.length - 2 : -1,
+  )
   return list === -1 ? line.lastIndexOf(')') : list
 }
 

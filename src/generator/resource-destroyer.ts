@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { handlersIn, isSingular, parentOf } from './application.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
+import { listOptionsIn } from './lists.js'
 import { namesOf, type Names } from './names.js'
 import { planOf, stepsOf } from './resource-generator.js'
 import { routesIn } from './routes.js'
@@ -17,6 +18,7 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
     attributes: written?.attributes ?? [],
     uniques: written?.uniques ?? [],
     routes: routesIn(handlersIn(folder, names), singular),
+    ...listOptionsIn(handlersIn(folder, names)),
     parent,
     singular,
     api: isApiResource(folder, names),

@@ -9,6 +9,7 @@ import {
 import { parseAttributes, type Attribute } from './attributes.js'
 import type { FileAction } from './files.js'
 import { migrationNames } from './migration-names.js'
+import { parseList, type ListPlan } from './lists.js'
 import { modelNamesOf, namesOf, type Names } from './names.js'
 import { isApi, registration } from './registration.js'
 import { otherIds } from './locale-generator.js'
@@ -24,6 +25,10 @@ export interface ResourceOptions {
   routes?: readonly string[]
   /** The columns whose values are unique together: `project_id,user_id`, ... */
   uniques?: readonly string[]
+  /** The attributes to filter, sort and search by: `state,title`. */
+  filter?: string | undefined
+  sort?: string | undefined
+  search?: string | undefined
   /** The resource in which it is nested. */
   parent?: string | undefined
   /** Whether there is only one record: `/profile`. */
@@ -54,6 +59,8 @@ export interface ResourcePlan {
   routes: readonly AddedRoute[]
   /** The columns of each unique index of several columns. */
   uniques: readonly (readonly string[])[]
+  /** The queries that clients may send to the list; undefined if there are none. */
+  list: ListPlan | undefined
 }
 
 /**
@@ -78,9 +85,10 @@ export function resourceActions(folder: string, word: string, options: ResourceO
 }
 
 /** Rejects a model with the name of a class of resource-kit that the same handlers import. */
-function rejectImportedNames({ names, model, attributes, routes }: ResourcePlan): void {
+function rejectImportedNames({ names, model, attributes, routes, list }: ResourcePlan): void {
   const imported = [
     ...(routes.length > 0 ? ['Route'] : []),
+    ...(list ? ['Queryable'] : []),
     ...(names.isSingular ? ['HttpError', 'RecordNotFound', 'Use'] : []),
   ]
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
@@ -88,9 +96,15 @@ function rejectImportedNames({ names, model, attributes, routes }: ResourcePlan)
   if (clash) {
     throw new CommandError(
       `The handlers would import two classes named ${clash}: the model, and ${clash} of resource-kit. ` +
-        `Generate the resource without ${clash === 'Route' ? '--route' : '--singular'}, and change it by hand.`,
+        `Generate the resource without ${optionsOf(clash)}, and change it by hand.`,
     )
   }
+}
+
+/** The options for which the handlers import a class of resource-kit. */
+function optionsOf(name: string): string {
+  if (name === 'Queryable') return '--filter, --sort and --search'
+  return name === 'Route' ? '--route' : '--singular'
 }
 
 /** Parses the arguments without checking the application, because `destroy` needs a plan after files have changed. */
@@ -105,8 +119,11 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
     ...attributes.filter(({ isList }) => !isList).map(({ name }) => name),
     ...keysOf(parent).slice(0, 1),
   ])
+  const list = parseList(options, attributes)
+  if (list && names.isSingular)
+    throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   const kind = options.api ? 'api' : application
-  return { kind, application, names, model, attributes, routes, uniques }
+  return { kind, application, names, model, attributes, routes, uniques, list }
 }
 
 /** @throws BadUnique for a column that the table does not have, or a single or a repeated one */

@@ -1,6 +1,8 @@
 import type { Attribute } from './attributes.js'
 import type { Reference } from './attribute-words.js'
 import { joinTablesOf } from './join-tables.js'
+import { listLocals, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
+import type { ListPlan } from './lists.js'
 import type { Names } from './names.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, relativePath } from './paths.js'
@@ -12,7 +14,7 @@ import { columnsOf, indexName, indicesOf, type Index } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
-  const { kind, names, model, attributes: all, routes, uniques } = plan
+  const { kind, names, model, attributes: all, routes, uniques, list } = plan
   const attributes = all.filter(({ isSecret }) => !isSecret)
   const { parent, one } = names
   const nesting = nestingOf(names)
@@ -23,8 +25,8 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const added = routeLocals(routes, kind, names, nesting)
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
-  const indexed: Index[] = all.filter(({ isIndexed }) => isIndexed).map(({ name }) => ({ columns: [name] }))
-  if (parent) indexed.push({ columns: [`${parent.singular}_id`, 'id'] })
+  const parentKey = parent && `${parent.singular}_id`
+  const indexed = indexesOf(all, list, parentKey)
   const pairs = uniques.map((columns) => ({ name: columns.join('_'), columns, isUnique: true }))
   return {
     ...names,
@@ -40,10 +42,16 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     title,
     /** The attribute that is the heading of a row in the list. */
     header,
-    /** The other attributes in the list. More columns would be unreadable; an item's page shows all attributes. */
-    others: attributes
-      .filter((attribute) => attribute !== header && attribute.kind !== 'json' && !attribute.isList)
-      .slice(0, COLUMNS - 1),
+    /** The other columns of the list: at most six with the header, and the timestamps that it is sorted by. */
+    columnsOfList: [
+      ...attributes
+        .filter((one) => one !== header && one.kind !== 'json' && !one.isList)
+        .slice(0, COLUMNS - 1),
+      ...timestampsOf(list).map((name) => ({
+        name,
+        show: (variable: string) => `!= time(${variable}.${name})`,
+      })),
+    ],
     /** The attributes that a page lists below its heading. */
     details: attributes.filter((attribute) => attribute !== title),
     heading: title
@@ -53,9 +61,10 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     fields: `[${attributes.map(({ name }) => `'${name}'`).join(', ')}]`,
     example: attributes[0]?.name ?? 'id',
     choices,
-    pages: pagesOf(names, nesting, references, choices),
+    list: listLocals(list, names),
+    pages: pagesOf(names, nesting, references, choices, list),
     ...added,
-    kitImports: kitImports(names, routes),
+    kitImports: kitImports(names, routes, list !== undefined),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
     handlers: handlersOf(names, added.routes),
     /** The name of the record in translation ids and in XML. */
@@ -81,8 +90,9 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
       `src/models/${names.singular}`,
     ).filter(({ model }) => model !== names.model),
     migrationClass,
-    columns: columnsOf(all, parent && `${parent.singular}_id`),
+    columns: columnsOf(all, parentKey),
     indices: indicesOf(names.plural, [...indexed, ...pairs]),
+    prefixes: prefixColumns(list),
   }
 }
 
@@ -121,6 +131,7 @@ function pagesOf(
   { parents, before }: Nesting,
   references: readonly AttributeReference[],
   choices: readonly Choice[],
+  list: ListPlan | undefined,
 ) {
   const shown = references.map(({ property }) => `'${property}'`)
   const listed = references
@@ -129,11 +140,22 @@ function pagesOf(
   const loaded = (name: string, relations: readonly string[]) =>
     relations.length > 0 ? `${name}: await ctx.load(${name}, ${relations.join(', ')})` : name
   const offered = choices.length > 0 ? [`...(await this.findChoices(ctx, ${one}))`] : []
+  // The records of the list have the name that choices of the same model would have.
+  const filtered = choicesOf(
+    one,
+    references.filter(({ attribute, model }) => list?.filters.includes(attribute) && model.many !== many),
+  )
   return {
-    list: functionOf(listed.length > 0),
+    list: functionOf(listed.length > 0 || filtered.length > 0),
     function: functionOf(shown.length > 0),
     form: functionOf(choices.length > 0),
-    index: [...parents.map((names) => names.one), loaded(many, listed), 'pagination'].join(', '),
+    index: [
+      ...parents.map((names) => names.one),
+      loaded(many, listed),
+      'pagination',
+      ...(list ? ['query'] : []),
+      ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
+    ].join(', '),
     show: [...before.map((names) => names.one), loaded(one, shown)].join(', '),
     new: [...parents.map((names) => names.one), one, ...offered].join(', '),
     edit: [...before.map((names) => names.one), one, ...offered].join(', '),
@@ -142,6 +164,24 @@ function pagesOf(
 
 function functionOf(isAsync: boolean): string {
   return isAsync ? 'async () =>' : '() =>'
+}
+
+/** The columns of each index: of attributes that ask for one, of those that the list is sorted by, and of the parent's key. */
+function indexesOf(
+  attributes: readonly Attribute[],
+  list: ListPlan | undefined,
+  parentKey: string | undefined,
+): Index[] {
+  const sorted = sortedColumns(list, attributes)
+  const names = [
+    ...attributes.filter(({ name, isIndexed }) => isIndexed || sorted.includes(name)).map(({ name }) => name),
+    ...sorted.filter((name) => attributes.every((attribute) => attribute.name !== name)),
+  ]
+  const leading = parentKey === undefined ? [] : [parentKey]
+  return [
+    ...names.map((name) => ({ name, columns: sorted.includes(name) ? [...leading, name, 'id'] : [name] })),
+    ...(parentKey === undefined ? [] : [{ columns: [parentKey, 'id'] }]),
+  ]
 }
 
 /** The records that a form offers, and the ids of the present ones: `issue.assignee_id, issue.author_id`. */
@@ -179,11 +219,16 @@ function modelImports(attributes: readonly Attribute[], parent: Names | undefine
 }
 
 /** The imports of a resource from the framework. */
-function kitImports({ parent, isSingular }: Names, routes: readonly AddedRoute[]): string {
+function kitImports(
+  { parent, isSingular }: Names,
+  routes: readonly AddedRoute[],
+  hasQueries: boolean,
+): string {
   const all = [
     'BaseResource',
     isSingular && 'HttpError',
     parent && 'Parent',
+    hasQueries && 'Queryable',
     isSingular && 'RecordNotFound',
     'Resource',
     routes.length > 0 && 'Route',

@@ -4,6 +4,7 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
 import { declaredLists, type ListRoute } from '../data/lists/check.js'
+import { logShortages } from '../data/lists/shortages.js'
 import { checkBeforeCommit } from '../data/transactions/before-commit.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { explainMissingTable, pendingMigrations } from '../data/migrations/pending.js'
@@ -98,7 +99,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
     },
-    checkRoutes: async (routes: readonly ListRoute[]) => void declaredLists(database, routes),
+    checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
+      const lists = declaredLists(database, routes)
+      if (env === 'development' && pending.length === 0) await logShortages(database, lists, logger)
+    },
     stop: async () => {
       await database.close()
       unguard?.()

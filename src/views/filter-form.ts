@@ -1,3 +1,4 @@
+import type { Choices } from '../data/records/choices.js'
 import type { ListQuery, QueryField } from '../data/lists/list-query.js'
 import { recordName } from '../words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
@@ -10,7 +11,7 @@ import type { ViewContext } from './view-context.js'
 /** The options of `filterForm`. */
 export interface FilterFormOptions {
   /** The choices of filters, by parameter: `{ author_id: authors }`. An enum has its values by default. */
-  choices?: Record<string, readonly Choice[]>
+  choices?: Record<string, readonly Choice[] | Choices>
   /** The parameters to show: `['state', 'title.prefix', 'search']`. The default is all. */
   only?: readonly string[]
 }
@@ -96,13 +97,20 @@ class FilterForm {
     const { parameter, operator, kind } = field
     const text = this.labelOf(field)
     if (operator === 'null' || kind === 'bool') return this.select(parameter, text, this.flags())
-    const choices = this.options.choices?.[parameter] ?? field.choices
+    const choices = this.choicesOf(field)
     if (choices && operator === 'in') return this.checkboxes(field, text, choices)
     if (choices) return this.select(parameter, text, choices, field)
     const hint = operator === 'in' ? 'kit.list_hint' : kind === 'datetime' ? 'kit.utc' : undefined
     return this.labeled(parameter, text, { hint: hint && this.context.t(hint) }, (common) => {
       return inputTag(attributes({ ...common, ...this.inputOf(field) }))
     })
+  }
+
+  /** The choices of a filter. If there are too many records, the visitor types an id. */
+  private choicesOf({ parameter, choices }: QueryField): readonly Choice[] | undefined {
+    const own = this.options.choices?.[parameter] ?? choices
+    if (own === undefined || !('isComplete' in own)) return own
+    return own.isComplete ? own.records : undefined
   }
 
   /** The attribute and the operator: `Created at from`. */

@@ -1,4 +1,4 @@
-import { column, primaryKey, timestamps } from 'resource-kit'
+import { column, prefixIndex, primaryKey, timestamps } from 'resource-kit'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 
 export class CreatePosts1795132800000 implements MigrationInterface {
@@ -12,8 +12,13 @@ export class CreatePosts1795132800000 implements MigrationInterface {
           column(runner, 'description', 'text', { isNullable: true }),
           ...timestamps(runner),
         ],
+        indices: [
+          { name: 'posts_title', columnNames: ['title', 'id'] },
+          { name: 'posts_created_at', columnNames: ['created_at', 'id'] },
+        ],
       }),
     )
+    await prefixIndex(runner, 'posts', 'title')
   }
 
   async down(runner: QueryRunner) {

@@ -3,9 +3,11 @@ import { existsSync } from 'node:fs'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../data/database.js'
 import { createDatabase, dropDatabase, placeOf, fileOf } from '../../data/engines/create-drop.js'
+import { declaredLists } from '../../data/lists/check.js'
+import { findShortages } from '../../data/lists/shortages.js'
 import { currentEnvironment } from '../../environment.js'
 import { CommandError } from '../../command-errors.js'
-import { load, loadDatabase } from '../support/application-modules.js'
+import { load, loadApp, loadDatabase } from '../support/application-modules.js'
 import { ask } from '../support/questions.js'
 import { table } from '../support/table.js'
 
@@ -51,6 +53,14 @@ const STEPS: Step[] = [
     description: 'Lists the migrations, oldest first, and whether each one has been run.',
     needsDatabase: true,
     run: status,
+  },
+  {
+    name: 'check',
+    summary: 'list missing indexes of lists',
+    description:
+      'Lists the indexes that the lists with @Queryable need and the database lacks: for each column that a list sorts by, or filters by eq or prefix. Also lists the columns of cursor pages that do not have milliseconds. The exit status is 1 if it finds one.',
+    needsDatabase: true,
+    run: check,
   },
   {
     name: 'create',
@@ -170,6 +180,18 @@ async function status(database: Database): Promise<void> {
     state.name,
   ])
   console.log(rows.length > 0 ? table(['STATUS', 'MIGRATION'], rows) : 'There are no migrations.')
+}
+
+async function check(database: Database): Promise<void> {
+  const { routes } = await loadApp()
+  await database.open()
+  const lists = declaredLists(database, routes)
+  const shortages = await findShortages(database, lists)
+  for (const { list, problems } of shortages)
+    for (const problem of problems) console.log(`${list}: ${problem}`)
+  const count = shortages.flatMap(({ problems }) => problems).length
+  if (count > 0) throw new CommandError(`The database has ${count} ${count === 1 ? 'problem' : 'problems'}.`)
+  console.log('The database has all indexes that the lists need.')
 }
 
 async function create(database: Database): Promise<void> {

@@ -18,6 +18,9 @@ interface ResourceFlags {
   singular?: true
   route?: string[]
   unique?: string[]
+  filter?: string
+  sort?: string
+  search?: string
   spec?: 'placeholder' | 'full'
   skipMigration?: true
   skipModel?: true
@@ -65,6 +68,9 @@ function resourceCommand(out: Output, folder: () => string): Command {
       'add a route for an item, or for the collection: publish:post, drafts:get:collection (repeatable)',
       (route: string, others: string[] = []) => [...others, route],
     )
+    .option('--filter <names>', 'let clients filter the list by attributes: state,title')
+    .option('--sort <names>', 'let clients sort the list by attributes: title,created_at')
+    .option('--search <names>', 'let clients search in attributes of text: title')
     .addOption(specOption())
     .addOption(uniqueOption())
     .option('--skip-migration', 'do not generate a migration')
@@ -236,6 +242,7 @@ Example:
   $ kit generate resource profile name --singular
   $ kit generate resource api/v1/post title --api
   $ kit generate resource page title --route publish:post --route drafts:get:collection
+  $ kit g r post title state:enum:draft,public --filter state --sort title,created_at --search title
   $ kit g r article title:string:unique state:enum:draft,public author:references --spec full
   $ kit g r task title assignee:references:user reporter:references:user labels:many
   $ kit g r membership role user:references --parent project --unique project_id,user_id`

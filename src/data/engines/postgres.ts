@@ -143,19 +143,19 @@ export const postgres: Engine = {
 
 /** The indexes of a table by B-tree, without partial ones: their columns, and the operators and collation of the first one. */
 const INDEXES = `
-  SELECT array_agg(attribute.attname::text ORDER BY key.position) AS columns, min(class.opcname::text) AS class,
-    min(CASE WHEN collation.collname = 'default' THEN database.datcollate ELSE collation.collname::text END)
-      FILTER (WHERE key.position = 1) AS collation
-  FROM pg_index index
-  JOIN pg_class relation ON relation.oid = index.indexrelid
-  JOIN pg_am method ON method.oid = relation.relam AND method.amname = 'btree'
-  CROSS JOIN unnest(index.indkey) WITH ORDINALITY AS key (number, position)
-  JOIN pg_attribute attribute ON attribute.attrelid = index.indrelid AND attribute.attnum = key.number
-  JOIN pg_opclass class ON class.oid = index.indclass[0]
-  LEFT JOIN pg_collation collation ON collation.oid = index.indcollation[0]
-  JOIN pg_database database ON database.datname = current_database()
-  WHERE index.indrelid = to_regclass($1) AND index.indisvalid AND index.indpred IS NULL
-  GROUP BY index.indexrelid`
+  SELECT array_agg(a.attname::text ORDER BY k.position) AS columns, min(o.opcname::text) AS class,
+    min(CASE WHEN c.collname = 'default' THEN d.datcollate ELSE c.collname::text END)
+      FILTER (WHERE k.position = 1) AS collation
+  FROM pg_index i
+  JOIN pg_class r ON r.oid = i.indexrelid
+  JOIN pg_am m ON m.oid = r.relam AND m.amname = 'btree'
+  CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, position)
+  JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+  JOIN pg_opclass o ON o.oid = i.indclass[0]
+  LEFT JOIN pg_collation c ON c.oid = i.indcollation[0]
+  JOIN pg_database d ON d.datname = current_database()
+  WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND i.indpred IS NULL
+  GROUP BY i.indexrelid`
 
 /** Escapes the characters of a pattern of LIKE. */
 function escapeLike(text: string): string {

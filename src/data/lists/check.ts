@@ -1,4 +1,4 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import type { Queryable } from './declaration.js'
 import { definitionOf, type ListDefinition } from './definition.js'
 import { declarationName } from './request.js'
@@ -7,13 +7,20 @@ import { declarationName } from './request.js'
 export interface ListRoute {
   readonly handlerName: string
   readonly resource?:
-    { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined } | undefined
+    | {
+        readonly model?: Function | undefined
+        readonly queryable?: Queryable | undefined
+        readonly parentKeys: readonly string[]
+      }
+    | undefined
 }
 
 /** A list that clients can query. */
 export interface DeclaredList {
   /** `PostsResource.list` */
   name: string
+  /** The foreign keys of the parents, which have one value in the list. */
+  parentKeys: readonly string[]
   definition: ListDefinition
 }
 
@@ -24,9 +31,9 @@ export interface DeclaredList {
  */
 export function declaredLists(dataSource: DataSource, routes: readonly ListRoute[]): DeclaredList[] {
   return routes.flatMap(({ handlerName: name, resource }) => {
-    const { model, queryable } = resource ?? {}
+    const { model, queryable, parentKeys = [] } = resource ?? {}
     if (!model || !queryable) return []
-    const metadata: EntityMetadata = dataSource.getMetadata(model)
-    return { name, definition: definitionOf(metadata, queryable, declarationName(name)) }
+    const metadata = dataSource.getMetadata(model)
+    return { name, parentKeys, definition: definitionOf(metadata, queryable, declarationName(name)) }
   })
 }

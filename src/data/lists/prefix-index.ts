@@ -10,7 +10,8 @@ import { engineOf } from '../engines/engines.js'
 export async function prefixIndex(runner: QueryRunner, table: string, column: string): Promise<void> {
   const statement = await engineOf(runner.dataSource).prefixIndex(
     runner,
-    `IDX_${table}_${column}_prefix`,
+    // PostgreSQL has the shortest limit of names.
+    `${table}_${column}_prefix`.slice(-63),
     table,
     column,
   )

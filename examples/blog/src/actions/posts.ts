@@ -1,4 +1,4 @@
-import { BaseResource, Resource, type Context } from 'resource-kit'
+import { BaseResource, Queryable, Resource, type Context } from 'resource-kit'
 import { Post } from '../models/post.js'
 
 /** Serves /posts as HTML, JSON and XML. */
@@ -8,9 +8,14 @@ export class PostsResource extends BaseResource {
   private static readonly fields = ['title', 'description'] as const
 
   /** GET /posts: one page of posts, newest first. */
+  @Queryable<Post>({
+    filter: { title: ['prefix'], created_at: ['gte', 'lt'] },
+    sort: ['title', 'created_at'],
+    search: ['title', 'description'],
+  })
   async list(ctx: Context) {
-    const { records: posts, pagination } = await ctx.paginate(Post)
-    return ctx.respond({ html: () => ctx.render('posts/index', { posts, pagination }), data: posts })
+    const { records: posts, pagination, query } = await ctx.paginate(Post)
+    return ctx.respond({ html: () => ctx.render('posts/index', { posts, pagination, query }), data: posts })
   }
 
   /** GET /posts/{post_id} */

@@ -1,0 +1,119 @@
+import type { DataSource, QueryRunner } from 'typeorm'
+import type { Logger } from 'pino'
+import type { Index } from '../engines/engine.js'
+import { engineOf } from '../engines/engines.js'
+import type { DeclaredList } from './check.js'
+import type { ListColumn } from './definition.js'
+
+/** The digits of milliseconds. */
+const milliseconds = 3
+
+/** The missing indexes of a list, and columns whose precision does not suit cursor pages. */
+export interface Shortage {
+  /** The list: `PostsResource.list` */
+  list: string
+  /** A sentence for each. */
+  problems: string[]
+}
+
+/** Logs one line for each list that lacks an index. */
+export async function logShortages(
+  dataSource: DataSource,
+  lists: readonly DeclaredList[],
+  logger: Logger,
+): Promise<void> {
+  for (const { list, problems } of await findShortages(dataSource, lists)) {
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+    logger.warn(`${list}: ${problems[0]}${more} \`kit db check\` lists all.`)
+  }
+}
+
+/** Finds the lists that lack an index for a column that they sort by, or filter by `eq` or `prefix`. */
+export async function findShortages(
+  dataSource: DataSource,
+  lists: readonly DeclaredList[],
+): Promise<Shortage[]> {
+  const runner = dataSource.createQueryRunner()
+  try {
+    const shortages: Shortage[] = []
+    for (const list of lists) {
+      const problems = await problemsOf(runner, list)
+      if (problems.length > 0) shortages.push({ list: list.name, problems })
+    }
+    return shortages
+  } finally {
+    await runner.release()
+  }
+}
+
+async function problemsOf(runner: QueryRunner, list: DeclaredList): Promise<string[]> {
+  const { tableName } = list.definition.metadata
+  const indexes = await engineOf(runner.dataSource).findIndexes(runner, tableName)
+  const missing = neededIndexes(runner, list).filter(
+    (needed) => !indexes.some((index) => suits(index, needed, list)),
+  )
+  return [...missing.map((needed) => missingIndex(tableName, needed)), ...(await imprecise(runner, list))]
+}
+
+/** An index that a list needs. */
+interface NeededIndex {
+  column: string
+  use: 'sort' | 'eq' | 'prefix'
+}
+
+function neededIndexes(runner: QueryRunner, { definition }: DeclaredList): NeededIndex[] {
+  const { enumOrder } = engineOf(runner.dataSource)
+  const isSortedByIndex = ({ kind }: ListColumn) => kind !== 'enum' || enumOrder === undefined
+  const filters = [...definition.filters.values()].flatMap((filter) =>
+    'column' in filter
+      ? (['eq', 'prefix'] as const)
+          .filter((operator) => filter.operators.includes(operator))
+          .map((use) => ({ column: filter.column.metadata.databaseName, use }))
+      : [],
+  )
+  const sorts = [...definition.sorts.values()].filter(isSortedByIndex).map(({ metadata }) => ({
+    column: metadata.databaseName,
+    use: 'sort' as const,
+  }))
+  return [...filters, ...sorts]
+}
+
+/** Whether an index begins with a column, after the keys of parents, which have one value in a list. */
+function suits(
+  { columns, findsPrefixes, sorts }: Index,
+  { column, use }: NeededIndex,
+  { parentKeys }: DeclaredList,
+) {
+  const [first] = columns.filter((name) => name === column || !parentKeys.includes(name))
+  if (first !== column) return false
+  return use === 'prefix' ? findsPrefixes : use === 'sort' ? sorts : true
+}
+
+function missingIndex(table: string, { column, use }: NeededIndex): string {
+  // The id ends every order.
+  const columns = use === 'sort' ? `'${column}', 'id'` : `'${column}'`
+  const advice =
+    use === 'prefix'
+      ? `Add one in a migration: await prefixIndex(runner, '${table}', '${column}').`
+      : `Add one in a migration: await runner.createIndex('${table}', new TableIndex({ columnNames: [${columns}] })).`
+  const what = { sort: 'sorts by', eq: 'filters by', prefix: 'finds the beginning of' }[use]
+  return `It ${what} ${table}.${column}, which has no index for that. ${advice}`
+}
+
+/** Cursors have milliseconds. A column with more digits would lose rows between two pages. */
+async function imprecise(runner: QueryRunner, { definition }: DeclaredList): Promise<string[]> {
+  const { datetimeDigits } = engineOf(runner.dataSource)
+  if (!definition.hasCursors || !datetimeDigits) return []
+  const problems: string[] = []
+  for (const { kind, metadata } of definition.sorts.values()) {
+    if (kind !== 'datetime') continue
+    const { tableName } = definition.metadata
+    const digits = await datetimeDigits(runner, tableName, metadata.databaseName)
+    if (digits === undefined || digits === milliseconds) continue
+    problems.push(
+      `Its cursors have milliseconds, but ${tableName}.${metadata.databaseName} has ${digits} digits after the seconds. ` +
+        'Change the precision of the column to 3.',
+    )
+  }
+  return problems
+}

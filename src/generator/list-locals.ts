@@ -1,0 +1,79 @@
+import type { Attribute } from './attributes.js'
+import type { Names } from './names.js'
+import { operatorsOf, timestampAttributes, type ListAttribute, type ListPlan } from './lists.js'
+
+/** The columns that a list needs an index for: those that it sorts by, except enums and unique columns. */
+export function sortedColumns(list: ListPlan | undefined, attributes: readonly Attribute[]): string[] {
+  const names = (list?.sorts ?? []).map(bare)
+  const known = [...attributes, ...timestampAttributes]
+  return known
+    .filter(
+      ({ name, kind, isUnique }) => names.includes(name) && kind !== 'enum' && kind !== 'text' && !isUnique,
+    )
+    .map(({ name }) => name)
+}
+
+/** The columns that a list finds by their beginning. */
+export function prefixColumns(list: ListPlan | undefined): string[] {
+  return (list?.filters ?? []).filter(({ kind }) => kind === 'string').map(({ name }) => name)
+}
+
+/** The variables of the scaffolds for a list; undefined if clients cannot query it. */
+export function listLocals(list: ListPlan | undefined, { many }: Names) {
+  if (!list) return undefined
+  const { filters, sorts, searches } = list
+  const declared = filters.map(({ name, kind }) => `${name}: [${operatorsOf[kind].map(quote).join(', ')}]`)
+  return {
+    declaration: [
+      declared.length > 0 && `filter: { ${declared.join(', ')} },`,
+      sorts.length > 0 && `sort: [${sorts.map(quote).join(', ')}],`,
+      searches.length > 0 && `search: [${searches.map(({ name }) => quote(name)).join(', ')}],`,
+    ].filter((line) => line !== false),
+    isSorted: (name: string) => sorts.map(bare).includes(name),
+    /** The parameters of a query that finds the record of a spec. */
+    query: [
+      ...filters.flatMap((attribute) => parameterOf(attribute)),
+      ...sorts.slice(0, 1).map((name) => `sort: '${bare(name)}'`),
+      ...searches
+        .slice(0, 1)
+        .map(({ name, isNullable }) => `search: record.${name}${isNullable ? " ?? ''" : ''}`),
+    ],
+    /** The choices of references in the filter form. */
+    choices: choicesOf(filters, many),
+  }
+}
+
+/** The timestamps that a list is sorted by. */
+export function timestampsOf(list: ListPlan | undefined): string[] {
+  const names = (list?.sorts ?? []).map(bare)
+  return timestampAttributes.map(({ name }) => name).filter((name) => names.includes(name))
+}
+
+/** `, { choices: { author_id: authors } }` */
+function choicesOf(filters: readonly ListAttribute[], many: string): string {
+  const choices = filters.flatMap(({ name, reference }) =>
+    // The records of the list have the name that choices of the same model would have.
+    reference && reference.model.many !== many ? [`${name}: ${reference.model.many}`] : [],
+  )
+  return choices.length > 0 ? `, { choices: { ${choices.join(', ')} } }` : ''
+}
+
+/** The first operator of a filter, with the value of the record. An empty value counts as not given. */
+function parameterOf({ name, kind, isNullable }: ListAttribute): string {
+  const [operator = ''] = operatorsOf[kind]
+  const parameter = operator === 'eq' || operator === 'in' ? name : `'${name}.${operator}'`
+  const value = `record.${name}`
+  const isText = kind !== 'int' && kind !== 'float' && kind !== 'bool' && kind !== 'datetime'
+  if (isText) return `${parameter}: ${value}${isNullable ? " ?? ''" : ''}`
+  if (kind === 'datetime')
+    return `${parameter}: ${value}${isNullable ? "?.toISOString() ?? ''" : '.toISOString()'}`
+  return `${parameter}: String(${value}${isNullable ? " ?? ''" : ''})`
+}
+
+function bare(name: string): string {
+  return name.replace('-', '')
+}
+
+function quote(text: string): string {
+  return `'${text}'`
+}

@@ -1,0 +1,114 @@
+import { CommandError } from '../command-errors.js'
+import type { AttributeKind } from '../data/attributes.js'
+import { nearest } from '../spelling.js'
+import type { Attribute } from './attributes.js'
+
+/** The queries that clients may send to a generated list. */
+export interface ListPlan {
+  filters: readonly ListAttribute[]
+  /** The names to sort by. A minus before the first one makes it the default order. */
+  sorts: readonly string[]
+  searches: readonly ListAttribute[]
+}
+
+/** An attribute of a list: one of the model, or a timestamp. */
+export type ListAttribute = Pick<Attribute, 'name' | 'kind' | 'isNullable' | 'isUnique' | 'reference'>
+
+/** The options of `kit generate resource` for a list: names, separated by commas. */
+export interface ListOptions {
+  filter?: string | undefined
+  sort?: string | undefined
+  search?: string | undefined
+}
+
+const timestamp = { kind: 'datetime', isNullable: false, isUnique: false, reference: undefined } as const
+
+/** The columns of every model that a list may use. */
+export const timestampAttributes: readonly ListAttribute[] = [
+  { name: 'created_at', ...timestamp },
+  { name: 'updated_at', ...timestamp },
+]
+
+/** The operators of a generated filter. */
+export const operatorsOf: Record<AttributeKind, readonly string[]> = {
+  string: ['prefix'],
+  text: ['contains'],
+  int: ['gte', 'lte'],
+  bigint: ['gte', 'lte'],
+  float: ['gte', 'lte'],
+  decimal: ['gte', 'lte'],
+  bool: ['eq'],
+  date: ['gte', 'lt'],
+  time: ['gte', 'lt'],
+  datetime: ['gte', 'lt'],
+  uuid: ['eq'],
+  enum: ['in'],
+  json: [],
+}
+
+/**
+ * Parses the names of `--filter`, `--sort` and `--search`.
+ *
+ * @returns undefined without any of them
+ * @throws CommandError for an attribute that the resource lacks, is a secret or cannot be used so
+ */
+export function parseList(
+  { filter, sort, search }: ListOptions,
+  attributes: readonly Attribute[],
+): ListPlan | undefined {
+  if (filter === undefined && sort === undefined && search === undefined) return undefined
+  const columns = attributes.filter(({ isSecret, isList }) => !isSecret && !isList)
+  const known = [...columns, ...timestampAttributes]
+  const find = (option: string, name: string) => findAttribute(option, name, known)
+  const filters = namesIn(filter).map((name) => find('--filter', name))
+  const searches = namesIn(search).map((name) => find('--search', name))
+  const sorts = namesIn(sort).map((name, index) => {
+    const isDescending = name.startsWith('-')
+    if (isDescending && index > 0)
+      throw new CommandError(
+        `--sort has "${name}". Only its first name can have a minus, for the default order.`,
+      )
+    const attribute = find('--sort', isDescending ? name.slice(1) : name)
+    return `${isDescending ? '-' : ''}${attribute.name}`
+  })
+  for (const { name, kind } of searches) {
+    if (kind === 'string' || kind === 'text') continue
+    throw new CommandError(`--search has "${name}", which has the type ${kind}. Use attributes of text.`)
+  }
+  return { filters, sorts, searches }
+}
+
+function namesIn(option = ''): string[] {
+  return [...new Set(option.split(',').map((name) => name.trim()))].filter((name) => name !== '')
+}
+
+function findAttribute(option: string, name: string, known: readonly ListAttribute[]): ListAttribute {
+  const found = known.find((one) => one.name === name || one.reference?.property === name)
+  const names = known.map((one) => one.name)
+  if (!found) {
+    const near = nearest(name, names)
+    throw new CommandError(
+      `${option} has "${name}", which isn't an attribute of the resource. ` +
+        (near ? `Did you mean "${near}"?` : `Use some of ${names.join(', ')}.`),
+    )
+  }
+  if (operatorsOf[found.kind].length > 0) return found
+  throw new CommandError(`${option} has "${name}", which has the type ${found.kind}. Leave it out.`)
+}
+
+/** Reads the options of a generated list from its handlers, for `kit destroy`. */
+export function listOptionsIn(handlers: string): ListOptions {
+  const [, declaration] = /@Queryable<\w+>\(\{\n(.*?)\n {2}\}\)/s.exec(handlers) ?? []
+  if (declaration === undefined) return {}
+  const [, filter] = /filter: \{(.*?)\}/s.exec(declaration) ?? []
+  const namesOf = (option: string) => {
+    const [, names] = new RegExp(`${option}: \\[(.*?)\\]`, 's').exec(declaration) ?? []
+    return names?.replaceAll(/['\s]/g, '').replace(/,$/, '')
+  }
+  return {
+    filter:
+      filter === undefined ? undefined : [...filter.matchAll(/(\w+): \[/g)].map(([, name]) => name).join(','),
+    sort: namesOf('sort'),
+    search: namesOf('search'),
+  }
+}
