@@ -1,8 +1,12 @@
 import { expect } from 'chai'
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { authActions } from '../../src/generator/auth-generator.js'
 import { authDestruction } from '../../src/generator/auth-destroyer.js'
 import { destroy, generate } from '../../src/generator/files.js'
 import { Application } from '../support/generated.js'
+import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
+import { resourceActions } from '../../src/generator/resource-generator.js'
 import { root } from '../support/kit.js'
 
 describe('kit generate auth', () => {
@@ -51,6 +55,35 @@ describe('kit generate auth', () => {
     ])
   })
 
+  it('writes examples/members, with a resource that users own', () => {
+    const { folder } = application
+    rmSync(folder, { recursive: true })
+    cpSync(join(root, 'examples/members'), folder, {
+      recursive: true,
+      filter: (file) => !/\/(node_modules|dist|db|\.kit)$/.test(file),
+    })
+    const example = application.tree()
+    const now = (seconds: number) => new Date(1795132800000 + seconds * 1000)
+    const post = { attributes: ['title', 'body:nulls.Text'], owner: 'user', now: now(1) }
+    // Each file is what the generator writes now.
+    generate(folder, authActions(folder, 'user', { now: now(0) }), { force: true })
+    generate(folder, resourceActions(folder, 'post', post), { force: true })
+    expect(application.tree()).to.deep.equal(example)
+  })
+
+  it('is taken back with the resources that users own', async () => {
+    const before = application.tree()
+    const { folder } = application
+    expect(() => resourceActions(folder, 'post', { owner: 'user' })).to.throw('Run `kit generate auth` first')
+    generate(folder, authActions(folder, 'user'))
+    generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'user' }))
+    expect(() => authDestruction(folder, 'user')).to.throw('use the model User. Remove that first')
+    expect(() => resourceActions(folder, 'note', { owner: 'user', singular: true })).to.throw('--singular')
+    await destroy(folder, resourceDestruction(folder, 'post').actions, yes)
+    await destroy(folder, authDestruction(folder, 'user').actions, yes)
+    expect(application.tree()).to.deep.equal(before)
+  })
+
   it('refuses an API application, and is not taken back while another file uses the model', () => {
     const api = Application.api()
     expect(() => authActions(api.folder, 'user')).to.throw('which has no sessions')
@@ -66,7 +99,11 @@ describe('kit generate auth', () => {
   })
 
   it('writes formatted files whose specs pass, for a model of any name', function () {
-    generate(application.folder, authActions(application.folder, 'member'))
+    const { folder } = application
+    generate(folder, authActions(folder, 'member'))
+    generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'member' }))
+    const parent = { attributes: ['text'], parent: 'post', fullSpec: true }
+    generate(folder, resourceActions(folder, 'comment', parent))
     application.write('.prettierrc.json', JSON.stringify({ printWidth: 110, singleQuote: true, semi: false }))
     const format = application.run('prettier', '--check', 'src', 'spec', 'migrations')
     expect(format.status, format.output).to.equal(0)

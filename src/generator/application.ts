@@ -8,7 +8,7 @@ import {
   ParentNotRegistered,
 } from '../command-errors.js'
 import type { Attribute } from './attributes.js'
-import { namesOf, type Names } from './names.js'
+import { modelNamesOf, namesOf, type Names } from './names.js'
 import { applicationName, isRegistered } from './registration.js'
 import { itemName } from '../words.js'
 
@@ -50,6 +50,12 @@ export function parentOf(folder: string, names: Names): string | undefined {
   return from ? posix.join(posix.dirname(file), from) : undefined
 }
 
+/** The model that owns the records of a resource, which its handlers set: `post.user_id = userOf(ctx).id`. */
+export function ownerOf(folder: string, names: Names): Names | undefined {
+  const owner = /\.(\w+)_id = userOf\(ctx\)\.id/.exec(handlersIn(folder, names))?.[1]
+  return owner === undefined ? undefined : modelNamesOf(owner)
+}
+
 /** The text of a resource's handlers; empty if there are none. */
 export function handlersIn(folder: string, { file }: Names): string {
   return read(folder, `src/actions/${file}.ts`) ?? ''
@@ -70,7 +76,7 @@ export function requireParent(folder: string, parent: Names): void {
 }
 
 /** @throws MissingModel */
-function requireModel(folder: string, { model, singular }: Names, alias?: string): void {
+export function requireModel(folder: string, { model, singular }: Names, alias?: string): void {
   if (!existsSync(join(folder, `src/models/${singular}.ts`))) throw new MissingModel(model, singular, alias)
 }
 

@@ -70,6 +70,7 @@ export function insertion(path: string, what: string, blocks: readonly Block[]):
 function insert(text: string, { lines, place }: Block): string {
   const all = text.split('\n')
   const missing = lines.filter((line) => line === '' || !hasLine(text, line))
+  if (missing.every((line) => line === '')) return text
   const index = Math.max(0, places[place](all))
   return all.toSpliced(index, 0, ...missing).join('\n')
 }

@@ -31,11 +31,12 @@ export interface Finder {
 type Found = Names & { finder: Finder }
 
 /** Returns how a resource is nested: not at all, also if it is singular, in a parent, or in a parent that is itself nested, to any depth. */
-export function nestingOf(names: Names): Nesting {
+export function nestingOf(names: Names, isGuarded = false): Nesting {
   const { parent, isSingular } = names
   if (isSingular) return only(names)
   if (!parent) return flat(names)
-  return parent.parent ? deep(names, parent, parent.parent) : once(names, parent)
+  if (parent.parent) return deep(names, parent, parent.parent)
+  return isGuarded ? guarded(names, parent) : once(names, parent)
 }
 
 function flat(names: Names): Nesting {
@@ -72,6 +73,12 @@ function once(names: Names, parent: Names): Nesting {
     parentRecords: parent.one,
     collection: { handler: `{ ${parent.param}: ${names.one}.${key} }`, page: `${names.one}.${key}` },
   }
+}
+
+/** The parent is found before each item, because its policy protects the items, too. */
+function guarded(names: Names, parent: Names): Nesting {
+  const nesting = once(names, parent)
+  return { ...nesting, before: nesting.parents, item: among(names, parent) }
 }
 
 /** Each record is found by its parent's id, beginning with the outermost one, because an item has no column for its grandparent. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { handlersIn, isSingular, parentOf } from './application.js'
+import { handlersIn, isSingular, ownerOf, parentOf } from './application.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import { listOptionsIn } from './lists.js'
 import { namesOf, type Names } from './names.js'
@@ -20,6 +20,7 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
     routes: routesIn(handlersIn(folder, names), singular),
     ...listOptionsIn(handlersIn(folder, names)),
     parent,
+    owner: ownerOf(folder, names)?.singular,
     singular,
     api: isApiResource(folder, names),
     useModel: sharedModel(folder, names),

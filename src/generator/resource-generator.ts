@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { BadUnique, CommandError } from '../command-errors.js'
 import {
   existingNames,
+  ownerOf,
   readApplication,
+  requireModel,
   requireParent,
   requireProperties,
   requireReference,
@@ -31,6 +35,8 @@ export interface ResourceOptions {
   search?: string | undefined
   /** The resource in which it is nested. */
   parent?: string | undefined
+  /** The model whose records own those of the resource: `user`. */
+  owner?: string | undefined
   /** Whether there is only one record: `/profile`. */
   singular?: boolean
   /** Whether the specs are complete instead of placeholders. */
@@ -61,6 +67,9 @@ export interface ResourcePlan {
   uniques: readonly (readonly string[])[]
   /** The queries that clients may send to the list; undefined if there are none. */
   list: ListPlan | undefined
+  owner: Names | undefined
+  /** The owner of the parent's records. */
+  parentOwner: Names | undefined
 }
 
 /**
@@ -80,6 +89,7 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
+  if (plan.owner) requireOwner(folder, plan.owner, options)
   rejectImportedNames(plan)
   return stepsOf(folder, plan, options)
 }
@@ -112,7 +122,7 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
   const application = isApi(readApplication(folder)) ? 'api' : 'web'
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
   const names = namesOf(word, parent, options.singular)
-  const attributes = parseAttributes(options.attributes ?? [], keysOf(parent))
+  const attributes = parseAttributes(options.attributes ?? [], [...keysOf(parent), ...ownerKeys(options)])
   const model = options.useModel === undefined ? names : modelNamesOf(options.useModel)
   const routes = parseRoutes(options.routes ?? [], names)
   const uniques = parseUniques(options.uniques ?? [], [
@@ -123,7 +133,9 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   const kind = options.api ? 'api' : application
-  return { kind, application, names, model, attributes, routes, uniques, list }
+  const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
+  const parentOwner = parent && ownerOf(folder, parent)
+  return { kind, application, names, model, attributes, routes, uniques, list, owner, parentOwner }
 }
 
 /** @throws BadUnique for a column that the table does not have, or a single or a repeated one */
@@ -142,10 +154,11 @@ export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOpt
   const { isSingular } = names
   const scaffolds = [
     'resource/common',
+    ...(plan.owner ? ['resource/owner'] : []),
     `resource/${kind}`,
     ...(isSingular ? [`resource/singular-${kind}`] : []),
     ...(names.parent ? [`resource/nested-${kind}`] : []),
-    ...(options.fullSpec
+    ...(options.fullSpec || plan.owner
       ? ['resource/full-common', `resource/${isSingular ? 'full-singular' : 'full'}-${kind}`]
       : []),
   ]
@@ -169,6 +182,25 @@ export function filesOf(
     paths,
     localsOf(plan, migration.className, otherIds(folder, plan.names.file)),
   )
+}
+
+/** @throws CommandError when the resource cannot have an owner */
+function requireOwner(folder: string, owner: Names, options: ResourceOptions): void {
+  const { parent, singular, useModel, skipModel, api } = options
+  if (parent !== undefined || singular || useModel !== undefined || skipModel || api) {
+    throw new CommandError(
+      'A resource with --owner has its own list, model and pages. Generate it without --parent, --singular, --use-model, --skip-model and --api.',
+    )
+  }
+  if (!existsSync(join(folder, 'src/authentication.ts'))) {
+    throw new CommandError('There are no accounts that could own records. Run `kit generate auth` first.')
+  }
+  requireModel(folder, owner)
+}
+
+/** The column and the property that refer to an owner. */
+function ownerKeys({ owner }: ResourceOptions): string[] {
+  return owner === undefined ? [] : keysOf(modelNamesOf(owner))
 }
 
 /** The column and the property that refer to a parent. */

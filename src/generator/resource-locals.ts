@@ -14,10 +14,10 @@ import { columnsOf, indexName, indicesOf, type Index } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
-  const { kind, names, model, attributes: all, routes, uniques, list } = plan
+  const { kind, names, model, attributes: all, routes, uniques, list, owner, parentOwner } = plan
   const attributes = all.filter(({ isSecret }) => !isSecret)
   const { parent, one } = names
-  const nesting = nestingOf(names)
+  const nesting = nestingOf(names, parentOwner !== undefined)
   const file = `src/actions/${names.file}`
   const references = referencesOf(attributes)
   const choices = choicesOf(one, references)
@@ -25,13 +25,29 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const added = routeLocals(routes, kind, names, nesting)
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
-  const parentKey = parent && `${parent.singular}_id`
-  const indexed = indexesOf(all, list, parentKey)
+  const belongsTo = [owner, parent].filter((one) => one !== undefined)
+  const keys = belongsTo.map(({ singular }) => `${singular}_id`)
+  const indexed = indexesOf(all, list, keys[0])
   const pairs = uniques.map((columns) => ({ name: columns.join('_'), columns, isUnique: true }))
   return {
     ...names,
     model: model.model,
     nesting,
+    /** The model that owns the records, and the imports of the handlers and the policy. */
+    owner,
+    ownership: {
+      policy: relativePath(file, `src/policies/${model.singular}`),
+      authentication: relativePath(file, 'src/authentication'),
+    },
+    policyModels: modelImportsOf(owner ? [model, owner] : [], `src/policies/${model.singular}`),
+    /** Finds the record of a handler that changes it. */
+    found: owner
+      ? `await ctx.authorize(await this.find${model.model}(ctx))`
+      : `await this.find${model.model}(ctx)`,
+    /** Whether the parent has a policy. */
+    guard: parentOwner !== undefined,
+    /** The foreign keys of the parent and of the owner. */
+    keys,
     parentPath: parent && relativePath(file, `src/actions/${parent.file}`),
     /** The attributes that pages and requests have: all except secrets. */
     attributes,
@@ -72,12 +88,12 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     texts: textsOf(names, added.routes, { record: model.singular, attributes }, otherIds),
     calls: callsOf(names, nesting),
     named: namedOf(names, nesting),
-    spec: specLocals(names, nesting, model, references, attributes),
+    spec: specLocals(names, nesting, model, references, attributes, { owner, parentOwner }),
     accept: acceptOf(plan),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
-    modelImports: modelImports(all, parent, uniques.length > 0),
-    relations: relationsOf(referencesOf(all), parent),
+    modelImports: modelImports(all, belongsTo[0], uniques.length > 0),
+    relations: relationsOf(referencesOf(all), belongsTo),
     /** The tables of many-to-many relations. */
     joins,
     /** The unique indexes of several columns. */
@@ -86,11 +102,11 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
       list: columns.map((column) => `'${column}'`).join(', '),
     })),
     imports: modelImportsOf(
-      [...referencesOf(all).map((reference) => reference.model), ...(parent ? [parent] : [])],
+      [...referencesOf(all).map((reference) => reference.model), ...belongsTo],
       `src/models/${names.singular}`,
     ).filter(({ model }) => model !== names.model),
     migrationClass,
-    columns: columnsOf(all, parentKey),
+    columns: columnsOf(all, keys),
     indices: indicesOf(names.plural, [...indexed, ...pairs]),
     prefixes: prefixColumns(list),
   }
@@ -247,8 +263,8 @@ function referencesOf(attributes: readonly Attribute[]): AttributeReference[] {
   )
 }
 
-/** The foreign keys of a table. That of the parent is the last one. */
-function relationsOf(references: readonly AttributeReference[], parent: Names | undefined) {
+/** The foreign keys of a table. Those of its owner and its parent are the last ones. */
+function relationsOf(references: readonly AttributeReference[], belongsTo: readonly Names[]) {
   return [
     ...references
       .filter(({ attribute }) => !attribute.isList)
@@ -259,17 +275,13 @@ function relationsOf(references: readonly AttributeReference[], parent: Names | 
         isNullable: attribute.isNullable,
         cascade: false,
       })),
-    ...(parent
-      ? [
-          {
-            column: `${parent.singular}_id`,
-            property: parent.singular,
-            names: parent,
-            isNullable: false,
-            cascade: true,
-          },
-        ]
-      : []),
+    ...belongsTo.map((names) => ({
+      column: `${names.singular}_id`,
+      property: names.singular,
+      names,
+      isNullable: false,
+      cascade: true,
+    })),
   ]
 }
 

@@ -24,8 +24,10 @@ export function specLocals(
   model: Names,
   references: readonly AttributeReference[],
   attributes: readonly Attribute[],
+  { owner, parentOwner }: { owner?: Names | undefined; parentOwner?: Names | undefined } = {},
 ) {
   const { parent } = names
+  const user = owner ?? parentOwner
   const file = `spec/actions/${names.file}`
   // A reference to the same model is left out of the spec.
   const others = references.filter((reference) => reference.model.model !== model.model)
@@ -42,20 +44,36 @@ export function specLocals(
     form: members(plain, ({ samples }) => samples.form),
     sent: withKeys('values', keys),
     sentForm: withKeys('form', keys),
-    newer: parentKey ? `, { ${parentKey}: record.${parentKey} }` : '',
+    newer: newerOf(owner ? `${owner.singular}_id` : parentKey),
+    /** The support of specs that sign in. */
+    users: user && {
+      model: user.model,
+      path: relativePath(file, `spec/support/${user.plural}`),
+      fromModel: relativePath(`spec/models/${model.singular}`, `spec/support/${user.plural}`),
+    },
     variables: [
       ...others.map(({ property }) => ({ name: idOf(property), type: 'string' })),
       { name: 'record', type: model.model },
     ],
     setup: [
       ...others.map((other) => `${idOf(other.property)} = (await factory.make(${other.model.model})).id`),
-      ...(parent ? nestedSetup(names, nesting, model) : [`record = await factory.make(${model.model})`]),
+      ...(user ? [`const owner = await make${user.model}()`, 'await signIn(client, owner)'] : []),
+      ...(parent
+        ? nestedSetup(names, nesting, model, parentOwner)
+        : [
+            `record = await factory.make(${model.model}${owner ? `, { ${owner.singular}_id: owner.id }` : ''})`,
+          ]),
     ],
   }
 }
 
 /** Creates a record, its parents and the path of its collection. The outermost parent is created with the next one. */
-function nestedSetup({ fullPath }: Names, { parents }: Nesting, { model }: Names): string[] {
+function nestedSetup(
+  { fullPath }: Names,
+  { parents }: Nesting,
+  { model }: Names,
+  owner: Names | undefined,
+): string[] {
   const [first] = parents
   const root = first?.parent
   const path = parents.reduce(
@@ -63,12 +81,18 @@ function nestedSetup({ fullPath }: Names, { parents }: Nesting, { model }: Names
     root ? fullPath.replace(`{${root.param}}`, `\${parent${first.model}.${root.singular}_id}`) : fullPath,
   )
   const made = parents.map(
-    (names, index) => `const parent${names.model} = ${make(names, parents[index - 1])}`,
+    (names, index) =>
+      `const parent${names.model} = ${make(names, parents[index - 1], index === 0 ? owner : undefined)}`,
   )
   return [...made, `record = ${make({ model }, parents.at(-1))}`, `path = \`${path}\``]
 }
 
-function make({ model }: Pick<Names, 'model'>, parent: Names | undefined): string {
+function newerOf(key: string | undefined): string {
+  return key ? `, { ${key}: record.${key} }` : ''
+}
+
+function make({ model }: Pick<Names, 'model'>, parent: Names | undefined, owner?: Names): string {
+  if (owner) return `await factory.make(${model}, { ${owner.singular}_id: owner.id })`
   return parent
     ? `await factory.make(${model}, { ${parent.singular}_id: parent${parent.model}.id })`
     : `await factory.make(${model})`

@@ -4,13 +4,13 @@ import { listOf } from './lines.js'
 /**
  * Returns the columns of a new table for its migration.
  *
- * @param parentKey the column that refers to a parent
+ * @param keys the columns that refer to a parent and to an owner
  */
-export function columnsOf(attributes: readonly Attribute[], parentKey?: string): string {
+export function columnsOf(attributes: readonly Attribute[], keys: readonly string[] = []): string {
   const columns = [
     'primaryKey(runner)',
     ...attributes.filter(({ isList }) => !isList).map(({ migration }) => migration),
-    ...(parentKey ? [`column(runner, '${parentKey}', 'uuid')`] : []),
+    ...keys.map((key) => `column(runner, '${key}', 'uuid')`),
     '...timestamps(runner)',
   ]
   return listOf(8, 'columns', columns)

@@ -16,6 +16,7 @@ import { sayTo, type Output } from '../support/output.js'
 interface ResourceFlags {
   parent?: string
   singular?: true
+  owner?: string
   route?: string[]
   unique?: string[]
   filter?: string
@@ -62,6 +63,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
     .option('--parent <name>', 'nest the resource in another one, like comments in posts')
+    .option('--owner <model>', 'the model of users who own the records, like user: adds a policy')
     .option('--singular', 'generate a resource with one record and no list: /profile')
     .option(
       '--route <route>',
@@ -240,6 +242,7 @@ Example:
   $ kit generate resource post title description:nulls.Text
   $ kit generate resource comment body:text --parent post
   $ kit generate resource profile name --singular
+  $ kit generate resource note text:text --owner user
   $ kit generate resource api/v1/post title --api
   $ kit generate resource page title --route publish:post --route drafts:get:collection
   $ kit g r post title state:enum:draft,public --filter state --sort title,created_at --search title

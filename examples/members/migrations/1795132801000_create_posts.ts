@@ -1,0 +1,32 @@
+import { column, primaryKey, timestamps } from 'resource-kit'
+import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+
+export class CreatePosts1795132801000 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    await runner.createTable(
+      new Table({
+        name: 'posts',
+        columns: [
+          primaryKey(runner),
+          column(runner, 'title', 'string'),
+          column(runner, 'body', 'text', { isNullable: true }),
+          column(runner, 'user_id', 'uuid'),
+          ...timestamps(runner),
+        ],
+        foreignKeys: [
+          {
+            columnNames: ['user_id'],
+            referencedTableName: 'users',
+            referencedColumnNames: ['id'],
+            onDelete: 'CASCADE',
+          },
+        ],
+        indices: [{ name: 'posts_user_id', columnNames: ['user_id', 'id'] }],
+      }),
+    )
+  }
+
+  async down(runner: QueryRunner) {
+    await runner.dropTable('posts')
+  }
+}

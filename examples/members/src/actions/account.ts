@@ -1,0 +1,88 @@
+import { BadRequest, BaseResource, Resource, Route, Use, ValidationErrors, type Context } from 'resource-kit'
+import {
+  checkPassword,
+  hashPassword,
+  logAccess,
+  normalizeEmail,
+  passwordStamp,
+  readToken,
+  signIn,
+  verifyPassword,
+} from 'resource-kit/auth'
+import { field, limitAccount, limitMailsOfClient, userOf } from '../authentication.js'
+import { emailChange } from '../mails/email_change.js'
+import { emailChanged } from '../mails/email_changed.js'
+import { passwordChanged } from '../mails/password_changed.js'
+import { User } from '../models/user.js'
+
+/** Lets users change their password and address. */
+@Resource('/account', { singular: true })
+export class AccountResource extends BaseResource {
+  /** GET /account */
+  async show(ctx: Context) {
+    return ctx.respond({ html: () => ctx.seeOther(ctx.pathFor('editAccountPath')), data: userOf(ctx) })
+  }
+
+  /** GET /account/edit: the forms to change the password and the address. */
+  edit(ctx: Context) {
+    return ctx.respond({ html: () => ctx.render('account/edit', { user: userOf(ctx) }) })
+  }
+
+  /** PUT /account: changes the password. All other sessions and all links in mails end. */
+  @Use(limitAccount)
+  async update(ctx: Context) {
+    const user = userOf(ctx)
+    const errors = await this.checkPresentPassword(ctx)
+    const password = field(ctx, 'password')
+    if (checkPassword(ctx, errors, user, password) && errors.isEmpty) {
+      user.password_hash = await hashPassword(password)
+      await ctx.save(user)
+      signIn(ctx, user)
+      passwordChanged(ctx, user)
+      logAccess(ctx, 'password_changed', user)
+    }
+    return this.respond(ctx, errors, 'account.updated.success')
+  }
+
+  /** PUT /account/email: sends a link to the new address, which counts after the link was opened. */
+  @Route('PUT', '/email')
+  @Use(limitAccount, limitMailsOfClient)
+  async changeEmail(ctx: Context) {
+    const changed = Object.assign(new User(), userOf(ctx), { email: normalizeEmail(field(ctx, 'email')) })
+    const errors = (await ctx.validate(changed)) ?? (await this.checkPresentPassword(ctx))
+    if (errors.isEmpty) emailChange(ctx, userOf(ctx), changed.email)
+    return this.respond(ctx, errors, 'account.email.sent')
+  }
+
+  /** GET /account/email/{token}: the link in the mail to the new address. */
+  @Route('GET', '/email/{token}')
+  async openEmail(ctx: Context) {
+    const user = userOf(ctx)
+    const email = await readToken('email change', ctx.params.token, { stamp: passwordStamp(user) })
+    if (email === undefined) throw new BadRequest(ctx.t('account.email.expired'))
+    const before = user.email
+    const errors = await ctx.save(Object.assign(user, { email }))
+    if (!errors) {
+      signIn(ctx, user)
+      emailChanged(ctx, before, email)
+      logAccess(ctx, 'email_changed', user)
+    }
+    return this.respond(ctx, errors ?? new ValidationErrors(), 'account.email.success')
+  }
+
+  /** Whether the request has the present password: another person may use an open browser. */
+  private async checkPresentPassword(ctx: Context): Promise<ValidationErrors> {
+    const errors = new ValidationErrors()
+    const isRight = await verifyPassword(field(ctx, 'present_password'), userOf(ctx).password_hash)
+    return isRight ? errors : errors.add('present_password', 'wrong', ctx.t('account.wrong_password'))
+  }
+
+  private respond(ctx: Context, errors: ValidationErrors, text: string) {
+    const user = userOf(ctx)
+    const form = () => ctx.render('account/edit', { user, errors })
+    if (!errors.isEmpty) return ctx.respond(errors, { html: form })
+
+    const path = ctx.pathFor('editAccountPath')
+    return ctx.respond({ html: () => ctx.seeOther(path, { success: ctx.t(text) }), data: user })
+  }
+}

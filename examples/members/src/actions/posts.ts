@@ -1,0 +1,81 @@
+import { BaseResource, Resource, type Context } from 'resource-kit'
+import { userOf } from '../authentication.js'
+import { Post } from '../models/post.js'
+import { PostPolicy } from '../policies/post.js'
+
+/** Serves /posts as HTML, JSON and XML. */
+@Resource('/posts', { model: Post, policy: PostPolicy })
+export class PostsResource extends BaseResource {
+  /** The attributes that a request may set. List a new column here to make it writable. */
+  private static readonly fields = ['title', 'body'] as const
+
+  /** GET /posts: one page of posts, newest first. */
+  async list(ctx: Context) {
+    const { records: posts, pagination } = await ctx.paginate(Post)
+    return ctx.respond({ html: () => ctx.render('posts/index', { posts, pagination }), data: posts })
+  }
+
+  /** GET /posts/{post_id} */
+  async show(ctx: Context) {
+    const post = await this.findPost(ctx)
+    return ctx.respond({ html: () => ctx.render('posts/show', { post }), data: post })
+  }
+
+  /** GET /posts/new: the form for a new post. */
+  async new(ctx: Context) {
+    const post = new Post()
+    await ctx.authorize(post)
+    return ctx.respond({ html: () => ctx.render('posts/new', { post }) })
+  }
+
+  /** POST /posts */
+  async create(ctx: Context) {
+    const post = ctx.bind(new Post(), PostsResource.fields)
+    post.user_id = userOf(ctx).id
+    await ctx.authorize(post)
+    const errors = await ctx.save(post)
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
+
+    const path = ctx.pathFor('postPath', post)
+    ctx.set('Location', path)
+    return ctx.respond(201, {
+      html: () => ctx.seeOther(path, { success: ctx.t('post.created.success') }),
+      data: post,
+    })
+  }
+
+  /** GET /posts/{post_id}/edit: the form to edit a post. */
+  async edit(ctx: Context) {
+    const post = await ctx.authorize(await this.findPost(ctx))
+    return ctx.respond({ html: () => ctx.render('posts/edit', { post }) })
+  }
+
+  /** PUT /posts/{post_id} */
+  async update(ctx: Context) {
+    const post = ctx.bind(await ctx.authorize(await this.findPost(ctx)), PostsResource.fields)
+    const errors = await ctx.save(post)
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
+
+    const path = ctx.pathFor('postPath', post)
+    return ctx.respond({
+      html: () => ctx.seeOther(path, { success: ctx.t('post.updated.success') }),
+      data: post,
+    })
+  }
+
+  /** DELETE /posts/{post_id} */
+  async destroy(ctx: Context) {
+    const post = await ctx.authorize(await this.findPost(ctx))
+    await ctx.destroy(post)
+    const path = ctx.pathFor('postsPath')
+    return ctx.respond({
+      html: () => ctx.seeOther(path, { success: ctx.t('post.destroyed.success') }),
+      data: post,
+    })
+  }
+
+  /** Finds the post by the id in the path. */
+  private findPost(ctx: Context) {
+    return ctx.find(Post, ctx.params.post_id)
+  }
+}

@@ -1,0 +1,62 @@
+import { BaseResource, Resource, Use, type Context } from 'resource-kit'
+import {
+  hashPassword,
+  logAccess,
+  needsRehash,
+  signIn,
+  signOut,
+  takeReturnTo,
+  Unauthorized,
+  verifyPassword,
+} from 'resource-kit/auth'
+import { field, findByEmail, limitAccount, limitClient } from '../authentication.js'
+import type { User } from '../models/user.js'
+
+/** Signs users in and out. */
+@Resource('/session', { singular: true })
+@Use(limitClient, limitAccount, { only: ['create'] })
+export class SessionResource extends BaseResource {
+  /** GET /session/new: the form to sign in. */
+  new(ctx: Context) {
+    return ctx.respond({ html: () => ctx.render('session/new') })
+  }
+
+  /** POST /session */
+  async create(ctx: Context) {
+    const user = await findByEmail(field(ctx, 'email'))
+    // An unknown address takes as long as a wrong password.
+    const isRight = await verifyPassword(field(ctx, 'password'), user?.password_hash)
+    if (!user || !isRight) return this.reject(ctx, user)
+
+    const path = takeReturnTo(ctx)
+    signIn(ctx, user)
+    if (needsRehash(user.password_hash)) await this.rehash(ctx, user)
+    return ctx.respond({ html: () => ctx.seeOther(path), data: user })
+  }
+
+  /** DELETE /session */
+  async destroy(ctx: Context) {
+    signOut(ctx)
+    return ctx.respond({
+      html: () => ctx.seeOther('/', { success: ctx.t('session.destroyed.success') }),
+      data: {},
+    })
+  }
+
+  private reject(ctx: Context, user: User | null) {
+    logAccess(ctx, 'sign_in_failed', user ?? undefined)
+    return ctx.respond(422, {
+      html: () => ctx.render('session/new', { email: field(ctx, 'email'), isWrong: true }),
+      data: () => {
+        throw new Unauthorized('Session', ctx.t('session.wrong'))
+      },
+    })
+  }
+
+  /** Stores the hash with the parameters of today. */
+  private async rehash(ctx: Context, user: User) {
+    user.password_hash = await hashPassword(field(ctx, 'password'))
+    await ctx.save(user)
+    signIn(ctx, user)
+  }
+}

@@ -1,0 +1,82 @@
+import type { Context } from 'resource-kit'
+import { authenticate, databaseLimits, normalizeEmail, rateLimit, Unauthorized } from 'resource-kit/auth'
+import { database } from './database.js'
+import { User } from './models/user.js'
+
+declare module 'resource-kit' {
+  interface Context {
+    /** The user who has signed in. */
+    user?: User
+  }
+}
+
+/** Sets `ctx.user` to the user of the session. Templates have it as `currentUser`. */
+export const authenticateUser = authenticate(database, User)
+
+const store = databaseLimits(database)
+
+/** At most 10 wrong passwords in 3 minutes from one network. */
+export const limitClient = rateLimit({
+  name: 'sign-in by client',
+  to: 10,
+  within: '3 minutes',
+  failures: true,
+  store,
+  ifStoreFails: 'reject',
+})
+
+/** At most 50 wrong passwords in an hour for one account. A password reset frees it. */
+export const limitAccount = rateLimit({
+  name: 'sign-in by account',
+  to: 50,
+  within: '1 hour',
+  by: (ctx) => ctx.user?.email ?? submittedEmail(ctx),
+  failures: true,
+  store,
+  ifStoreFails: 'reject',
+})
+
+/** At most 10 mails an hour that one network requests. */
+export const limitMailsOfClient = rateLimit({
+  name: 'mails by client',
+  to: 10,
+  within: '1 hour',
+  store,
+  ifStoreFails: 'reject',
+})
+
+/** At most 3 mails an hour to one address. */
+export const limitMailsToAddress = rateLimit({
+  name: 'mails to address',
+  to: 3,
+  within: '1 hour',
+  by: submittedEmail,
+  store,
+  ifStoreFails: 'reject',
+})
+
+/** The user who has signed in. */
+export function userOf(ctx: Context): User {
+  if (!ctx.user) throw new Unauthorized('Session')
+  return ctx.user
+}
+
+/** Finds a user by the address, before the request's transaction begins. */
+export function findByEmail(email: string): Promise<User | null> {
+  return database.read((tx) => tx.findOneBy(User, { email: normalizeEmail(email) }))
+}
+
+/** Finds a user by the id, before the request's transaction begins. */
+export function findById(id: string): Promise<User | null> {
+  return database.read((tx) => tx.findOneBy(User, { id }))
+}
+
+/** A field of the request's body as text; empty if it is anything else. */
+export function field(ctx: Context, name: string): string {
+  const value: unknown = Object(ctx.request.body)[name]
+  return typeof value === 'string' ? value : ''
+}
+
+function submittedEmail(ctx: Context): string | undefined {
+  return normalizeEmail(field(ctx, 'email')) || undefined
+}
