@@ -1,7 +1,8 @@
-// Runs all specs on SQLite, and those that depend on the engine (.mocharc.servers.yml) on PostgreSQL and MariaDB, where a
-// server is there.
+// Checks the format of the files and runs the specs, side by side: all specs on SQLite, and those that depend on the engine
+// (.mocharc.servers.yml) on PostgreSQL and MariaDB, where a server is there. Only SQLite's specs print while they run; the output
+// of the others follows.
 import 'reflect-metadata'
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { serverUrl } from '../dist/spec/support/engine.js'
@@ -13,34 +14,60 @@ const servers = {
 }
 const options = process.argv.slice(2)
 const mustRunAll = Boolean(process.env.KIT_REQUIRE_ALL)
-// Many specs wait for other processes: one more than there are cores keeps all of them busy.
-const jobs = String(availableParallelism() + 1)
+const cores = availableParallelism()
 const start = performance.now()
 
-let hasPassed = run('sqlite', 'SQLite', '.mocharc.json')
+console.log('\nOn SQLite:')
+const lanes = [specs('sqlite', '.mocharc.json', cores, 'inherit'), format()]
+const headings = ['', 'Format:']
 for (const [engine, { title, variable }] of Object.entries(servers)) {
-  const problem = await problemOf(serverUrl(engine))
-  if (!problem) hasPassed = run(engine, title, '.mocharc.servers.yml') && hasPassed
-  else if (mustRunAll) hasPassed = fail(`The specs on ${title} must run. ${problem}`)
-  else console.log(`Left out: the specs on ${title}. ${problem} Set ${variable} to use another server.`)
+  headings.push(`On ${title}:`)
+  lanes.push(onServer(engine, title, variable))
 }
-console.log(`\nAll specs took ${Math.round((performance.now() - start) / 1000)} seconds.`)
+let hasPassed = true
+for (const [index, lane] of lanes.entries()) {
+  const { output, passes } = await lane
+  if (output) console.log(`\n${headings[index]}\n${output}`)
+  hasPassed &&= passes
+}
+console.log(`All specs took ${Math.round((performance.now() - start) / 1000)} seconds.`)
 process.exitCode = hasPassed ? 0 : 1
 
-function run(engine, title, config) {
-  console.log(`\nOn ${title}:`)
+async function onServer(engine, title, variable) {
+  const problem = await problemOf(engine)
+  // Most of these specs wait for their server.
+  if (!problem) return specs(engine, '.mocharc.servers.yml', Math.max(1, Math.floor(cores / 2)))
+  const output = mustRunAll
+    ? `The specs on ${title} must run. ${problem}`
+    : `Left out: the specs on ${title}. ${problem} Set ${variable} to use another server.`
+  return { output, passes: !mustRunAll }
+}
+
+function specs(engine, config, jobs, stdio = 'pipe') {
   const mocha = fileURLToPath(new URL('../node_modules/mocha/bin/mocha.js', import.meta.url))
-  const { status } = spawnSync(process.execPath, [mocha, '--config', config, '--jobs', jobs, ...options], {
-    stdio: 'inherit',
-    env: { ...process.env, KIT_ENGINE: engine },
+  const args = ['--config', config, '--jobs', String(jobs), ...options]
+  return run(process.execPath, [mocha, ...args], { KIT_ENGINE: engine }, stdio)
+}
+
+function format() {
+  return run('npm', ['run', '--silent', 'format:check'])
+}
+
+/** Runs a command. Returns what it has printed, and whether it has succeeded. */
+function run(command, args, variables = {}, stdio = 'pipe') {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { env: { ...process.env, ...variables }, stdio })
+    let output = ''
+    const add = (text) => (output += text)
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', add)
+    child.once('close', (code) => resolve({ output, passes: code === 0 }))
   })
-  return status === 0
 }
 
 /** The reason why the specs cannot use a server; undefined when they can. */
-async function problemOf(url) {
+async function problemOf(engine) {
   delete process.env.DATABASE_URL
-  const database = new Database({ server: { url, acquireTimeout: 3000 } }, 'server')
+  const database = new Database({ server: { url: serverUrl(engine), acquireTimeout: 3000 } }, 'server')
   try {
     await database.open()
     return undefined
@@ -49,9 +76,4 @@ async function problemOf(url) {
   } finally {
     await database.close()
   }
-}
-
-function fail(sentence) {
-  console.error(sentence)
-  return false
 }
