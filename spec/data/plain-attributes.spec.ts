@@ -186,7 +186,7 @@ describe('plainAttributesOf(class)', () => {
       }
     }
     expect(message(Unknown)).to.equal(
-      'ctx.bind() cannot read Unknown.answer, because its type is unknown. Add a decorator that states it: @IsString(), ' +
+      'ctx.bind() cannot read Unknown.response, because its type is unknown. Add a decorator that states it: @IsString(), ' +
         '@IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list.',
     )
     expect(message(List)).to.contain('List.tags')

@@ -23,12 +23,21 @@ describeOnce('@Queryable(declaration)', () => {
 
   async function failureOfStart(resource: ResourceClass): Promise<string> {
     try {
-      await articlesApp(database, [resource]).start()
+      await start(resource)
     } catch (error) {
       expect(error).to.have.property('name', 'DeclarationError')
       return (error as Error).message
     }
     throw new Error('The application has started.')
+  }
+
+  async function start(resource: ResourceClass): Promise<void> {
+    const app = articlesApp(database, [resource])
+    try {
+      await app.start()
+    } finally {
+      await app.close()
+    }
   }
 
   const list = '@Queryable of ListsResource.list'
@@ -204,7 +213,7 @@ describeOnce('@Queryable(declaration)', () => {
     }
     decorate(VaultsResource, { filter: { label: ['eq'] } })
     Resource('/vaults', { model: Vault })(VaultsResource)
-    await articlesApp(database, [VaultsResource]).start()
+    await start(VaultsResource)
   })
 
   it('accepts a declaration of a route and of a method with @Route, typed by the model', async () => {
@@ -223,7 +232,7 @@ describeOnce('@Queryable(declaration)', () => {
       @Route('GET', '/archive')
       async archive(_ctx: Context): Promise<void> {}
     }
-    await articlesApp(database, [TypedResource]).start()
+    await start(TypedResource)
     // @ts-expect-error the model has no such column
     Queryable<Writer>({ sort: ['nme'] })
     // @ts-expect-error a column of dates has no prefix
