@@ -42,6 +42,10 @@ describe('bind(record, attributes, submission)', () => {
     expect(unreadableOf(post).map(({ attribute }) => attribute.name)).to.deep.equal(['title'])
   })
 
+  it('uses the last value of a field with names in brackets', () => {
+    expect(bound(new Post(), { title: { a: 'A', b: 'B' } }, false).title).to.equal('B')
+  })
+
   it('keeps attributes that the body does not contain', () => {
     const post = Object.assign(new Post(), { title: 'before', votes: 1 })
     expect(bound(post, { votes: 2 })).to.include({ title: 'before', votes: 2 })

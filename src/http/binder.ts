@@ -2,7 +2,6 @@ import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from '../coerce.js'
-import { lastValue } from './body/form-fields.js'
 import { classTransformer, hasTransformMetadata } from '../transform-metadata.js'
 
 /** The submitted data of a request. */
@@ -42,7 +41,10 @@ export function bind<T extends object>(
   submission: Submission,
 ): T {
   const submitted = fieldsOf(submission.body)
-  const fields = transform(record, submission.isForm ? withLastValues(submitted, attributes) : submitted)
+  const fields = transform(
+    record,
+    submission.isForm ? withLastValues(submitted, attributes, submission) : submitted,
+  )
   const unread: UnreadableField[] = []
   const bound = boundNames.get(record) ?? new Set<string>()
   boundNames.set(record, bound)
@@ -114,10 +116,14 @@ function fieldsOf(body: unknown): Record<string, unknown> {
 function withLastValues(
   fields: Record<string, unknown>,
   attributes: readonly Attribute[],
+  submission: Submission,
 ): Record<string, unknown> {
   const lists = attributes.filter(({ kind, isList }) => isList || kind === 'json').map(({ name }) => name)
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, lists.includes(name) ? value : lastValue(value)]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      lists.includes(name) ? value : (valuesOf(value, submission) ?? [value]).at(-1),
+    ]),
   )
 }
 
