@@ -152,6 +152,29 @@ describeInBrowser('examples/blog in a browser', () => {
         expect((await rows(page))[0]).to.equal('Number 21')
       })
 
+      it('filters, searches and sorts a list, clears the filters and goes back', async () => {
+        for (const title of ['Zebra', 'Apple', 'Aardvark'])
+          await blog.createPost({ title, description: 'an animal' })
+        const page = await open('/posts')
+        await page.getByLabel('Title begins with').fill('A')
+        await page.getByLabel('Search').fill('ANIMAL')
+        await press(page, 'Filter')
+        expect(await rows(page)).to.deep.equal(['Aardvark', 'Apple'])
+        await follow(page, 'Title')
+        await follow(page, 'Title')
+        expect(await page.locator('th[aria-sort]').getAttribute('aria-sort')).to.equal('descending')
+        expect(await rows(page)).to.deep.equal(['Apple', 'Aardvark'])
+        expect(await page.getByLabel('Title begins with').inputValue()).to.equal('A')
+        await page.getByLabel('Title begins with').fill('Nothing')
+        await press(page, 'Filter')
+        expect(await page.locator('.empty').innerText()).to.contain('Nothing matches these filters.')
+        await loaded(page, () => page.locator('.empty').getByRole('link', { name: 'Clear filters' }).click())
+        expect(await page.getByLabel('Title begins with').inputValue()).to.equal('')
+        expect((await rows(page))[0]).to.equal('Zebra')
+        await loaded(page, async () => void (await page.goBack()))
+        expect(await page.locator('.empty').innerText()).to.contain('Nothing matches')
+      })
+
       if (javaScriptEnabled) {
         it('keeps a post if the visitor cancels the confirmation', async () => {
           await blog.createPost({ title: 'Kept' })
@@ -212,12 +235,19 @@ describeInBrowser('examples/blog in a browser', () => {
       await blog.createPost({ title: 'The newer one' })
       const page = await open('/posts')
       const order: string[] = []
-      for (let step = 1; step <= 10; step++) order.push(await tab(page))
+      for (let step = 1; step <= 6; step++) order.push(await tab(page))
+      // Each part of a datetime would have the focus in turn.
+      await page.getByRole('button', { name: 'Filter' }).focus()
+      for (let step = 1; step <= 8; step++) order.push(await tab(page))
       expect(order).to.deep.equal([
         'Skip to the content',
         'Blog',
         'Posts',
         'New post',
+        'filter_search',
+        'filter_title_prefix',
+        'Title',
+        'Created at',
         'The newer one',
         'Edit',
         'Delete',
@@ -282,6 +312,9 @@ describeInBrowser('examples/blog in a browser', () => {
       'the first page': (page) => page.goto('/'),
       'a list': (page) => page.goto('/posts'),
       'a page in the middle of a long list': (page) => page.goto('/posts?page=5&per_page=4'),
+      'a filtered list': (page) => page.goto('/posts?title.prefix=P&created_at.gte=2026-01-01&sort=-title'),
+      'a list that nothing matches': (page) => page.goto('/posts?search=nothing'),
+      'a list whose filter failed': (page) => page.goto('/posts?created_at.gte=soon&title.lt=a'),
       'an empty list': (page) => page.goto('/posts?page=100'),
       'a post': (page) => page.goto(post),
       'the form for a new post': (page) => page.goto('/posts/new'),
