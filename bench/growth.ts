@@ -13,7 +13,7 @@ import { plotGrowth } from './plot.js'
 import { PostsFile } from './posts-file.js'
 import { kinds, ServerProcess } from './server-process.js'
 import { median } from './statistics.js'
-import { workloads, type Workload } from './workloads.js'
+import { cursorCall, workloads, type Workload } from './workloads.js'
 
 /**
  * npm run bench:growth: how the costs of a request grow with routes, rows, the size of a record, connections and resources.
@@ -71,10 +71,19 @@ async function eachOf(sizes: number[], point: (size: number) => Promise<Point>):
 /** Microseconds of CPU, with so many rows in the table. */
 function rowsPoint(rows: number): Promise<Point> {
   const last = Math.min(1000, rows / 20)
+  const deep = Math.min(10_000, rows / 20) - 1
   return pointOf(rows, rows, 200, {
     show: named('show'),
     'first page': named('list'),
     'page 1,000': { ...named('list'), calls: () => [page(last)] },
+    'page 1 by cursor': {
+      ...named('cursor page'),
+      calls: () => [{ ...page(1), path: '/feed?sort=created_at' }],
+    },
+    'page 10,000 by cursor': {
+      ...named('cursor page'),
+      calls: ({ ids }) => [cursorCall(ids, deep * 20 - 1)],
+    },
     create: named('create'),
   })
 }

@@ -6,6 +6,11 @@ import { Database } from '../src/index.js'
 
 const migrations = join(import.meta.dirname, '../../examples/blog/dist/migrations/*.js')
 
+/** The time at which the post at a position was created, in milliseconds. */
+export function createdAt(position: number): number {
+  return Date.UTC(2026, 0, 1) + position * 1000
+}
+
 /** A SQLite file with the tables of examples/blog, and posts in it. */
 export class PostsFile {
   /** The ids of the posts that are there between the rounds. */
@@ -42,11 +47,10 @@ export class PostsFile {
   insert(count: number): string[] {
     const insert = this.database.prepare('INSERT INTO posts VALUES (?, ?, ?, ?, ?)')
     const columns = this.database.prepare('SELECT * FROM posts').columns()
-    const began = Date.UTC(2026, 0, 1)
     const ids: string[] = []
     this.database.transaction(() => {
       for (let number = 0; number < count; number++) {
-        const time = began + (this.ids.length + number) * 1000
+        const time = createdAt(this.ids.length + number)
         const id = uuidv7({ msecs: time })
         const date = new Date(time).toISOString().replace('T', ' ').slice(0, -1)
         const values: Record<string, unknown> = {

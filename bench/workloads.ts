@@ -1,5 +1,6 @@
 import type { Call } from './load.js'
-import type { PostsFile } from './posts-file.js'
+import { bindingOf } from '../src/data/lists/cursor.js'
+import { createdAt, type PostsFile } from './posts-file.js'
 import type { KindName } from './server-process.js'
 
 /** Something that a server is asked to do, over and over. */
@@ -40,6 +41,23 @@ const fields = JSON.stringify({
   title: 'A new title',
   description: 'A description of some length '.repeat(7),
 })
+/** The request for the page after the post at a position, in the order of creation. */
+export function cursorCall(ids: readonly string[], position: number): Call {
+  const binding = bindingOf([
+    'FeedResource.list {}',
+    'posts',
+    [
+      ['created_at', false],
+      ['id', false],
+    ],
+    [],
+    [],
+  ])
+  const created = new Date(createdAt(position)).toISOString()
+  const after = Buffer.from(JSON.stringify([binding, created, ids[position]])).toString('base64url')
+  return { method: 'GET', path: `/feed?sort=created_at&after=${after}`, headers: asJson }
+}
+
 const api: Servers = { ours: 'api', peer: 'peerApi', floor: 'floor' }
 const web: Servers = { ours: 'web', peer: 'peerWeb', floor: 'floor' }
 const defaults = { nest: 'nest', lean: 'lean' } as const
@@ -59,6 +77,20 @@ export const workloads: readonly Workload[] = [
     goals: { peer: 1.2, nest: 1.3, lean: 1.3 },
     status: 200,
     calls: () => [{ method: 'GET', path: '/posts', headers: asJson }],
+  },
+  {
+    name: 'filtered list',
+    servers: api,
+    goals: { peer: 1 },
+    status: 200,
+    calls: () => [{ method: 'GET', path: '/filtered?title.prefix=Post+1&sort=-title', headers: asJson }],
+  },
+  {
+    name: 'cursor page',
+    servers: { ours: 'api' },
+    goals: {},
+    status: 200,
+    calls: ({ ids }) => [cursorCall(ids, Math.floor(ids.length / 2))],
   },
   {
     name: 'html index',

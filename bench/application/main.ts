@@ -1,5 +1,6 @@
 import 'reflect-metadata'
 import { App, Database, parameterLogger, transaction } from '../../src/index.js'
+import { FeedResource, FilteredResource } from './lists.js'
 import { Post } from './post.js'
 import { PostsResource } from './posts.js'
 
@@ -9,4 +10,6 @@ const app = new App({ api: true })
 app.use(parameterLogger())
 app.use(transaction(database))
 app.resource(PostsResource)
+app.resource(FilteredResource)
+app.resource(FeedResource)
 await app.listen()

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { validate } from 'class-validator'
 import type { Context, Next } from 'koa'
+import type { FindManyOptions } from 'typeorm'
 import { dataSource } from './database.js'
 import { logger } from './log.js'
 import { Post } from './post.js'
@@ -87,12 +88,20 @@ export interface Page {
   links: (page: number) => string
 }
 
-/** Reads the page that the query asks for, and sets the headers that speak of it. */
-export async function paginate(ctx: Context): Promise<Page> {
+/**
+ * Reads the page that the query asks for, and sets the headers that speak of it.
+ *
+ * @param options which posts, and their order
+ */
+export async function paginate(
+  ctx: Context,
+  options: Pick<FindManyOptions<Post>, 'where' | 'order'> = {},
+): Promise<Page> {
   const page = numberOf(ctx.query['page']) ?? 1
   const size = Math.min(numberOf(ctx.query['per_page']) ?? 20, 100)
   const [posts, total] = await dataSource.manager.findAndCount(Post, {
     order: { id: 'DESC' },
+    ...options,
     skip: (page - 1) * size,
     take: size,
   })

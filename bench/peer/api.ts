@@ -2,6 +2,7 @@ import 'reflect-metadata'
 import { Router } from '@koa/router'
 import Koa from 'koa'
 import { koaBody } from 'koa-body'
+import { And, LessThan, MoreThanOrEqual } from 'typeorm'
 import { Failure, found, idOf, Invalid, json, messagesOf, paginate, problems } from './answers.js'
 import { dataSource, write } from './database.js'
 import { log, logger } from './log.js'
@@ -14,6 +15,20 @@ const router = new Router()
 
 router.get('/posts', async (ctx) => {
   const { posts } = await paginate(ctx)
+  json(ctx, posts)
+})
+
+/** `?title.prefix=Post+1&sort=-title`, of an index. The texts of a beginning are below that of the next letter. */
+router.get('/filtered', async (ctx) => {
+  const [prefix = '', sort = ''] = [ctx.query['title.prefix'], ctx.query['sort']].map((it) =>
+    typeof it === 'string' ? it : '',
+  )
+  const end = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
+  const direction = sort.startsWith('-') ? 'DESC' : 'ASC'
+  const { posts } = await paginate(ctx, {
+    where: { title: And(MoreThanOrEqual(prefix), LessThan(end)) },
+    order: { title: direction, id: direction },
+  })
   json(ctx, posts)
 })
 

@@ -1,4 +1,5 @@
 import type { ValidationErrors } from '../../errors.js'
+import { memoizeByObject } from '../../memoize.js'
 import type { AttributeKind } from '../attributes.js'
 import type { Operator } from './declaration.js'
 import type { ListDefinition } from './definition.js'
@@ -126,8 +127,8 @@ export class ListQuery {
   }
 }
 
-function fieldsOf({ filters }: ListDefinition): QueryField[] {
-  return [...filters.values()].flatMap((filter) => {
+const fieldsOf = memoizeByObject(({ filters }: ListDefinition): QueryField[] =>
+  [...filters.values()].flatMap((filter) => {
     if (!('column' in filter)) {
       const { name, kind, values } = filter
       return [
@@ -152,5 +153,5 @@ function fieldsOf({ filters }: ListDefinition): QueryField[] {
       choices: column.values,
       isNullable: column.metadata.isNullable,
     }))
-  })
-}
+  }),
+)

@@ -10,7 +10,7 @@ const maxNameLength = 100
 
 /** Collects the errors of a query, under the names of its parameters. */
 export class QueryErrors {
-  readonly errors = new ValidationErrors(400)
+  private errors: ValidationErrors | undefined
 
   constructor(
     private readonly model: Function,
@@ -33,6 +33,7 @@ export class QueryErrors {
     const name = cut(parameter)
     if (this.isFull(name)) return
     const all = { attribute: attributeName(this.model, attribute, this.translate), name, ...values }
+    this.errors ??= new ValidationErrors(400)
     this.errors.add(name, rule, messageOf(this.model, attribute, rule, all, { own }, this.translate), all)
   }
 
@@ -48,12 +49,13 @@ export class QueryErrors {
 
   /** Whether there are enough errors without those of another parameter. */
   private isFull(name: string): boolean {
-    return this.errors.fields.size >= maxNames && !this.errors.fields.has(name)
+    const { fields } = this.errors ?? {}
+    return fields !== undefined && fields.size >= maxNames && !fields.has(name)
   }
 
   /** The errors, if there are some. */
   get found(): ValidationErrors | undefined {
-    return this.errors.isEmpty ? undefined : this.errors
+    return this.errors
   }
 }
 
