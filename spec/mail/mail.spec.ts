@@ -111,7 +111,7 @@ describe('Mails', () => {
       await site.close()
       expect(mails.last?.text).to.include('https://shop.example/start')
       process.env['BASE_URL'] = 'shop'
-      expect(() => absoluteUrl('/')).to.throw('BASE_URL is "shop". Set it to the address of the site')
+      expect(() => absoluteUrl('/')).to.throw('BASE_URL')
     } finally {
       delete process.env['BASE_URL']
     }

@@ -14,10 +14,16 @@ interface Addressed {
  * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL
  */
 export function baseUrl({ env, protocol, host }: Addressed): string {
-  const configured = process.env['BASE_URL']
-  if (configured) return parse(configured)
+  const configured = configuredBaseUrl()
+  if (configured !== undefined) return configured
   if (env === 'production') throw new MissingBaseUrl()
   return `${protocol}://${host}`
+}
+
+/** Returns `BASE_URL` without a slash at its end; undefined if it is not set. */
+export function configuredBaseUrl(): string | undefined {
+  const configured = process.env['BASE_URL']
+  return configured ? parse(configured) : undefined
 }
 
 function parse(text: string): string {
