@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { generate } from '../../src/generator/files.js'
+import { generate } from '../../src/generator/files/files.js'
 import { migrationActions } from '../../src/generator/migration-generator.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
 import { engine, newDatabase } from '../support/engine.js'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { generate } from '../../src/generator/files.js'
+import { generate } from '../../src/generator/files/files.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
 import { Catalogue, frameworkCatalogue } from '../../src/translations/catalogue.js'
 import { Application } from '../support/generated.js'

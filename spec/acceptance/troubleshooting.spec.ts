@@ -18,7 +18,7 @@ import {
   UnknownRoute,
   UnsupportedMediaType,
 } from '../../src/errors.js'
-import { parseAttributes } from '../../src/generator/attributes.js'
+import { parseAttributes } from '../../src/generator/arguments/attributes.js'
 import { sessionSecrets } from '../../src/sessions/secrets.js'
 import { codeBlocks } from '../support/code-blocks.js'
 

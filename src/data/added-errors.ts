@@ -1,5 +1,5 @@
 import type { ValidationErrors, Violation } from '../errors.js'
-import { humanize, recordName } from '../words.js'
+import { humanize, recordName } from '../words/words.js'
 import { RECORD } from './database-errors.js'
 import { attributeName, type Translate } from './validation.js'
 

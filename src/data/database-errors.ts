@@ -7,7 +7,7 @@ import {
   TransactionConflict,
   ValidationErrors,
 } from '../errors.js'
-import { humanize } from '../words.js'
+import { humanize } from '../words/words.js'
 import { kindOf } from './attributes.js'
 import type { Problem } from './engines/engine.js'
 import {

@@ -3,7 +3,7 @@ import type { ValidationArguments, ValidationError, ValidationOptions } from 'cl
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { ValidationErrors } from '../errors.js'
 import { memoizeByObject } from '../memoize.js'
-import { humanize, recordName } from '../words.js'
+import { humanize, recordName } from '../words/words.js'
 import { attributesOf } from './attributes.js'
 import { validatedProperties } from './plain-attributes.js'
 

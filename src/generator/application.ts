@@ -7,10 +7,10 @@ import {
   MissingProperty,
   ParentNotRegistered,
 } from '../command-errors.js'
-import type { Attribute } from './attributes.js'
-import { modelNamesOf, namesOf, type Names } from './names.js'
-import { applicationName, isRegistered } from './registration.js'
-import { itemName } from '../words.js'
+import type { Attribute } from './arguments/attributes.js'
+import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
+import { applicationName, isRegistered } from './files/registration.js'
+import { itemName } from '../words/words.js'
 
 /**
  * Returns the text of src/app.ts.

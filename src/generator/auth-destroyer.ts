@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { CommandError } from '../command-errors.js'
 import { authActions } from './auth-generator.js'
 import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
-import { namesOf } from './names.js'
+import { namesOf } from './arguments/names.js'
 
 /**
  * Returns the steps of `kit generate auth`, which `kit destroy auth` undoes.

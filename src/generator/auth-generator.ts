@@ -1,12 +1,12 @@
 import { CommandError } from '../command-errors.js'
 import { readApplication } from './application.js'
-import { importing, insertion } from './insertion.js'
-import type { FileAction } from './files.js'
-import { breakLongLines } from './lines.js'
+import { importing, insertion } from './files/insertion.js'
+import type { FileAction } from './files/files.js'
+import { breakLongLines } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
-import { namesOf, type Names } from './names.js'
-import { applicationName, isApi } from './registration.js'
-import { renderScaffolds } from './templates.js'
+import { namesOf, type Names } from './arguments/names.js'
+import { applicationName, isApi } from './files/registration.js'
+import { renderScaffolds } from './files/templates.js'
 
 /** The options of `kit generate auth`, except for the name. */
 export interface AuthOptions {

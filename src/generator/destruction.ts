@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { isCreate, type FileAction } from './files.js'
+import { isCreate, type FileAction } from './files/files.js'
 import { translatedRemark, translationsOf } from './locale-generator.js'
 
 /** The steps that `kit destroy` undoes, and its warnings about files. */

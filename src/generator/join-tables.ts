@@ -1,5 +1,5 @@
-import type { Attribute } from './attributes.js'
-import { itemName } from '../words.js'
+import type { Attribute } from './arguments/attributes.js'
+import { itemName } from '../words/words.js'
 import { indexName } from './tables.js'
 
 /** The table of a many-to-many relation. */

@@ -1,6 +1,6 @@
-import type { Attribute } from './attributes.js'
-import type { Names } from './names.js'
-import { operatorsOf, timestampAttributes, type ListAttribute, type ListPlan } from './lists.js'
+import type { Attribute } from './arguments/attributes.js'
+import type { Names } from './arguments/names.js'
+import { operatorsOf, timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
 
 /** The columns that a list needs an index for: those that it sorts by, except enums and unique columns. */
 export function sortedColumns(list: ListPlan | undefined, attributes: readonly Attribute[]): string[] {

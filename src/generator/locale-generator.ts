@@ -5,7 +5,7 @@ import { CommandError } from '../command-errors.js'
 import { frameworkCatalogue, frameworkLocales, languageOf, localeFiles } from '../translations/catalogue.js'
 import { pluralRules } from '../translations/formatters.js'
 import { readLocaleFile, type Entry, type Translation } from '../translations/locale-file.js'
-import type { FileAction } from './files.js'
+import type { FileAction } from './files/files.js'
 
 /**
  * Returns the steps that add a language: each file with English texts gets a file with the same ids and empty

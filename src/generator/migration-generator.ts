@@ -1,13 +1,13 @@
 import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
 import { readApplication, requireReference } from './application.js'
-import { parseAttributes, type Attribute } from './attributes.js'
-import type { FileAction } from './files.js'
+import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import type { FileAction } from './files/files.js'
 import { joinTablesOf } from './join-tables.js'
 import { migrationNames } from './migration-names.js'
-import { isName, snakeCase, tableOf } from './names.js'
+import { isName, snakeCase, tableOf } from './arguments/names.js'
 import { columnsOf, indexName, indicesOf } from './tables.js'
-import { renderScaffolds } from './templates.js'
+import { renderScaffolds } from './files/templates.js'
 
 /**
  * Returns the step that writes a migration. Its name describes the change: `create_posts`, `add_state_to_posts`,

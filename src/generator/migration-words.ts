@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { itemName } from '../words.js'
+import { itemName } from '../words/words.js'
 import { handlersIn } from './application.js'
-import type { Names } from './names.js'
+import type { Names } from './arguments/names.js'
 import { indexName } from './tables.js'
 
 /** The arguments of the command that has generated a table. */

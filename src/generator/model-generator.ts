@@ -1,8 +1,8 @@
 import { requireReference } from './application.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
-import type { FileAction } from './files.js'
+import type { FileAction } from './files/files.js'
 import { wordsOfMigration } from './migration-words.js'
-import { namesOf } from './names.js'
+import { namesOf } from './arguments/names.js'
 import { filesOf, planOf, type ResourceOptions, type ResourcePlan } from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */

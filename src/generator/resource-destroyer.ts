@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { handlersIn, isSingular, ownerOf, parentOf } from './application.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
-import { listOptionsIn } from './lists.js'
-import { namesOf, type Names } from './names.js'
+import { listOptionsIn } from './arguments/lists.js'
+import { namesOf, type Names } from './arguments/names.js'
 import { planOf, stepsOf } from './resource-generator.js'
-import { routesIn } from './routes.js'
+import { routesIn } from './arguments/routes.js'
 import { wordsOfMigration } from './migration-words.js'
 
 /** Returns the steps of `kit generate resource` with its original options, which are read from the generated files. */

@@ -10,16 +10,16 @@ import {
   requireProperties,
   requireReference,
 } from './application.js'
-import { parseAttributes, type Attribute } from './attributes.js'
-import type { FileAction } from './files.js'
+import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import type { FileAction } from './files/files.js'
 import { migrationNames } from './migration-names.js'
-import { parseList, type ListPlan } from './lists.js'
-import { modelNamesOf, namesOf, type Names } from './names.js'
-import { isApi, registration } from './registration.js'
+import { parseList, type ListPlan } from './arguments/lists.js'
+import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
+import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
-import { parseRoutes, type AddedRoute } from './routes.js'
-import { renderScaffolds, type Rendered } from './templates.js'
+import { parseRoutes, type AddedRoute } from './arguments/routes.js'
+import { renderScaffolds, type Rendered } from './files/templates.js'
 
 /** The arguments and options of `kit generate resource`, except for the name. */
 export interface ResourceOptions {

@@ -1,10 +1,10 @@
 import { camelize } from 'inflection'
-import type { Attribute } from './attributes.js'
-import type { Reference } from './attribute-words.js'
-import { itemName } from '../words.js'
-import type { Names } from './names.js'
-import type { Nesting } from './nesting.js'
-import { modelImportsOf, relativePath } from './paths.js'
+import type { Attribute } from './arguments/attributes.js'
+import type { Reference } from './arguments/attribute-words.js'
+import { itemName } from '../words/words.js'
+import type { Names } from './arguments/names.js'
+import type { Nesting } from './arguments/nesting.js'
+import { modelImportsOf, relativePath } from './files/paths.js'
 
 type AttributeReference = Reference & { attribute: Attribute }
 

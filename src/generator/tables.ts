@@ -1,5 +1,5 @@
-import type { Attribute } from './attributes.js'
-import { listOf } from './lines.js'
+import type { Attribute } from './arguments/attributes.js'
+import { listOf } from './files/lines.js'
 
 /**
  * Returns the columns of a new table for its migration.

@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
-import { humanize } from '../words.js'
-import type { Attribute } from './attributes.js'
-import type { Names } from './names.js'
-import type { routeLocals } from './routes.js'
+import { humanize } from '../words/words.js'
+import type { Attribute } from './arguments/attributes.js'
+import type { Names } from './arguments/names.js'
+import type { routeLocals } from './arguments/routes.js'
 
 /** An entry of a generated locale file, as YAML. */
 export interface Text {

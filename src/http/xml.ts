@@ -1,4 +1,4 @@
-import { collectionName, itemName, recordName } from '../words.js'
+import { collectionName, itemName, recordName } from '../words/words.js'
 
 /**
  * Writes a value as an XML document.

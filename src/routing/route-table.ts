@@ -1,6 +1,6 @@
 import { Router, type Layer } from '@koa/router'
 import { DeclarationError, UnknownRoute } from '../errors.js'
-import { nearest } from '../spelling.js'
+import { nearest } from '../words/spelling.js'
 import { actions } from '../resources/actions.js'
 import { BaseResource } from '../resources/resource.js'
 import { PathPattern, type PathArgument } from './path.js'

@@ -1,6 +1,6 @@
 import type { Choices } from '../data/records/choices.js'
 import type { ListQuery, QueryField } from '../data/lists/list-query.js'
-import { recordName } from '../words.js'
+import { recordName } from '../words/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { hiddenField } from './hidden-fields.js'
 import { attributes, html, inputTag, type Attributes, type Html } from './html.js'

@@ -1,4 +1,4 @@
-import { humanize } from '../words.js'
+import { humanize } from '../words/words.js'
 import type { ViewContext } from './view-context.js'
 
 /**

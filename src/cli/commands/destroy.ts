@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { Command } from 'commander'
 import { NothingToDestroy } from '../../command-errors.js'
-import { destroy } from '../../generator/files.js'
+import { destroy } from '../../generator/files/files.js'
 import { authDestruction } from '../../generator/auth-destroyer.js'
 import { localeDestruction } from '../../generator/locale-generator.js'
 import type { Destruction, HasRun } from '../../generator/destruction.js'

@@ -4,7 +4,7 @@ import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { coerce } from '../../coerce.js'
 import { DeclarationError } from '../../errors.js'
 import { memoizeByObject } from '../../memoize.js'
-import { nearest } from '../../spelling.js'
+import { nearest } from '../../words/spelling.js'
 import { kindOf } from '../attributes.js'
 import { valueReader } from '../records/conditions.js'
 import {

@@ -1,5 +1,5 @@
 import { ValidationErrors } from '../../errors.js'
-import { nearest } from '../../spelling.js'
+import { nearest } from '../../words/spelling.js'
 import { attributeName, messageOf, type Translate } from '../validation.js'
 
 /** The maximum number of parameters with errors that a response names. */

@@ -5,7 +5,7 @@ import {
   type FindOptionsOrder,
   type FindOptionsWhere,
 } from 'typeorm'
-import { collectionName, recordName } from '../../words.js'
+import { collectionName, recordName } from '../../words/words.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
 import type { Where } from './conditions.js'

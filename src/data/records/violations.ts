@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
-import { humanize, recordName } from '../../words.js'
+import { humanize, recordName } from '../../words/words.js'
 import { markTranslated } from '../added-errors.js'
 import { explainDatabaseError, RECORD } from '../database-errors.js'
 import type { Model } from '../model.js'

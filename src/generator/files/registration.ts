@@ -1,5 +1,5 @@
 import type { EditFile } from './files.js'
-import type { Names } from './names.js'
+import type { Names } from '../arguments/names.js'
 
 /** The step that registers a resource in src/app.ts, above the static files, and imports it. */
 export function registration(names: Names): EditFile {

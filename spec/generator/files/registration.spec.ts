@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { namesOf } from '../../src/generator/names.js'
-import { isApi, isRegistered, registration } from '../../src/generator/registration.js'
+import { namesOf } from '../../../src/generator/arguments/names.js'
+import { isApi, isRegistered, registration } from '../../../src/generator/files/registration.js'
 
 const top = ["import { App } from 'resource-kit'", "import { home } from './actions/home.js'", '']
 const imported = [top[0], top[1], "import { PostsResource } from './actions/posts.js'", '']

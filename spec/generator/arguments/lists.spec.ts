@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { generate, isCreate } from '../../src/generator/files.js'
-import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
-import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
-import { Application } from '../support/generated.js'
+import { generate, isCreate } from '../../../src/generator/files/files.js'
+import { resourceActions, type ResourceOptions } from '../../../src/generator/resource-generator.js'
+import { resourceDestruction } from '../../../src/generator/resource-destroyer.js'
+import { Application } from '../../support/generated.js'
 
 describe('kit generate resource with --filter, --sort and --search', () => {
   let app: Application

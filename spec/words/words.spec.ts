@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { humanize } from '../src/words.js'
+import { humanize } from '../../src/words/words.js'
 
 describe('humanize(field)', () => {
   it('returns readable words', () => {

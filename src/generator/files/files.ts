@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { FilesExist, NotWritten } from '../command-errors.js'
+import { FilesExist, NotWritten } from '../../command-errors.js'
 
 /** Creates a whole file. */
 export interface CreateFile {

@@ -1,6 +1,6 @@
-import type { AttributeKind } from '../data/attributes.js'
-import { columnTypes } from '../data/columns.js'
-import { RepeatedAttribute } from '../command-errors.js'
+import type { AttributeKind } from '../../data/attributes.js'
+import { columnTypes } from '../../data/columns.js'
+import { RepeatedAttribute } from '../../command-errors.js'
 import { readAttribute, type AttributeWords, type Digits } from './attribute-words.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseAttributes } from '../../src/generator/attributes.js'
+import { parseAttributes } from '../../../src/generator/arguments/attributes.js'
 
 const ENUM_LETTERS =
   'must begin with a letter from A to Z or a digit, and contain only letters, digits, spaces, "-" and "_". ' +

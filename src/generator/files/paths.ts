@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { Names } from './names.js'
+import type { Names } from '../arguments/names.js'
 
 /** The import path from one file to another: `src/actions/admin/widgets` and `src/models/widget` -> `../../models/widget.js` */
 export function relativePath(from: string, to: string): string {

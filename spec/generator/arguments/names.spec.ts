@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { namesOf } from '../../src/generator/names.js'
-import { templateNames } from '../../src/generator/reserved.js'
-import { viewHelpers } from '../../src/views/helpers.js'
-import { viewContext } from '../support/view-context.js'
+import { namesOf } from '../../../src/generator/arguments/names.js'
+import { templateNames } from '../../../src/generator/arguments/reserved.js'
+import { viewHelpers } from '../../../src/views/helpers.js'
+import { viewContext } from '../../support/view-context.js'
 
 describe('namesOf(word)', () => {
   const rows = [

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isOneLetterOff, nearest } from '../src/spelling.js'
+import { isOneLetterOff, nearest } from '../../src/words/spelling.js'
 
 describe('isOneLetterOff(word, other)', () => {
   const pairs = ['lsit list', 'ist list', 'lisst list', 'lost list', 'List list', 'lists list', 'wen new']
