@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import * as framework from '../src/index.js'
+import * as auth from '../src/auth/index.js'
+import * as mail from '../src/mail/index.js'
 import * as testing from '../src/testing/index.js'
 import { root } from './support/kit.js'
 
@@ -9,6 +11,8 @@ describe('docs/reference', () => {
   const pages = {
     'resource-kit/README': framework,
     'resource-kit/namespaces/errors': framework.errors,
+    'resource-kit/auth': auth,
+    'resource-kit/mail': mail,
     'resource-kit/testing': testing,
   }
   for (const [page, module] of Object.entries(pages)) {

@@ -31,12 +31,20 @@ export type { BodyClass, RouteDescription, RouteResponse } from './resources/rou
 export { Queryable } from './resources/queryable.js'
 export type { MethodDecoration } from './resources/method-decorator.js'
 export { Use, type ClassDecoration, type UseOptions } from './resources/use.js'
-export { nothing, Policy, type PolicyClass, type PolicyScope } from './policies/policy.js'
+export {
+  nothing,
+  Policy,
+  type DeclaredPolicy,
+  type Nothing,
+  type PolicyClass,
+  type PolicyScope,
+} from './policies/policy.js'
 
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
 export { RelationIds } from './data/relation-ids.js'
+export type { DataMembers, FindAllOptions } from './data/members.js'
 export type { Choices } from './data/records/choices.js'
 export type { Where } from './data/records/conditions.js'
 export type { FindRecordOptions } from './data/records/locking.js'
@@ -81,7 +89,7 @@ export { translations, type TranslationsOptions } from './middleware/translation
 export type { Helper } from './page-context.js'
 export { html, type Html } from './views/html.js'
 export type { FilterFormOptions } from './views/filter-form.js'
-export { sortByLabel } from './views/choices.js'
+export { sortByLabel, type Choice } from './views/choices.js'
 
 // Sessions
 export {

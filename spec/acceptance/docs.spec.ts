@@ -234,12 +234,15 @@ const surroundings = `
 import { join } from 'node:path'
 import { injectable } from 'tsyringe'
 import * as classValidator from 'class-validator'
-import { Column, Entity, In, Table, type EntityManager, type MigrationInterface, type QueryRunner } from 'typeorm'
 import {
-  App, BadRequest, BaseResource, column, csrf, Database, databaseSessions, forceSSL, HttpError, Model, Parent,
-  parameterLogger, Present, primaryKey, sortByLabel, timestamps,
+  Column, Entity, In, JoinTable, ManyToMany, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner,
+  type Relation,
+} from 'typeorm'
+import {
+  App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, filter, forceSSL, html, HttpError, Model, nothing, Parent,
+  parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
-  type Context, type DatabaseConfig, type Handler, type KeepOptions, type Middleware, type MiddlewareClass, type Next, type SessionData,
+  type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
 import { caughtLog, Client, Factory, Isolation, testApplication } from 'resource-kit/testing'
@@ -255,7 +258,8 @@ import { Comment } from '../src/models/comment.js'
 declare const app: App
 declare const post: Post
 declare const comment: Comment
-declare const path: string
+declare const path: string, message: string
+declare const query: ListQuery
 declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler
@@ -271,6 +275,12 @@ declare class User extends Model {
   email: string
 }
 declare class Author extends Model {
+  name: string
+}
+declare class Note extends Model {
+  user_id: string
+}
+declare class Label extends Model {
   name: string
 }
 declare const frontEnd: Handler

@@ -1,10 +1,10 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Database } from '../../src/index.js'
 import { freePort } from './free-port.js'
 
 /** A database server for one spec, on a free port and in a temporary folder: it can be stopped and started again. */
@@ -61,7 +61,7 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
     for (let time = 0; time < 20; time += 1) {
       child = spawn(program, args, { ...asIs, stdio: 'ignore' })
       while (child.exitCode === null && child.signalCode === null) {
-        if (await responds(port)) return
+        if (await accepts(url)) return
         await delay(50)
       }
       // The processes of a killed server may have to end first.
@@ -137,15 +137,15 @@ function asUser(user: string, folder: string): string[] {
   return ['setpriv', `--reuid=${user}`, `--regid=${id('-g')}`, '--init-groups']
 }
 
-function responds(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('data', () => settle(true)).once('error', () => settle(false))
-    // PostgreSQL sends nothing before a request: this one asks whether it supports TLS.
-    socket.once('connect', () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])))
-    const settle = (isThere: boolean): void => {
-      socket.destroy()
-      resolve(isThere)
-    }
-  })
+/** Whether the server runs statements: it accepts connections earlier, while it is still starting. */
+async function accepts(url: string): Promise<boolean> {
+  const database = new Database({ server: { url, acquireTimeout: 3000 } }, 'server')
+  try {
+    await database.open()
+    return true
+  } catch {
+    return false
+  } finally {
+    await database.close()
+  }
 }

@@ -78,11 +78,12 @@ async function eachPicture(use: (name: string, page: Page) => Promise<void>): Pr
   }
 }
 
-/** A digest of a page and its style sheet, without the ids and tokens that differ each time. */
+/** A digest of a page and its style sheet, without the ids, tokens and times that differ each time. */
 async function digestOf(page: Page): Promise<string> {
   const html = (await page.content())
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
     .replaceAll(/(name="authenticity_token" value=)"[^"]*"/g, '$1"TOKEN"')
+    .replaceAll(/<time [^>]*>[^<]*<\/time>/g, 'TIME')
   const css = await page.evaluate<string>("fetch('/application.css').then((response) => response.text())")
   return createHash('sha256').update(html).update(css).digest('hex')
 }

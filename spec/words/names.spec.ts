@@ -1,5 +1,11 @@
 import { expect } from 'chai'
-import { collectionIds, defaultPathName, pathNames, resourceNames, singularIds } from '../../src/words/names.js'
+import {
+  collectionIds,
+  defaultPathName,
+  pathNames,
+  resourceNames,
+  singularIds,
+} from '../../src/words/names.js'
 
 describe('The names that derive from a path', () => {
   const rows: Array<[path: string, names: string[]]> = [

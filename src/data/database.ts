@@ -125,7 +125,7 @@ export class Database extends DataSource {
    * Runs a short read outside of a request's transaction, for example before slow work. Call it before the first query of
    * `ctx.tx`, because it uses another connection.
    *
-   * @example const user = await database.read((tx) => tx.findOneBy(User, { email }))
+   * @example const user = await database.read((tx) => tx.findOneBy(User, { email: 'ada@example.com' }))
    */
   async read<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const runner = this.createQueryRunner('slave')

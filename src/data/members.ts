@@ -89,7 +89,7 @@ export interface DataMembers {
    * form has a text field for the id.
    *
    * @param present the ids that the form shows as chosen, or lists of them
-   * @example const users = await ctx.choices(User, issue.assignee_id, issue.author_id)
+   * @example const posts = await ctx.choices(Post, comment.post_id)
    */
   choices<T extends Model>(
     model: EntityTarget<T>,

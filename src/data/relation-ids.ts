@@ -16,12 +16,15 @@ const properties = new WeakMap<Function, RelationIdsProperty[]>()
  *
  * @example
  * ```ts
- * @ManyToMany(() => Label)
- * @JoinTable({ name: 'issues_labels' })
- * labels?: Relation<Label[]>
+ * @Entity('issues')
+ * export class Issue extends Model {
+ *   @ManyToMany(() => Label)
+ *   @JoinTable({ name: 'issues_labels' })
+ *   labels?: Relation<Label>[]
  *
- * @RelationIds('labels')
- * label_ids!: string[]
+ *   @RelationIds('labels')
+ *   label_ids!: string[]
+ * }
  * ```
  * @param relation the property of the relation
  */

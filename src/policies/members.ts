@@ -16,7 +16,7 @@ export interface PolicyMembers {
    * record of another model than the resource's, such as its parent, the ability is `update`.
    *
    * @returns the record
-   * @example const post = await ctx.authorize(await this.findPost(ctx))
+   * @example const post = await ctx.authorize(await ctx.find(Post, ctx.params.post_id))
    * @throws Forbidden (403) when the policy does not allow it, or has no such method
    */
   authorize<T extends Model>(record: T, ability?: string): Promise<T>

@@ -2,7 +2,7 @@ import type { Model } from '../data/model.js'
 import type { Where } from '../data/records/conditions.js'
 
 /** The type of `nothing`. TypeScript would widen a symbol that a method returns. */
-class Nothing {
+export class Nothing {
   readonly isNothing = true
 }
 
@@ -18,18 +18,20 @@ export type PolicyScope<T> = Where<T> | Where<T>[] | Nothing
  * `@Route`. An ability without a method is not allowed.
  *
  * @example
- * export class PostPolicy extends Policy<Post> {
+ * export class NotePolicy extends Policy<Note> {
  *   scope(user?: User) {
  *     return user ? { user_id: user.id } : nothing
  *   }
  *   create(user: User | undefined) {
  *     return user !== undefined
  *   }
- *   update(user: User | undefined, post: Post) {
- *     return post.user_id === user?.id
+ *   update(user: User | undefined, note: Note) {
+ *     return note.user_id === user?.id
  *   }
  * }
- * \@Resource('/posts', { model: Post, policy: PostPolicy })
+ *
+ * \@Resource('/notes', { model: Note, policy: NotePolicy })
+ * export class NotesResource extends BaseResource {}
  */
 export abstract class Policy<T extends Model> {
   /** The records that a user may see. Everybody sees all of them if it returns `{}`. */

@@ -13,14 +13,17 @@ export type Queryable<T = any> = Declaration<T>
  * allowed that is not declared. The resource needs its model: `@Resource('/posts', { model: Post })`.
  *
  * @example
- * \@Queryable<Post>({
- *   filter: { state: ['in'], title: ['prefix', 'contains'], created_at: ['gte', 'lt'] },
- *   sort: ['-created_at', 'title'],
- *   search: ['title', 'description'],
- *   include: ['author'],
- * })
- * async list(ctx: Context) {
- *   const { records: posts, pagination, query } = await ctx.paginate(Post)
+ * \@Resource('/posts', { model: Post })
+ * export class PostsResource extends BaseResource {
+ *   \@Queryable<Post>({
+ *     filter: { title: ['prefix', 'contains'], created_at: ['gte', 'lt'] },
+ *     sort: ['-created_at', 'title'],
+ *     search: ['title', 'description'],
+ *   })
+ *   async list(ctx: Context) {
+ *     const { records: posts } = await ctx.paginate(Post)
+ *     return ctx.respond({ data: posts })
+ *   }
  * }
  *
  * @throws DeclarationError when the member is static or is not a method, or when it has two declarations. The start throws

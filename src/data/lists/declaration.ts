@@ -49,8 +49,7 @@ export class RenamedFilter<Column extends string = string> {
  * Declares a filter of your own: its parameter has a value of a kind, or one of several words, and `toConditions` returns
  * the conditions that records must meet, like `where`. They are added to all other conditions.
  *
- * @example popular: filter('int', (votes) => ({ votes: MoreThan(votes) }))
- * @example age: filter(['new', 'old'], (age) => ({ created_at: age === 'new' ? MoreThan(lastWeek()) : LessThan(lastWeek()) }))
+ * @example const filters = { popular: filter('int', (votes: number) => ({ votes: MoreThan(votes) })) }
  */
 // oxlint-disable-next-line no-explicit-any
 export function filter<Kind extends FilterKind, T = any>(
@@ -75,7 +74,7 @@ export function filter(
  * Declares a filter of a column whose parameter has another name, for example because the column has the name of a
  * parameter of every list.
  *
- * @example filter: { sort_key: as('sort', ['eq']) }
+ * @example const filters = { sort_key: as('sort', ['eq']) }
  */
 export function as<const Column extends string>(
   column: Column,
