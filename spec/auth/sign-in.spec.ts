@@ -250,6 +250,15 @@ describe('Signing in', () => {
       expect(await emailFor('forged')).to.equal(null)
     })
 
+    it('is never a recent sign-in, also beside the session of one', async () => {
+      const text = await issue()
+      await enter()
+      expect((await site.get('/recent')).status).to.equal(200)
+      const headers = { Authorization: `Bearer ${text}` }
+      expect((await site.get('/mine', { accept: 'json', headers })).status).to.equal(200)
+      expect((await site.get('/recent', { accept: 'json', headers })).status).to.equal(401)
+    })
+
     it('notes the use at most once an hour', async () => {
       const text = await issue()
       await emailFor(text)

@@ -4,7 +4,7 @@ import type { Database } from '../data/database.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
 import { currentUser, setUser } from './current-user.js'
-import { userOfSession } from './sign-in.js'
+import { userOfSession, type SessionUser } from './sign-in.js'
 
 /** The options of `authenticate()`. */
 export interface AuthenticateOptions<User extends Account> {
@@ -31,14 +31,15 @@ export function authenticate<User extends Account>(
   const { tokens, isActive = () => true } = options
 
   return async function authenticate(ctx: Context, next: Next): Promise<void> {
-    const user = await (tokens && ctx.get('Authorization') !== '' ? ofToken(ctx, tokens) : ofSession(ctx))
-    if (user && isActive(user)) setUser(ctx, user)
+    const usesToken = tokens && ctx.get('Authorization') !== ''
+    const session = !usesToken && ctx.hasSession ? userOfSession(ctx) : undefined
+    const user = await (usesToken ? ofToken(ctx, tokens) : ofSession(session))
+    if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)
     await next()
     if (currentUser(ctx)) keepPrivate(ctx)
   }
 
-  async function ofSession(ctx: Context): Promise<User | undefined> {
-    const known = ctx.hasSession ? userOfSession(ctx) : undefined
+  async function ofSession(known: SessionUser | undefined): Promise<User | undefined> {
     if (!known) return undefined
     const user = await read(known.id)
     return user && passwordStamp(user) === known.stamp ? user : undefined

@@ -1,4 +1,5 @@
 import type { Context } from '../context.js'
+import { PerRequest } from '../per-request.js'
 import type { Account } from './account.js'
 
 /** The user of a request. Applications declare the member `user` of the context with their own model. */
@@ -6,8 +7,21 @@ export function currentUser(ctx: Context): Account | undefined {
   return Reflect.get(ctx, 'user')
 }
 
-/** Sets `ctx.user`, and the variable `currentUser` of templates. */
-export function setUser(ctx: Context, user: Account | undefined): void {
+/** The time at which the user of a request signed in. */
+const times = new PerRequest<number>('signedInAt')
+
+/**
+ * Sets `ctx.user`, and the variable `currentUser` of templates.
+ *
+ * @param signedInAt the time of the session's sign-in, in milliseconds since 1970; a bearer token has none
+ */
+export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0): void {
   Object.assign(ctx, { user })
   ctx.state['currentUser'] = user
+  times.set(ctx, signedInAt)
+}
+
+/** The time at which the user signed in, in milliseconds since 1970; 0 with a bearer token. */
+export function signInTime(ctx: Context): number {
+  return times.get(ctx) ?? 0
 }

@@ -2,11 +2,10 @@ import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { chooseFormat } from '../http/responder.js'
 import { logAccess } from './access-log.js'
-import { currentUser } from './current-user.js'
+import { currentUser, signInTime } from './current-user.js'
 import { milliseconds, type Duration } from './duration.js'
 import { Unauthorized } from './errors.js'
 import { keepReturnTo } from './return-to.js'
-import { userOfSession } from './sign-in.js'
 
 /** The options of `requireUser()`. */
 export interface RequireUserOptions {
@@ -39,11 +38,9 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     ctx.seeOther(ctx.pathFor(signInPath), { info: ctx.t('account.sign_in_first') })
   }
 
-  /** A bearer token has no time of a sign-in: it is as good as the password until it expires. */
+  /** A bearer token has no time of a sign-in, so it is never recent. */
   function isRecent(ctx: Context): boolean {
-    if (recently === Infinity) return true
-    const { signedInAt = 0 } = (ctx.hasSession && userOfSession(ctx)) || {}
-    return signedInAt > Date.now() - recently
+    return recently === Infinity || signInTime(ctx) > Date.now() - recently
   }
 
   return requireUser

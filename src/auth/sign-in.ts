@@ -22,12 +22,13 @@ export function signIn(ctx: Context, user: Account): void {
   const before = ctx.session[keys.user]
   if (before !== undefined && before !== user.id) ctx.session = {}
   ctx.renewSession()
+  const now = Date.now()
   Object.assign(ctx.session, {
     [keys.user]: user.id,
     [keys.stamp]: passwordStamp(user),
-    [keys.time]: Date.now(),
+    [keys.time]: now,
   })
-  setUser(ctx, user)
+  setUser(ctx, user, now)
   logAccess(ctx, 'signed_in', user)
 }
 

@@ -30,7 +30,8 @@ export class QueryErrors {
     own: string,
     values: Record<string, unknown> = {},
   ): void {
-    const name = cut(parameter)
+    // Clients cannot read an object or an element with the name `__proto__`.
+    const name = parameter === '__proto__' ? 'base' : cut(parameter)
     if (this.isFull(name)) return
     const all = { attribute: attributeName(this.model, attribute, this.translate), name, ...values }
     this.errors ??= new ValidationErrors(400)

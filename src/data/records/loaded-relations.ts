@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
-import { isAsLoaded, markLoaded } from './loaded-values.js'
+import { forgetLoaded, isAsLoaded, markLoaded } from './loaded-values.js'
 
 /**
  * Writes a record without its unchanged loaded relations. TypeORM would overwrite a changed key with the id of the
@@ -26,9 +26,11 @@ export async function withoutLoaded<T>(
 
 /** Removes loaded records that no longer match the keys of a record, so that they are not mistaken for the current ones. */
 export function dropStale(metadata: EntityMetadata, record: object): void {
-  for (const relation of metadata.relations)
-    if (isAsLoaded(record, relation.propertyName) && hasOtherKey(record, relation))
-      Reflect.deleteProperty(record, relation.propertyName)
+  for (const relation of metadata.relations) {
+    if (!isAsLoaded(record, relation.propertyName) || !hasOtherKey(record, relation)) continue
+    Reflect.deleteProperty(record, relation.propertyName)
+    forgetLoaded(record, relation.propertyName)
+  }
 }
 
 /**

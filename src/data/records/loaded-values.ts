@@ -9,6 +9,11 @@ export function markLoaded(record: object, property: string): void {
   loadedValues.set(record, values.set(property, { value, elements: elementsOf(value) }))
 }
 
+/** Forgets the value with which a property was loaded: whatever is assigned later is written. */
+export function forgetLoaded(record: object, property: string): void {
+  loadedValues.get(record)?.delete(property)
+}
+
 /** Whether a property has the value with which it was loaded. A list with equal elements that was assigned is another value. */
 export function isAsLoaded(record: object, property: string): boolean {
   const loaded = loadedValues.get(record)?.get(property)

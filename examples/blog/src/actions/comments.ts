@@ -58,7 +58,7 @@ export class CommentsResource extends BaseResource {
     return ctx.respond({ html: () => ctx.render('comments/edit', { comment }) })
   }
 
-  /** PUT /posts/{post_id}/comments/{comment_id} */
+  /** PUT or PATCH /posts/{post_id}/comments/{comment_id}: changes the attributes that are sent. */
   async update(ctx: Context) {
     const comment = ctx.bind(await this.findComment(ctx), CommentsResource.fields)
     const errors = await ctx.save(comment)
@@ -82,12 +82,12 @@ export class CommentsResource extends BaseResource {
     })
   }
 
-  /** Finds the post by the id in the path. */
+  /** Finds the post by the id in the path. Without one, the response is 404. */
   private findPost(ctx: Context) {
     return ctx.find(Post, ctx.params.post_id)
   }
 
-  /** Finds the comment by the id in the path, if it belongs to the post. */
+  /** Finds the comment of the post by the id in the path. Without one, the response is 404. */
   private findComment(ctx: Context) {
     const { post_id, comment_id } = ctx.params
     return ctx.findOneBy(Comment, { id: comment_id, post_id })

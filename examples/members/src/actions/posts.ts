@@ -50,7 +50,7 @@ export class PostsResource extends BaseResource {
     return ctx.respond({ html: () => ctx.render('posts/edit', { post }) })
   }
 
-  /** PUT /posts/{post_id} */
+  /** PUT or PATCH /posts/{post_id}: changes the attributes that are sent. */
   async update(ctx: Context) {
     const post = ctx.bind(await ctx.authorize(await this.findPost(ctx)), PostsResource.fields)
     const errors = await ctx.save(post)
@@ -74,7 +74,7 @@ export class PostsResource extends BaseResource {
     })
   }
 
-  /** Finds the post by the id in the path. */
+  /** Finds the post by the id in the path. Without one, the response is 404. */
   private findPost(ctx: Context) {
     return ctx.find(Post, ctx.params.post_id)
   }
