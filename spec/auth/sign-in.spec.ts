@@ -191,7 +191,7 @@ describe('Signing in', () => {
     const seen: boolean[] = []
     for (const change of changes) {
       await change()
-      seen.push((await site.get('/')).text.includes('ada'))
+      seen.push((await site.get('/')).text.includes('ada@example.com'))
     }
     expect(seen).to.deep.equal([false, true, false])
     await database.manager.delete(User, ada.id)
