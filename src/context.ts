@@ -5,7 +5,6 @@ import { dataMembers, type DataMembers } from './data/members.js'
 import { httpMembers, type HttpMembers } from './http/members.js'
 import type { Format } from './http/negotiation.js'
 import { loggingMembers, type LoggingMembers } from './logging/members.js'
-import { pageMembers, type PageMembers, type Pages } from './page-context.js'
 import { policyMembers, type PolicyMembers } from './policies/members.js'
 import type { PolicyClass } from './policies/policy.js'
 import { routingMembers, type RoutingMembers } from './routing/members.js'
@@ -13,6 +12,8 @@ import type { DeclaredRoute } from './routing/declared-route.js'
 import type { RouteTable } from './routing/route-table.js'
 import { sessionMembers, type SessionMembers } from './sessions/members.js'
 import { translationMembers, type TranslationMembers } from './translations/members.js'
+import { pageMembers, type PageMembers } from './views/members.js'
+import type { Pages } from './views/pages.js'
 
 /**
  * The context of a request: Koa's context with the framework's members. An application can declare members of its own.

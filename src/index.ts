@@ -86,7 +86,7 @@ export type { BeginOptions } from './data/transactions/lazy-transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Views
-export type { Helper } from './page-context.js'
+export type { Helper } from './views/pages.js'
 export { html, type Html } from './views/html.js'
 export type { FilterFormOptions } from './views/filter-form.js'
 export { sortByLabel, type Choice } from './views/choices.js'
@@ -98,7 +98,7 @@ export {
   type DatabaseSessionsOptions,
 } from './sessions/database-sessions.js'
 export { redisSessions, type RedisSessionsOptions } from './sessions/redis-sessions.js'
-export type { IoRedisClient, NodeRedisClient } from './redis.js'
+export type { IoRedisClient, NodeRedisClient } from './common/redis.js'
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
 export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 

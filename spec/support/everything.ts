@@ -8,7 +8,7 @@ import {
   type MigrationInterface,
   type QueryRunner,
 } from 'typeorm'
-import { coerce } from '../../src/coerce.js'
+import { coerce } from '../../src/data/coerce.js'
 import { attributesOf, type AttributeKind } from '../../src/data/attributes.js'
 import { RecordNotFound } from '../../src/errors.js'
 import { columnTypes, type ColumnDetails } from '../../src/data/columns.js'

@@ -1,4 +1,4 @@
-import { currentEnvironment } from '../environment.js'
+import { currentEnvironment } from '../common/environment.js'
 import { sessionSecrets } from '../sessions/secrets.js'
 import { Signer } from '../sessions/signer.js'
 import { milliseconds, type Duration } from './duration.js'

@@ -1,7 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import type { ColumnType } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
-import { memoizeByObject } from '../memoize.js'
+import { memoizeByObject } from '../common/memoize.js'
 import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 
 /** The kind of an attribute's values, independent of the engine's column types. */

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm'
 import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
-import { currentEnvironment } from '../environment.js'
+import { currentEnvironment } from '../common/environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
 import { explainOpening } from './engines/connection-errors.js'
 import { hidePassword } from './engines/database-url.js'

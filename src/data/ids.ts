@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
-import { coerce, unreadable } from '../coerce.js'
-import { pooledRandomBytes } from '../random.js'
+import { coerce, unreadable } from './coerce.js'
+import { pooledRandomBytes } from '../common/random.js'
 
 let latest = 0
 let sequence = 0

@@ -1,6 +1,6 @@
 import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
-import { READING } from '../methods.js'
+import { READING } from '../common/methods.js'
 import { markTranslated, translateAdded } from './added-errors.js'
 import type { Attribute } from './attributes.js'
 import { findChoices, type Choices } from './records/choices.js'

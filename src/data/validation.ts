@@ -2,7 +2,7 @@ import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-va
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { ValidationErrors } from '../errors.js'
-import { memoizeByObject } from '../memoize.js'
+import { memoizeByObject } from '../common/memoize.js'
 import { humanize, recordName } from '../words/words.js'
 import { attributesOf } from './attributes.js'
 import { validatedProperties } from './plain-attributes.js'

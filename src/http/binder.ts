@@ -1,8 +1,8 @@
 import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes.js'
 import { BadRequest } from '../errors.js'
-import { coerce, unreadable } from '../coerce.js'
-import { classTransformer, hasTransformMetadata } from '../transform-metadata.js'
+import { coerce, unreadable } from '../data/coerce.js'
+import { classTransformer, hasTransformMetadata } from '../data/transform-metadata.js'
 
 /** The submitted data of a request. */
 export interface Submission {

@@ -1,4 +1,4 @@
-import { memoize } from '../memoize.js'
+import { memoize } from '../common/memoize.js'
 
 /** The formats of responses. The first ones are preferred if a client accepts several equally. */
 export const formats = ['html', 'json', 'xml'] as const

@@ -1,5 +1,5 @@
 import type Koa from 'koa'
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 
 const personal = new PerRequest<true>('personal')
 

@@ -1,5 +1,5 @@
 import { ValidationErrors } from '../errors.js'
-import { classTransformer, hasTransformMetadata } from '../transform-metadata.js'
+import { classTransformer, hasTransformMetadata } from '../data/transform-metadata.js'
 
 /** Prepares a value for JSON and XML. class-transformer's `@Exclude` and `@Expose` apply, also to nested values. */
 export function toPlain(value: unknown): unknown {

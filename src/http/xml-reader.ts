@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import type * as Saxes from 'saxes'
-import { defaultMembersLimit } from '../depth.js'
+import { defaultMembersLimit } from '../data/json-limits.js'
 import { BadRequest, TooManyMembers } from '../errors.js'
 import { childName } from './xml.js'
 

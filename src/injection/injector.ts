@@ -8,7 +8,7 @@ import {
 } from 'tsyringe'
 import type { Context, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 import {
   classOf,
   constructorParameters,

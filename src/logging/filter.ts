@@ -1,5 +1,5 @@
 import { DeclarationError } from '../errors.js'
-import { memoize } from '../memoize.js'
+import { memoize } from '../common/memoize.js'
 import { fieldsOf, headOf } from './error-fields.js'
 import { bareName, nameMatcher, secretNames } from '../words/secret-names.js'
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Context } from '../context.js'
 import { withRedactedErrors } from './logger.js'
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 
 /** The log of a request. */
 interface RequestLogger {

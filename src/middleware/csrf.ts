@@ -5,7 +5,7 @@ import { hasForm } from '../http/body/body.js'
 import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/cross-site.js'
 import { lastValue } from '../http/body/form-fields.js'
 import { isTokenOf } from '../sessions/csrf-token.js'
-import { READING } from '../methods.js'
+import { READING } from '../common/methods.js'
 import { ownOrigin } from '../http/own-site.js'
 import { allowToken, isTokenShown } from '../sessions/request-token.js'
 

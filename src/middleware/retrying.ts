@@ -3,7 +3,7 @@ import type { Context } from '../context.js'
 import { snapshotForRetry } from '../data/transactions/retry-snapshots.js'
 import { TransactionConflict } from '../errors.js'
 import { snapshotResponse } from '../http/response-snapshot.js'
-import { IDEMPOTENT } from '../methods.js'
+import { IDEMPOTENT } from '../common/methods.js'
 
 /**
  * Milliseconds within which a request is retried. Each attempt may have waited long for locks, so a retry must have time for an

@@ -1,7 +1,7 @@
 import helmet, { type HelmetOptions } from 'helmet'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Middleware } from '../context.js'
-import { environmentOf } from '../environment.js'
+import { environmentOf } from '../common/environment.js'
 
 /** The sources that a content security policy allows, by directive: `{ imgSrc: ["'self'", 'https://images.example.com'] }`. */
 export type ContentSecurityPolicy = Record<string, Iterable<string> | null>

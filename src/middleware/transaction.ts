@@ -11,9 +11,9 @@ import { explainMissingTable, pendingMigrations } from '../data/migrations/pendi
 import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../data/transactions/request-transaction.js'
 import { guardUnawaited } from '../data/transactions/unawaited.js'
-import { environmentOf } from '../environment.js'
+import { environmentOf } from '../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
-import { IDEMPOTENT, READING } from '../methods.js'
+import { IDEMPOTENT, READING } from '../common/methods.js'
 import { retrying, type RetryingOptions } from './retrying.js'
 
 /** The options of `transaction()`. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
-import { environmentOf } from '../environment.js'
+import { environmentOf } from '../common/environment.js'
 import { CatalogueSource } from '../translations/catalogue-source.js'
 import type { Catalogue } from '../translations/catalogue.js'
 import { defaultLocale } from '../translations/formatters.js'

@@ -1,6 +1,6 @@
 import { none, type Conditions } from '../data/records/scope.js'
 import { PolicyWithoutScope } from '../errors.js'
-import { memoizeByObject } from '../memoize.js'
+import { memoizeByObject } from '../common/memoize.js'
 import { nothing, Policy, type PolicyClass } from './policy.js'
 
 const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())

@@ -4,7 +4,7 @@ import type { Model } from '../data/model.js'
 import type { ScopeFor } from '../data/records/scope.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
 import { Forbidden, NotAuthorized, NoPolicy } from '../errors.js'
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 import { isAllowed, scopeOf } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 

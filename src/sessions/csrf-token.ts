@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { pooledRandomBytes } from '../random.js'
+import { pooledRandomBytes } from '../common/random.js'
 
 type Session = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 import type Koa from 'koa'
 import { addMessage, readFlash, type Flash } from './flash.js'
 import { markPersonal } from '../http/personal.js'
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 import type { KoaContext } from './session-content.js'
 import { isTooLarge } from './session-cookie.js'
 import type { Signer } from './signer.js'

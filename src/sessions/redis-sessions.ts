@@ -1,5 +1,5 @@
 import { SessionStoreNotReached } from '../errors.js'
-import { Redis, type IoRedisClient, type NodeRedisClient } from '../redis.js'
+import { Redis, type IoRedisClient, type NodeRedisClient } from '../common/redis.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
 
 /** The options of `redisSessions()`. */

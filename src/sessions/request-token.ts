@@ -1,4 +1,4 @@
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 import { maskedToken, secretSign } from './csrf-token.js'
 
 /** The parts of a context that a token depends on. */

@@ -2,7 +2,7 @@ import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { dropSecret, lendSecret } from './csrf-token.js'
 import { markPersonal } from '../http/personal.js'
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 import { secretOfUnknown } from './session-store.js'
 
 /** The values that an application keeps in a session. */

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { BoundedMap } from '../memoize.js'
+import { BoundedMap } from '../common/memoize.js'
 
 /** The minimum length of a secret that cannot be guessed by trying. */
 export const shortestSecret = 32

@@ -1,4 +1,4 @@
-import { memoize } from '../memoize.js'
+import { memoize } from '../common/memoize.js'
 
 /** The last fallback. */
 export const defaultLocale = 'en-US'

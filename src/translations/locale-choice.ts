@@ -1,4 +1,4 @@
-import { memoize } from '../memoize.js'
+import { memoize } from '../common/memoize.js'
 import { truncations } from './catalogue.js'
 
 /** The languages that a client prefers. */

@@ -1,5 +1,5 @@
-import { PerRequest } from '../per-request.js'
-import { knownTimeZone } from '../time-zones.js'
+import { PerRequest } from '../common/per-request.js'
+import { knownTimeZone } from '../common/time-zones.js'
 import { frameworkCatalogue, type Catalogue, type TextSource } from './catalogue.js'
 import { defaultLocale } from './formatters.js'
 import { withChoices } from './interpolation.js'

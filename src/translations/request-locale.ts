@@ -1,4 +1,4 @@
-import { PerRequest } from '../per-request.js'
+import { PerRequest } from '../common/per-request.js'
 import type { Catalogue } from './catalogue.js'
 
 /** The locale choice of a request. */

@@ -1,5 +1,5 @@
 import { camelize, underscore } from 'inflection'
-import { memoize } from '../memoize.js'
+import { memoize } from '../common/memoize.js'
 import { itemName } from './words.js'
 
 /** The names that are derived from the last word of a resource's path. */

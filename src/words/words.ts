@@ -1,5 +1,5 @@
 import { humanize as humanizeWord, pluralize, singularize, underscore } from 'inflection'
-import { memoize } from '../memoize.js'
+import { memoize } from '../common/memoize.js'
 
 /** The name of a class's records in XML and in locale ids: `BlogPost` -> `blog_post`. */
 export const recordName = memoize((className) => underscore(className), 1000)

@@ -1,4 +1,4 @@
-import { Redis, type IoRedisClient, type NodeRedisClient } from '../../redis.js'
+import { Redis, type IoRedisClient, type NodeRedisClient } from '../../common/redis.js'
 import type { LimitCount, LimitStore } from './limit-store.js'
 
 /** The options of `redisLimits()`. */

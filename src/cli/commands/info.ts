@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { placeOf } from '../../data/engines/create-drop.js'
-import { currentEnvironment } from '../../environment.js'
+import { currentEnvironment } from '../../common/environment.js'
 import { enterApplication, manifestOf } from '../support/application-folder.js'
 import { loadApp, loadDatabase } from '../support/application-modules.js'
 import { isStale } from '../support/compilation.js'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { once } from 'node:events'
-import { currentEnvironment } from '../../environment.js'
+import { currentEnvironment } from '../../common/environment.js'
 import { createLogger } from '../../logging/logger.js'
 import { onStopSignal } from '../../server/signals.js'
 import { workerCount } from '../../workers/worker-count.js'

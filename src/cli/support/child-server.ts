@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { currentEnvironment } from '../../environment.js'
+import { currentEnvironment } from '../../common/environment.js'
 import { ApplicationEnded } from '../../command-errors.js'
 
 /** The characters of the application's last output that are kept. */

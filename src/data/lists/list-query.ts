@@ -1,5 +1,5 @@
 import type { ValidationErrors } from '../../errors.js'
-import { memoizeByObject } from '../../memoize.js'
+import { memoizeByObject } from '../../common/memoize.js'
 import type { AttributeKind } from '../attributes.js'
 import type { Operator } from './declaration.js'
 import type { ListDefinition } from './definition.js'

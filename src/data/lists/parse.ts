@@ -1,4 +1,4 @@
-import { coerce, unreadable } from '../../coerce.js'
+import { coerce, unreadable } from '../coerce.js'
 import type { Attribute } from '../attributes.js'
 import type { Translate } from '../validation.js'
 import { bindingOf, decodeCursor, type Cursor } from './cursor.js'

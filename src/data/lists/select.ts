@@ -7,7 +7,7 @@ import type {
   ObjectLiteral,
   SelectQueryBuilder,
 } from 'typeorm'
-import { BoundedMap, memoizeByObject } from '../../memoize.js'
+import { BoundedMap, memoizeByObject } from '../../common/memoize.js'
 import { engineOf } from '../engines/engines.js'
 import { COUNTED } from '../engines/sqlite/cached-counts.js'
 import { readAlternatives } from '../records/conditions.js'

@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm'
 import { MigrationsLocked } from '../../errors.js'
-import { retry } from '../../retry.js'
+import { retry } from '../../common/retry.js'
 import type { Lock } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 

@@ -1,7 +1,7 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { DeclarationError } from '../../errors.js'
-import { memoizeByObject } from '../../memoize.js'
+import { memoizeByObject } from '../../common/memoize.js'
 import { relationIdsOf } from '../attributes.js'
 import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
 import { isAsLoaded, markLoaded } from './loaded-values.js'

@@ -1,4 +1,4 @@
-import { PerRequest } from '../../per-request.js'
+import { PerRequest } from '../../common/per-request.js'
 import type { LazyTransaction } from './lazy-transaction.js'
 
 const transactions = new PerRequest<LazyTransaction>('transaction')

@@ -1,4 +1,4 @@
-import { PerRequest } from '../../per-request.js'
+import { PerRequest } from '../../common/per-request.js'
 
 type Memory = () => () => void
 

@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
-import { memoizeByObject } from '../../memoize.js'
+import { memoizeByObject } from '../../common/memoize.js'
 import { RunningWork } from './running-work.js'
 
 /** The EntityManager of a request, whose methods are part of the work of the request's transaction. */

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.js'
-import { memoize } from '../../memoize.js'
+import { memoize } from '../../common/memoize.js'
 
 /** One of the formats of bodies: an urlencoded form, a multipart form, JSON or XML. */
 export type BodyFormat = 'form' | 'multipart' | 'json' | 'xml'

@@ -11,7 +11,7 @@ import {
 } from '../../errors.js'
 import { bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
-import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../depth.js'
+import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../data/json-limits.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
 import { parseXml } from '../xml-reader.js'

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.js'
-import { PerRequest } from '../../per-request.js'
+import { PerRequest } from '../../common/per-request.js'
 import { makeUploadFolder, removeUploadFolder } from './upload-folders.js'
 
 const folders = new PerRequest<Promise<string>>('upload folder')

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
-import { BoundedMap } from '../../../memoize.js'
+import { BoundedMap } from '../../../common/memoize.js'
 import type { Outcome, SqliteStatement } from './statement.js'
 
 /** A count, and the version of the database in which it was counted. */

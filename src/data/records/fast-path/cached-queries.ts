@@ -1,5 +1,5 @@
 import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { BoundedMap, memoizeByObject } from '../../../memoize.js'
+import { BoundedMap, memoizeByObject } from '../../../common/memoize.js'
 import type { PlainModel } from './plain-model.js'
 import { COUNTED } from '../../engines/sqlite/cached-counts.js'
 

@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import { memoizeByObject } from '../../../memoize.js'
+import { memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
 import { COUNTED } from '../../engines/sqlite/cached-counts.js'
 import { lockClause } from '../locking.js'

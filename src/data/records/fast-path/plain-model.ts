@@ -2,7 +2,7 @@ import type { DataSource, EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
-import { memoizeByObject } from '../../../memoize.js'
+import { memoizeByObject } from '../../../common/memoize.js'
 import { engineOf } from '../../engines/engines.js'
 import { Model } from '../../model.js'
 

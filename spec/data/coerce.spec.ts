@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Attribute, AttributeKind } from '../src/data/attributes.js'
-import { coerce, unreadable } from '../src/coerce.js'
+import type { Attribute, AttributeKind } from '../../src/data/attributes.js'
+import { coerce, unreadable } from '../../src/data/coerce.js'
 
 const uuid = '0193b6a2-7c3e-7000-8000-00000000000a'
 

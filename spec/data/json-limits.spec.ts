@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isTooDeep } from '../src/depth.js'
+import { isTooDeep } from '../../src/data/json-limits.js'
 
 function nested(levels: number): unknown {
   return levels === 0 ? 1 : { a: [nested(levels - 1)] }

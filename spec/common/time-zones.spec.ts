@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { fromLocalTime, knownTimeZone, toLocalTime } from '../src/time-zones.js'
+import { fromLocalTime, knownTimeZone, toLocalTime } from '../../src/common/time-zones.js'
 
 const at = (text: string) => new Date(`${text}Z`)
 

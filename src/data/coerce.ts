@@ -1,6 +1,6 @@
-import type { Attribute } from './data/attributes.js'
-import { fromLocalTime } from './time-zones.js'
-import { hasTooManyMembers, isTooDeep, hasPrototypeKey, defaultMembersLimit } from './depth.js'
+import type { Attribute } from './attributes.js'
+import { fromLocalTime } from '../common/time-zones.js'
+import { hasTooManyMembers, isTooDeep, hasPrototypeKey, defaultMembersLimit } from './json-limits.js'
 
 /** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
 export const unreadable = Symbol('unreadable')

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ServiceUnavailable } from './errors.js'
+import { ServiceUnavailable } from '../errors.js'
 
 /** A client of the package `redis` (node-redis), as `createClient()` makes it. */
 export interface NodeRedisClient {

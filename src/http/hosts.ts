@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { DeclarationError, ForeignHost, ForwardedInDevelopment, type HttpError } from './errors.js'
-import { trustedValues } from './http/forwarded.js'
+import { DeclarationError, ForeignHost, ForwardedInDevelopment, type HttpError } from '../errors.js'
+import { trustedValues } from './forwarded.js'
 
 const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
 

@@ -2,11 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { App, html, type AppOptions } from '../src/index.js'
-import { Site } from './support/site.js'
-import { inFolder } from './support/temporary-folder.js'
+import { App, html, type AppOptions } from '../../src/index.js'
+import { Site } from '../support/site.js'
+import { inFolder } from '../support/temporary-folder.js'
 
-declare module '../src/index.js' {
+declare module '../../src/index.js' {
   interface State {
     account?: { name: string }
   }

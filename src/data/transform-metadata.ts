@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as ClassTransformer from 'class-transformer'
-import { memoizeByObject } from './memoize.js'
+import { memoizeByObject } from '../common/memoize.js'
 
 /** The part of class-transformer's storage that shows whether a class has rules. */
 interface Storage {

@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { root } from './support/kit.js'
+
+/** What a folder or file of src may import from the others: files, or whole folders. */
+interface Rule {
+  imports?: readonly string[]
+  /** What it may import types of, besides. */
+  types?: readonly string[]
+}
+
+/** Every file may import these. */
+const everywhere = ['errors', 'common/', 'words/']
+
+/** The import rules of docs/architecture.md. */
+const rules: Record<string, Rule> = {
+  errors: {},
+  'command-errors': {},
+  'common/': {},
+  'words/': {},
+  'data/': {},
+  'server/': {},
+  'translations/': {},
+  'injection/': { types: ['context'] },
+  'logging/': { types: ['context'] },
+  'policies/': { imports: ['data/'], types: ['context'] },
+  'resources/': { imports: ['injection/'], types: ['context', 'data/lists/declaration', 'policies/policy'] },
+  'routing/': {
+    imports: ['injection/', 'resources/'],
+    types: ['context', 'data/lists/declaration', 'policies/policy'],
+  },
+  'http/': {
+    imports: [
+      'data/attributes',
+      'data/plain-attributes',
+      'data/coerce',
+      'data/json-limits',
+      'data/transform-metadata',
+      'logging/',
+      'routing/static-mount',
+    ],
+    types: ['context', 'data/', 'routing/'],
+  },
+  'sessions/': { imports: ['data/', 'http/personal'], types: ['context'] },
+  'views/': {
+    imports: ['http/binder', 'translations/formatters'],
+    types: ['context', 'data/', 'http/', 'routing/', 'sessions/', 'translations/'],
+  },
+  'mail/': { imports: ['data/', 'routing/base-url'], types: ['context', 'routing/scope'] },
+  'auth/': { imports: ['data/', 'http/', 'logging/', 'sessions/', 'workers/'], types: ['context'] },
+  'middleware/': {
+    imports: ['data/', 'http/', 'logging/', 'sessions/', 'translations/'],
+    types: ['context'],
+  },
+  'steps/': {
+    imports: ['data/', 'http/', 'logging/', 'sessions/', 'translations/'],
+    types: ['context', 'routing/'],
+  },
+  'workers/': { imports: ['command-errors', 'server/port'], types: ['server/'] },
+  'testing/': { imports: ['data/', 'http/xml'], types: ['application', 'injection/'] },
+  'generator/': { imports: ['command-errors', 'data/attributes', 'data/columns', 'translations/'] },
+  'cli/': {
+    imports: [
+      'command-errors',
+      'data/',
+      'generator/',
+      'http/hosts',
+      'index',
+      'logging/',
+      'server/',
+      'translations/',
+      'workers/',
+    ],
+    types: ['application', 'routing/'],
+  },
+}
+
+/** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
+const assembling = ['application', 'context', 'dispatcher', 'index']
+const aboveApplication = ['index', 'auth/', 'cli/', 'generator/', 'testing/']
+
+describe('The imports of src', () => {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => name.replace(/\.ts$/, ''))
+
+  for (const [place, { imports = [], types = [] }] of Object.entries(rules)) {
+    it(`of ${place} follow the rules of docs/architecture.md`, () => {
+      const own = files.filter((file) => isIn(file, [place]))
+      expect(own).to.not.deep.equal([])
+      expect(
+        own.flatMap((file) => violations(file, [...everywhere, place, ...imports], types)),
+      ).to.deep.equal([])
+    })
+  }
+
+  it('of application, context and dispatcher lead to no command, generator, test kit or accounts', () => {
+    const upward = ['application', 'context', 'dispatcher'].flatMap((file) =>
+      importsOf(file).filter(({ target }) => isIn(target, [...aboveApplication, 'mail/'])),
+    )
+    expect(upward).to.deep.equal([])
+  })
+
+  it('have a rule for every folder and file', () => {
+    const places = [...Object.keys(rules), ...assembling]
+    expect(files.filter((file) => !isIn(file, places))).to.deep.equal([])
+  })
+})
+
+/** The imports of a file that its folder may not have: `http/body/body imports views/forms`. */
+function violations(file: string, imports: readonly string[], types: readonly string[]): string[] {
+  return importsOf(file)
+    .filter(({ target, isType }) => !isIn(target, isType ? [...imports, ...types] : imports))
+    .map(({ target, isType }) => `${file} imports ${isType ? 'types of ' : ''}${target}`)
+}
+
+/** The files of src that a file imports. */
+function importsOf(file: string): { target: string; isType: boolean }[] {
+  const source = readFileSync(join(root, 'src', `${file}.ts`), 'utf8')
+  const statements = source.matchAll(
+    /^(?:import|export)\s+(type\s)?(?:([^'";]*?)\s+from\s+)?'(\.[^']+)\.js'|\bimport\('(\.[^']+)\.js'\)/gm,
+  )
+  return [...statements].map(([, type, names = '', path, dynamicPath]) => ({
+    target: join(dirname(file), path ?? dynamicPath ?? ''),
+    isType: type !== undefined || /^\{(\s*type [^,]+,?)+\s*\}$/.test(names),
+  }))
+}
+
+function isIn(file: string, places: readonly string[]): boolean {
+  return places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place))
+}

@@ -1,0 +1,24 @@
+import type { Context } from '../context.js'
+import type { Pages } from './pages.js'
+
+/** The members of a context that render templates. */
+export interface PageMembers {
+  /** Responds with a template of the `templates` folder: `ctx.render('posts/show', { post })`. */
+  render(view: string, locals?: Record<string, unknown>): void
+
+  /** Returns the text of a template, for example for a mail. The response does not change. */
+  renderToString(view: string, locals?: Record<string, unknown>): string
+}
+
+export function pageMembers(pages: Pages): PageMembers & ThisType<Context> {
+  return {
+    render(view, locals) {
+      this.type = 'html'
+      this.body = pages.render(this, view, locals)
+    },
+
+    renderToString(view, locals) {
+      return pages.renderToString(this, view, locals)
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import type { Context } from '../context.js'
+import type { Assets } from '../http/assets.js'
+import { submittedValue } from '../http/binder.js'
+import type { DeclaredRoute } from '../routing/declared-route.js'
+import type { RouteTable } from '../routing/route-table.js'
+import type { Flash } from '../sessions/flash.js'
+import type { Catalogue } from '../translations/catalogue.js'
+import { collectionIds, singularIds } from '../words/names.js'
+import type { CollectionLink, ViewContext } from './view-context.js'
+
+/**
+ * The request's data for the helpers of templates. The session is only read by a page that shows messages.
+ *
+ * It is a class, because V8 keeps the closures of an object literal's getters, with request and page, until the next major
+ * garbage collection.
+ */
+export class PageContext implements ViewContext {
+  readonly submittedValue = submittedValue
+  readonly paths: ViewContext['paths']
+  readonly currentUrl: string
+  readonly locale: string
+  private readonly catalogue: Catalogue
+
+  constructor(
+    private readonly ctx: Context,
+    private readonly table: RouteTable,
+    private readonly assets: Assets,
+  ) {
+    this.paths = table.helpers
+    this.currentUrl = ctx.url
+    // A page has about a hundred texts, so the data they share is read once.
+    this.locale = ctx.locale
+    this.catalogue = ctx.catalogue
+  }
+
+  get csrfToken(): string | undefined {
+    return this.ctx.csrfToken
+  }
+
+  get flash(): Flash {
+    return this.ctx.takeFlash()
+  }
+
+  get timeZone(): string {
+    return this.ctx.timeZone
+  }
+
+  asset(name: string): string {
+    return this.assets.pathOf(name, this.ctx.hostname)
+  }
+
+  t(id: string, values?: Record<string, unknown>): string {
+    return this.catalogue.translate(this.locale, id, values) ?? id
+  }
+
+  can(ability: string, record: object): boolean {
+    return this.ctx.can(ability, record)
+  }
+
+  has(id: string): boolean {
+    return this.catalogue.has(this.locale, id)
+  }
+
+  collections(record?: object): CollectionLink[] {
+    const item = record ? this.ctx.route.resource?.itemPath : ''
+    return this.table.entriesOf(item).map((route) => ({
+      name: route.resource?.plural ?? '',
+      ids: route.resource?.isSingular ? singularIds(route.path) : collectionIds(route.path),
+      path: record ? route.url(parentsOf(this.ctx, route), record) : route.url(),
+    }))
+  }
+}
+
+/** The parents of a record of the request's resource, from the path. The record itself provides its own id. */
+function parentsOf({ params, route: { resource } }: Context, route: DeclaredRoute): Record<string, string> {
+  const isParent = (name: string) => name !== resource?.param && route.path.includes(`{${name}}`)
+  return Object.fromEntries(Object.entries(params).filter(([name]) => isParent(name)))
+}
