@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { authActions } from '../../src/generator/auth-generator.js'
+import { authActions, type AuthOptions } from '../../src/generator/auth-generator.js'
 import { authDestruction } from '../../src/generator/auth-destroyer.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
 import { Application } from '../support/generated.js'
@@ -20,16 +20,23 @@ describe('kit generate auth', () => {
 
   const yes = { confirm: () => Promise.resolve(true) }
 
-  for (const signUp of [true, false]) {
-    it(`is taken back by kit destroy auth, ${signUp ? 'with' : 'without'} sign-up`, async () => {
+  const variants: AuthOptions[] = [{}, { signUp: false }, { confirm: true }]
+
+  for (const options of variants) {
+    it(`is taken back by kit destroy auth, with the options ${JSON.stringify(options)}`, async () => {
       const before = application.tree()
-      generate(application.folder, authActions(application.folder, 'user', { signUp }))
+      generate(application.folder, authActions(application.folder, 'member', options))
       expect(application.read('src/app.ts')).to.include('app.use(requireUser())')
-      const { actions } = authDestruction(application.folder, 'user', async () => false)
+      const { actions } = authDestruction(application.folder, 'member', async () => false)
       await destroy(application.folder, actions, yes)
       expect(application.tree()).to.deep.equal(before)
     })
   }
+
+  it('rejects --confirm without a sign-up', () => {
+    const options = { confirm: true, signUp: false }
+    expect(() => authActions(application.folder, 'user', options)).to.throw('Remove one of the two options.')
+  })
 
   it('declares the pages of accounts above the resources, which need a sign-in', () => {
     application.write(
@@ -47,8 +54,8 @@ describe('kit generate auth', () => {
       'app.use(authenticateUser)',
       "app.get('/', home)",
       'app.resource(SessionResource)',
-      'app.resource(RegistrationResource)',
       'app.resource(PasswordResetResource)',
+      'app.resource(RegistrationResource)',
       'app.use(requireUser())',
       'app.resource(AccountResource)',
       'app.resource(PostsResource)',

@@ -3,6 +3,9 @@ import type { Context } from '../context.js'
 /** An event in the life of an account. */
 export type AccessEvent =
   | 'signed_up'
+  | 'address_taken'
+  | 'confirmation_requested'
+  | 'confirmed'
   | 'signed_in'
   | 'sign_in_failed'
   | 'signed_out'

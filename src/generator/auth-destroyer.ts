@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { CommandError } from '../command-errors.js'
-import { authActions } from './auth-generator.js'
+import { authActions, authOptionsOf } from './auth-generator.js'
 import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
 import { namesOf } from './arguments/names.js'
 
@@ -11,8 +9,7 @@ import { namesOf } from './arguments/names.js'
  * @throws CommandError while another file uses the model of users
  */
 export function authDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
-  const signUp = existsSync(join(folder, 'src/actions/registration.ts'))
-  const actions = authActions(folder, word, { signUp })
+  const actions = authActions(folder, word, authOptionsOf(folder))
   const { model, singular } = namesOf(word)
   const users = importersOf(folder, `src/models/${singular}.ts`, actions)
   if (users.length === 0) return destructionOf(folder, [actions], { isKnown: true, hasRun })

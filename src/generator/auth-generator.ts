@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { CommandError } from '../command-errors.js'
 import { readApplication } from './application.js'
 import { importing, insertion } from './files/insertion.js'
@@ -12,6 +14,10 @@ import { renderScaffolds } from './files/templates.js'
 export interface AuthOptions {
   /** Whether visitors can sign up (yes). */
   signUp?: boolean
+  /** Whether a visitor who signs up has to confirm the address, by a link in a mail (no). */
+  confirm?: boolean
+  /** Whether users see their sessions, and can end each of them (no). */
+  sessions?: boolean
   /** The time of the migration. */
   now?: Date
 }
@@ -29,23 +35,64 @@ export function authActions(folder: string, word: string, options: AuthOptions =
       'src/app.ts creates an API application, which has no sessions. `kit generate auth` adds accounts to web applications.',
     )
   }
-  const { signUp: hasSignUp = true } = options
+  const { signUp: hasSignUp = true, confirm: hasConfirm = false, sessions: hasSessions = false } = options
+  if (hasConfirm && !hasSignUp) {
+    throw new CommandError(
+      '--confirm is for accounts that visitors sign up for, and --no-sign-up leaves out the sign-up. Remove one of the two options.',
+    )
+  }
+  const parts = [
+    web,
+    ...(hasSignUp ? [signUp] : []),
+    ...(hasConfirm ? [confirm] : []),
+    ...(hasSessions ? [sessions] : []),
+  ]
   const names = namesOf(word)
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { singular: names.singular, plural: names.plural, migration: migration.file }
-  const scaffolds = ['auth/web', ...(hasSignUp ? ['auth/sign-up'] : [])]
-  const locals = { ...names, hasSignUp, migrationClass: migration.className }
+  const scaffolds = parts.map(({ scaffold }) => scaffold)
+  const locals = { ...names, hasSignUp, hasConfirm, hasSessions, migrationClass: migration.className }
   return [
     ...renderScaffolds(folder, scaffolds, paths, locals),
-    ...editsOf(applicationName(text) ?? 'app', names, hasSignUp),
+    ...editsOf(applicationName(text) ?? 'app', names, parts),
   ]
 }
 
+/** The options with which the accounts of an application were generated. */
+export function authOptionsOf(folder: string): AuthOptions {
+  const has = ({ open = [], closed = [] }: Part) =>
+    [...open, ...closed].every(([, file]) => existsSync(join(folder, `src/actions/${file}.ts`)))
+  return { signUp: has(signUp) || has(confirm), confirm: has(confirm), sessions: has(sessions) }
+}
+
+type Resource = readonly [name: string, file: string]
+
+/** A part of the accounts: its scaffold, the resources for everybody, and those for users who have signed in. */
+interface Part {
+  scaffold: string
+  open?: readonly Resource[]
+  closed?: readonly Resource[]
+}
+
+const web: Part = {
+  scaffold: 'auth/web',
+  open: [
+    ['Session', 'session'],
+    ['PasswordReset', 'password_reset'],
+  ],
+  closed: [['Account', 'account']],
+}
+const signUp: Part = { scaffold: 'auth/sign-up', open: [['Registration', 'registration']] }
+const confirm: Part = { scaffold: 'auth/confirm', open: [['Confirmation', 'confirmation']] }
+const sessions: Part = { scaffold: 'auth/sessions', closed: [['AccountSessions', 'account_sessions']] }
+
 /** The insertions in src/app.ts and in the layout. */
-function editsOf(app: string, names: Names, hasSignUp: boolean): FileAction[] {
-  const resources = ['Session', ...(hasSignUp ? ['Registration'] : []), 'PasswordReset']
+function editsOf(app: string, names: Names, parts: readonly Part[]): FileAction[] {
+  const open = parts.flatMap((part) => part.open ?? [])
+  const closed = parts.flatMap((part) => part.closed ?? [])
+  const declaring = ([name]: Resource) => `${app}.resource(${name}Resource)`
   return [
-    ...importsOf(hasSignUp),
+    importsOf([...open, ...closed]),
     insertion('src/app.ts', 'the routes of accounts', [
       {
         lines: [
@@ -61,11 +108,11 @@ function editsOf(app: string, names: Names, hasSignUp: boolean): FileAction[] {
       },
       {
         lines: [
-          ...resources.map((name) => `${app}.resource(${name}Resource)`),
+          ...open.map(declaring),
           '',
           `// The routes below are for ${names.words.many} who have signed in. Move routes for everybody above this line.`,
           `${app}.use(requireUser())`,
-          `${app}.resource(AccountResource)`,
+          ...closed.map(declaring),
         ],
         place: 'before the resources',
       },
@@ -78,17 +125,13 @@ function editsOf(app: string, names: Names, hasSignUp: boolean): FileAction[] {
 }
 
 /** The imports in src/app.ts. */
-function importsOf(hasSignUp: boolean): FileAction[] {
-  const all: [names: string, from: string][] = [
+function importsOf(resources: readonly Resource[]): FileAction {
+  return importing('src/app.ts', [
     ['requireUser', 'resource-kit/auth'],
     ['mailer, mailInbox', 'resource-kit/mail'],
-    ['AccountResource', './actions/account.js'],
-    ['PasswordResetResource', './actions/password_reset.js'],
-    ...(hasSignUp ? [['RegistrationResource', './actions/registration.js'] as [string, string]] : []),
-    ['SessionResource', './actions/session.js'],
+    ...resources.map(([name, file]) => [`${name}Resource`, `./actions/${file}.js`] as const),
     ['authenticateUser', './authentication.js'],
-  ]
-  return [importing('src/app.ts', all)]
+  ])
 }
 
 const option = 'sessionStore: databaseSessions(database)'

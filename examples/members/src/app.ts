@@ -51,8 +51,8 @@ app.use(authenticateUser)
 
 app.get('/', home)
 app.resource(SessionResource)
-app.resource(RegistrationResource)
 app.resource(PasswordResetResource)
+app.resource(RegistrationResource)
 
 // The routes below are for users who have signed in. Move routes for everybody above this line.
 app.use(requireUser())

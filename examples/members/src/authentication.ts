@@ -1,5 +1,12 @@
 import type { Context } from 'resource-kit'
-import { authenticate, databaseLimits, normalizeEmail, rateLimit, Unauthorized } from 'resource-kit/auth'
+import {
+  authenticate,
+  databaseLimits,
+  normalizeEmail,
+  passwordStamp,
+  rateLimit,
+  Unauthorized,
+} from 'resource-kit/auth'
 import { database } from './database.js'
 import { User } from './models/user.js'
 
@@ -69,6 +76,12 @@ export function findByEmail(email: string): Promise<User | null> {
 /** Finds a user by the id, before the request's transaction begins. */
 export function findById(id: string): Promise<User | null> {
   return database.read((tx) => tx.findOneBy(User, { id }))
+}
+
+/** The stamp of the links in mails to a user: it changes with the password and the address. */
+export async function stampOf(id: string): Promise<string | undefined> {
+  const user = await findById(id)
+  return user ? passwordStamp(user) : undefined
 }
 
 /** A field of the request's body as text; empty if it is anything else. */

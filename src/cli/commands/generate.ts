@@ -127,6 +127,7 @@ function specOption(): Option {
 
 interface AuthFlags extends WriteFlags {
   signUp: boolean
+  confirm?: true
 }
 
 function authCommand(out: Output, folder: () => string): Command {
@@ -138,11 +139,16 @@ function authCommand(out: Output, folder: () => string): Command {
     )
     .argument('[name]', 'singular name of the model', 'user')
     .option('--no-sign-up', 'visitors cannot sign up')
+    .option('--confirm', 'visitors who sign up confirm their address by a link in a mail')
     .option('--dry-run', 'list the files without writing them')
     .option('--force', 'overwrite existing files')
-    .addHelpText('after', '\nExample:\n  $ kit generate auth\n  $ kit generate auth member --no-sign-up')
-    .action((name: string, { signUp, ...flags }: AuthFlags) => {
-      write(out, folder(), authActions(folder(), name, { signUp }), flags)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ kit generate auth --confirm\n  $ kit generate auth member --no-sign-up',
+    )
+    .action((name: string, { dryRun, force, ...options }: AuthFlags) => {
+      const flags = { dryRun, force }
+      write(out, folder(), authActions(folder(), name, options), flags)
       if (!flags.dryRun) reportPrivate(out, folder())
     })
 }

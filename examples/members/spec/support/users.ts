@@ -17,7 +17,7 @@ export async function makeUser(values: Partial<User> = {}): Promise<User> {
 }
 
 /** Signs a user in, as a browser does. */
-export async function signIn(client: Client, { email }: User, given = password) {
+export async function signIn(client: Client, { email }: Pick<User, 'email'>, given = password) {
   await client.get('/session/new')
   return client.post('/session', { form: { email, password: given } })
 }

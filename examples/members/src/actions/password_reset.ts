@@ -7,6 +7,7 @@ import {
   limitAccount,
   limitMailsOfClient,
   limitMailsToAddress,
+  stampOf,
 } from '../authentication.js'
 import { passwordChanged } from '../mails/password_changed.js'
 import { passwordReset } from '../mails/password_reset.js'
@@ -87,10 +88,4 @@ export class PasswordResetResource extends BaseResource {
       },
     })
   }
-}
-
-/** The present stamp of a link: it changes with the password and the address. */
-async function stampOf(id: string): Promise<string | undefined> {
-  const user = await findById(id)
-  return user ? passwordStamp(user) : undefined
 }

@@ -43,12 +43,12 @@ export class SessionResource extends BaseResource {
     })
   }
 
-  private reject(ctx: Context, user: User | null) {
+  private reject(ctx: Context, user: User | null, reason = 'session.wrong') {
     logAccess(ctx, 'sign_in_failed', user ?? undefined)
     return ctx.respond(422, {
-      html: () => ctx.render('session/new', { email: field(ctx, 'email'), isWrong: true }),
+      html: () => ctx.render('session/new', { email: field(ctx, 'email'), reason }),
       data: () => {
-        throw new Unauthorized('Session', ctx.t('session.wrong'))
+        throw new Unauthorized('Session', ctx.t(reason))
       },
     })
   }
