@@ -119,6 +119,19 @@ export class NotAuthorized extends HttpError {
   }
 }
 
+/** 500: a handler has bound a request to a saved record before it has asked the record's policy. */
+export class AuthorizedTooLate extends HttpError {
+  override name = 'AuthorizedTooLate'
+  override readonly isPublic = false
+  constructor(handler: string, model: string) {
+    super(
+      500,
+      `${handler} called ctx.authorize after ctx.bind, so the policy would decide by values of the request. Authorize ` +
+        `the ${model} first: ctx.bind(await ctx.authorize(record), fields).`,
+    )
+  }
+}
+
 /** `ctx.authorize` or `can` has a record of a model without a policy. */
 export class NoPolicy extends Error {
   override name = 'NoPolicy'

@@ -15,6 +15,7 @@ import {
   Present,
   primaryKey,
   Queryable,
+  RelationIds,
   Resource,
   Route,
   timestamps,
@@ -53,9 +54,14 @@ class Post extends Model {
   })
   topics?: Relation<Topic>[]
 
+  @RelationIds('topics') topic_ids?: string[]
+
   @OneToMany(() => Comment, (comment) => comment.post)
   comments?: Relation<Comment>[]
 }
+
+@Entity('posts')
+class Article extends Post {}
 
 @Entity('comments')
 class Comment extends Model {
@@ -132,6 +138,7 @@ class PostsResource extends BaseResource {
     const post = ctx.bind(Object.assign(new Post(), { user_id: Reflect.get(ctx, 'user')?.id ?? 'nobody' }), [
       'title',
       'topic_id',
+      'topic_ids',
     ])
     if (!ctx.query['forget']) await ctx.authorize(post)
     const errors = await ctx.save(post)
@@ -141,8 +148,10 @@ class PostsResource extends BaseResource {
   override async update(ctx: Context) {
     const post = await this.find(ctx)
     const another = ctx.query['other'] ? await ctx.find(Post, String(ctx.query['other'])) : post
+    if (ctx.query['late']) ctx.bind(post, ['title'])
     if (!ctx.query['forget']) await ctx.authorize(another)
-    ctx.bind(post, ['title', 'topic_id'])
+    ctx.bind(post, ['title', 'topic_id', 'topic_ids'])
+    if (ctx.query['give']) post.user_id = String(ctx.query['give'])
     if (ctx.query['sql']) await ctx.tx.update(Post, post.id, { title: 'by SQL' })
     const errors = ctx.query['sql'] ? undefined : await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => page(ctx, []) })
@@ -214,7 +223,7 @@ describe('Policies', () => {
   let topics: Topic[] = []
 
   beforeEach(async () => {
-    const models = [Topic, Post, Comment]
+    const models = [Topic, Post, Article, Comment]
     const config = { test: { url: await newDatabase() }, models, migrations: [CreatePosts1700000000000] }
     database = await new Database(config, 'test').open()
     await database.migrate()
@@ -242,6 +251,12 @@ describe('Policies', () => {
 
   afterEach(() => site.close())
 
+  async function linked({ id }: Post): Promise<string[]> {
+    const rows =
+      await database.manager.query<{ post_id: string; topic_id: string }[]>('SELECT * FROM post_topics')
+    return rows.filter(({ post_id }) => post_id === id).map(({ topic_id }) => topic_id)
+  }
+
   /** Routes besides the resources, whose handlers try to get around the policies. */
   function declareOwn(app: App): void {
     app.get('/all', async (ctx) => void (ctx.body = (await ctx.unscoped.findAll(Post)).length))
@@ -249,6 +264,10 @@ describe('Policies', () => {
     app.get('/by/{id}', async (ctx) => {
       const where = [{ id: ctx.params['id']!, user_id: 'ada' }, { title: 'second' }]
       ctx.body = (await ctx.paginate(Post, { where })).records.map(({ title }) => title)
+    })
+    app.get('/extended', async (ctx) => {
+      const posts = await ctx.findAll(Article, { where: { id: adas.id } })
+      ctx.body = posts.map(({ title }) => title)
     })
     app.get('/joined', async (ctx) => {
       await ctx.paginate(Post, { relations: { topic: true } })
@@ -363,6 +382,48 @@ describe('Policies', () => {
     expect((await site.put(`/posts/${adas.id}`, as('ada', { json: { title: 'kept' } }))).status).to.equal(200)
   })
 
+  it('show only the links within the scope, and keep the others', async () => {
+    const path = `/posts/${adas.id}`
+    const own = [topics[0]?.id]
+    expect((await site.get(path, as('ada'))).json.topic_ids).to.deep.equal(own)
+    for (const query of ['', '?title=first', '?include=topics'])
+      expect((await site.get(`/posts${query}`, as('ada'))).json[0].topic_ids, query).to.deep.equal(own)
+    const unlinked = await site.put(path, as('ada', { json: { topic_ids: [] } }))
+    expect(unlinked.json.topic_ids).to.deep.equal([])
+    expect(await linked(adas)).to.deep.equal([topics[1]?.id])
+    expect((await site.put(path, as('ada', { json: { topic_ids: own } }))).status).to.equal(200)
+    expect(await linked(adas)).to.have.members(topics.map(({ id }) => id))
+  })
+
+  it('return the same errors for links to records that others have, and that nobody has', async () => {
+    const nobodys = '00000000-0000-7000-8000-000000000000'
+    for (const id of [topics[1]?.id, nobodys]) {
+      for (const json of [{ topic_ids: [topics[0]?.id, id] }, { topic_id: id }]) {
+        const [name = ''] = Object.keys(json)
+        const refused = await site.put(`/posts/${adas.id}`, as('ada', { json }))
+        expect([refused.status, refused.json.errors], name).to.deep.equal([
+          422,
+          {
+            [name]: [
+              name === 'topic_id' ? 'Topic does not exist.' : 'Topics contains a record that does not exist.',
+            ],
+          },
+        ])
+      }
+    }
+    expect(await linked(adas)).to.have.members(topics.map(({ id }) => id))
+  })
+
+  it('include the newest records within the scope up to the limit', async () => {
+    const newest = await database.manager.save(
+      [1, 2].map((number) => database.manager.create(Topic, { user_id: 'ada', name: `Topic ${number}` })),
+    )
+    await database.manager.save(Object.assign(adas, { topics: [...topics, ...newest] }))
+    const [post] = (await site.get('/posts?include=topics', as('ada'))).json
+    expect(post.topics.map(({ name }: Topic) => name)).to.deep.equal(['Topic 2'])
+    expect((await site.get('/posts?load=1&include=topics', as('ada'))).json[0].topics).to.have.length(3)
+  })
+
   it('let findAll and choices find the choices of a form', async () => {
     const names = async (user: string) =>
       (await site.get('/topics', as(user))).json.map(({ name }: Topic) => name)
@@ -407,6 +468,24 @@ describe('Policies', () => {
     )
     expect(response.status).to.equal(500)
     expect(await database.manager.countBy(Post, { title: 'changed' })).to.equal(0)
+  })
+
+  it('decide by a record as it was before the request changed it', async () => {
+    const response = await site.put(`/posts/${adas.id}?late=1`, as('ada', { json: { title: 'changed' } }))
+    expect(response.status).to.equal(500)
+    expect(await database.manager.countBy(Post, { title: 'changed' })).to.equal(0)
+  })
+
+  it('are asked again when the owner of a record changes', async () => {
+    const give = (to: string) => site.put(`/posts/${adas.id}?give=${to}`, as('ada', { json: { title: 'x' } }))
+    expect((await give('bob')).status).to.equal(403)
+    expect(await database.manager.countBy(Post, { user_id: 'ada', title: 'first' })).to.equal(1)
+    expect((await give('ada')).status).to.equal(200)
+  })
+
+  it('apply to models that extend the model', async () => {
+    expect((await site.get('/extended', as('bob'))).json).to.deep.equal([])
+    expect((await site.get('/extended', as('ada'))).json).to.deep.equal(['first'])
   })
 
   it('do not apply to ctx.unscoped', async () => {

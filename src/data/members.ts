@@ -12,7 +12,8 @@ import { paginateRequest, type ListRequest } from './lists/request.js'
 import { linkHeader, type Page, type PageOptions, type Pagination } from './records/pagination.js'
 import { findRecord, findRecordBy } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
-import { referencesOutside, rejectUnscopedRelations, withinScope, type ScopeFor } from './records/scope.js'
+import { referencesOutside, rejectUnscopedRelations, withinScope } from './records/scope.js'
+import type { ScopeFor } from './records/scoped-ids.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
 import { attributeName, messageOf, validate } from './validation.js'
@@ -143,7 +144,7 @@ interface DataRequest extends ListRequest {
   bound(record: object): ReadonlySet<string>
   /** The scope of a model's policy for the user. */
   readonly scopeFor: ScopeFor
-  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): void
+  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 }
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
@@ -158,14 +159,14 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   find(model, id, options) {
     return inTransaction(this, (tx) => {
       rejectLockWhileReading(this, options)
-      return findRecord(tx, model, id, options, scopeOf(this, tx, model))
+      return findRecord(tx, model, id, options, this.scopeFor)
     })
   },
 
   findOneBy(model, conditions, options) {
     return inTransaction(this, (tx) => {
       rejectLockWhileReading(this, options)
-      return findRecordBy(tx, model, conditions, options, scopeOf(this, tx, model))
+      return findRecordBy(tx, model, conditions, options, this.scopeFor)
     })
   },
 
@@ -205,16 +206,25 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   async save(record) {
-    this.noteWrite(record, isSaved(record) ? 'update' : 'create')
-    const errors = await inTransaction(this, async (tx) =>
-      saveRecord(tx, record, this.translate, await boundErrors(this, tx, record), this.pathKeys),
-    )
+    const errors = await inTransaction(this, async (tx) => {
+      await this.noteWrite(record, isSaved(record) ? 'update' : 'create')
+      return saveRecord(
+        tx,
+        record,
+        this.translate,
+        await boundErrors(this, tx, record),
+        this.pathKeys,
+        this.scopeFor,
+      )
+    })
     return withLanguage(this, errors)
   },
 
   destroy(record) {
-    this.noteWrite(record, 'destroy')
-    return inTransaction(this, (tx) => destroyRecord(tx, record, this.translate))
+    return inTransaction(this, async (tx) => {
+      await this.noteWrite(record, 'destroy')
+      await destroyRecord(tx, record, this.translate)
+    })
   },
 
   translateErrors(errors) {
@@ -245,11 +255,6 @@ function transactionFor(ctx: object): LazyTransaction {
   return transaction
 }
 
-/** The scope of a model, whose query must not join relations with a scope. */
-function scopeOf<T>(ctx: DataRequest, tx: EntityManager, model: EntityTarget<T>): object | undefined {
-  return scopedWhere(ctx, tx, model, undefined)
-}
-
 /** Conditions with the scope of the model. */
 function scopedWhere<T>(
   { scopeFor }: DataRequest,
@@ -277,13 +282,11 @@ async function boundErrors(
   const all = errors ?? new ValidationErrors()
   for (const name of outside) {
     const values = { attribute: attributeName(record.constructor, name, ctx.translate) }
-    const own = `${values.attribute} does not exist.`
-    all.add(
-      name,
-      'reference',
-      messageOf(record.constructor, name, 'reference', values, { own }, ctx.translate),
-      values,
-    )
+    const isList = Array.isArray(Reflect.get(record, name))
+    const rule = isList ? 'references' : 'reference'
+    const own = `${values.attribute} ${isList ? 'contains a record that does' : 'does'} not exist.`
+    const message = messageOf(record.constructor, name, rule, values, { own }, ctx.translate)
+    all.add(name, rule, message, values)
   }
   return all
 }

@@ -1,4 +1,5 @@
-import { none, type Conditions } from '../data/records/scope.js'
+import { none } from '../data/records/scope.js'
+import type { Conditions } from '../data/records/scoped-ids.js'
 import { PolicyWithoutScope } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { nothing, Policy, type PolicyClass } from './policy.js'

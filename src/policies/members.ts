@@ -1,10 +1,11 @@
 import type { Context } from '../context.js'
 import type { DataMembers } from '../data/members.js'
 import type { Model } from '../data/model.js'
-import type { ScopeFor } from '../data/records/scope.js'
+import { isSaved } from '../data/records/save.js'
+import type { ScopeFor } from '../data/records/scoped-ids.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
-import { Forbidden, NotAuthorized, NoPolicy } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
+import { AuthorizedTooLate, Forbidden, NotAuthorized, NoPolicy } from '../errors.js'
 import { isAllowed, scopeOf } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 
@@ -18,6 +19,7 @@ export interface PolicyMembers {
    * @returns the record
    * @example const post = await ctx.authorize(await ctx.find(Post, ctx.params.post_id))
    * @throws Forbidden (403) when the policy does not allow it, or has no such method
+   * @throws AuthorizedTooLate when `ctx.bind` has already changed a saved record
    */
   authorize<T extends Model>(record: T, ability?: string): Promise<T>
 
@@ -40,11 +42,12 @@ export interface PolicyMembers {
   readonly scopeFor: ScopeFor
 
   /**
-   * Notes that a record is written. Unless the policy of its model is asked before the commit, the request fails.
+   * Notes that a record is written. Unless the policy of its model is asked before the commit, the request fails. If the
+   * record has another owner or parent than when it was asked, it is asked again.
    *
    * @internal
    */
-  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): void
+  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 
   /**
    * Rejects a request whose handler has asked no policy.
@@ -57,8 +60,8 @@ export interface PolicyMembers {
 /** The actions that show a form have the ability of the action that the form submits to. */
 const abilities: Record<string, string> = { new: 'create', edit: 'update' }
 
-/** The abilities that a request has asked for each record, and that were allowed. */
-const asked = new PerRequest<Map<object, Set<string>>>('authorized')
+/** The abilities that a request has asked for each record, and that were allowed, with the owner that it then had. */
+const asked = new PerRequest<Map<object, Map<string, string>>>('authorized')
 
 const isUnscoped = Symbol('resource-kit:unscoped')
 
@@ -70,6 +73,8 @@ export function policyMembers(
       const ability = given ?? abilityFor(this, record)
       const policy = policyOf(this, record.constructor)
       if (!policy) throw new NoPolicy(record.constructor.name)
+      if (isSaved(record) && !asked.get(this)?.has(record) && this.bound(record).size > 0)
+        throw new AuthorizedTooLate(this.route.handlerName, record.constructor.name)
       if (!(await isAllowed(policy, ability, userOf(this), record))) {
         this.log.info(
           { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip },
@@ -77,8 +82,9 @@ export function policyMembers(
         )
         throw new Forbidden()
       }
-      const known = asked.get(this) ?? new Map<object, Set<string>>()
-      asked.set(this, known.set(record, (known.get(record) ?? new Set()).add(ability)))
+      const known = asked.get(this) ?? new Map<object, Map<string, string>>()
+      const allowed = known.get(record) ?? new Map<string, string>()
+      asked.set(this, known.set(record, allowed.set(ability, ownerOf(this, record))))
       return record
     },
 
@@ -107,13 +113,17 @@ export function policyMembers(
       }
     },
 
-    noteWrite(record, ability) {
+    async noteWrite(record, ability) {
       if (isUnscoped in this || !policyOf(this, record.constructor)) return
-      const { handlerName } = this.route
+      const { handlerName, resource } = this.route
+      const own = resource?.action ?? ''
+      const names = [ability, abilities[own] ?? own]
+      const allowed = asked.get(this)?.get(record)
+      const given = names.find((name) => allowed?.has(name))
+      if (given && allowed?.get(given) !== ownerOf(this, record)) await this.authorize(record, given)
       beforeCommit(this, () => {
-        const allowed = asked.get(this)?.get(record)
-        const own = this.route.resource?.action ?? ''
-        if (!allowed?.has(ability) && !allowed?.has(abilities[own] ?? own))
+        const known = asked.get(this)?.get(record)
+        if (!names.some((name) => known?.has(name)))
           throw new NotAuthorized(handlerName, record.constructor.name)
       })
     },
@@ -128,8 +138,20 @@ export function policyMembers(
   /** The policy of the route's own resource or of its parents takes precedence over that of another resource. */
   function policyOf(ctx: Context, model: Function): PolicyClass | undefined {
     const declared = ctx.route?.resource?.policies.find((one) => one.model === model)
-    return declared?.policy ?? policies.get(model)
+    const policy = declared?.policy ?? policies.get(model)
+    const parent: unknown = Object.getPrototypeOf(model)
+    // A model that extends another one has its policy.
+    return policy ?? (typeof parent === 'function' ? policyOf(ctx, parent) : undefined)
   }
+}
+
+/** The values that say whose a record is: those of its foreign keys, and of the columns in its scope. */
+function ownerOf(ctx: Context, record: Model): string {
+  const { relations } = ctx.tx.dataSource.getMetadata(record.constructor)
+  const keys = relations.flatMap(({ isManyToMany, joinColumns }) => (isManyToMany ? [] : joinColumns))
+  const scopes = [ctx.scopeFor(record.constructor) ?? []].flat()
+  const names = [...keys.map(({ propertyName }) => propertyName), ...scopes.flatMap(Object.keys)]
+  return JSON.stringify(names.map((name): unknown => Reflect.get(record, name)))
 }
 
 function userOf(ctx: Context): unknown {

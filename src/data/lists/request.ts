@@ -22,7 +22,7 @@ import {
 } from '../records/pagination.js'
 import { loadLinks } from '../records/links.js'
 import { loadRelations } from '../records/relations.js'
-import type { ScopeFor } from '../records/scope.js'
+import type { ScopeFor } from '../records/scoped-ids.js'
 import type { Translate } from '../validation.js'
 import { encodeCursor } from './cursor.js'
 import type { Queryable } from './declaration.js'
@@ -43,7 +43,7 @@ export interface ListRequest {
     readonly resource?:
       { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined } | undefined
   }
-  /** The scopes of included records. */
+  /** The scopes of included records and of links. */
   readonly scopeFor?: ScopeFor
   /** Whether the client prefers a page, on which errors are shown. */
   prefersPage(): boolean
@@ -62,9 +62,10 @@ export async function paginateRequest<T extends Model>(
   request: ListRequest,
 ): Promise<Page<T>> {
   const metadata = tx.dataSource.getMetadata(model)
+  const { scopeFor } = request
   const definition = definitionFor(metadata, options, request)
   if (!definition) {
-    const page = await paginate(tx, model, request.query, options)
+    const page = await paginate(tx, model, request.query, options, scopeFor)
     return { ...page, query: withoutDeclaration(metadata) }
   }
   const isPage = request.prefersPage()
@@ -81,8 +82,7 @@ export async function paginateRequest<T extends Model>(
     return { ...emptyPage<T>(position, false), query }
   }
   const page = await readRecords(tx, definition, parsed, position, options)
-  await loadLinks(tx, metadata, page.records)
-  const { scopeFor } = request
+  await loadLinks(tx, metadata, page.records, scopeFor)
   for (const { name, limit } of parsed.includes)
     await loadRelations(tx, page.records, [name], { limit, ...(scopeFor && { scopeFor }) })
   return { ...page, query }

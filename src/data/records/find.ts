@@ -4,7 +4,8 @@ import type { Model } from '../model.js'
 import { readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { loadLinks } from './links.js'
-import { withinScope, type Conditions } from './scope.js'
+import { rejectUnscopedRelations, withinScope } from './scope.js'
+import { unscoped, type ScopeFor } from './scoped-ids.js'
 import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
 
 /**
@@ -17,15 +18,15 @@ export async function findRecord<T extends Model>(
   model: EntityTarget<T>,
   id: unknown,
   options?: FindRecordOptions,
-  scope?: Conditions,
+  scopeFor?: ScopeFor,
 ): Promise<T> {
-  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {}, options, scope)
+  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {}, options, scopeFor)
 }
 
 /**
  * Finds one record of a model by the values of its columns.
  *
- * @param scope further conditions that the record must meet
+ * @param scopeFor the scopes that the record and its links must meet
  * @example await findRecordBy(tx, Comment, { id: comment_id, post_id })
  * @throws RecordNotFound (404) if there is none, also for conditions that no record can meet, and without conditions
  */
@@ -34,14 +35,16 @@ export async function findRecordBy<T extends Model>(
   model: EntityTarget<T>,
   conditions: object,
   { lock = false }: FindRecordOptions = {},
-  scope?: Conditions,
+  scopeFor: ScopeFor = unscoped,
 ): Promise<T> {
   const metadata = tx.dataSource.getMetadata(model)
+  rejectUnscopedRelations(metadata, undefined, scopeFor)
+  const scope = scopeFor(metadata.target)
   const where = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
   const record = where && (await findOne<T>(tx, metadata, withinScope(metadata, where, scope) ?? where, lock))
   if (!record) throw notFound(metadata)
   if (lock) markLocked(record)
-  await loadLinks(tx, metadata, [record])
+  await loadLinks(tx, metadata, [record], scopeFor)
   return record
 }
 

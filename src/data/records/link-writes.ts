@@ -8,6 +8,7 @@ import { referencedBy } from './link.js'
 import { assignedIds, linksOf, setLoadedIds, type Links } from './links.js'
 import { isAsLoaded } from './loaded-values.js'
 import { lockOption } from './locking.js'
+import { scopedIds, type ScopeFor } from './scoped-ids.js'
 
 /** The new links of a record. */
 export interface Assignment extends Links {
@@ -42,18 +43,20 @@ export async function unknownIds(
   return errors.isEmpty ? undefined : errors
 }
 
-/** Writes the new links of a saved record. */
+/** Writes the new links of a saved record. Links to records outside of a scope stay, because the request does not know them. */
 export async function writeLinks(
   tx: EntityManager,
   record: Model,
   isNew: boolean,
   assignments: readonly Assignment[],
+  scopeFor: ScopeFor,
 ): Promise<void> {
   if (assignments.length > 0 && !isNew) await lockOwner(tx, record)
-  for (const { table, toOwner, toRelated, ids } of assignments) {
+  for (const assignment of assignments) {
+    const { table, toOwner, toRelated, ids } = assignment
     const owner: unknown = referencedBy(toOwner).getEntityValue(record)
     // A new record has no links. On MariaDB, deleting none of them would lock a gap in which others insert theirs.
-    if (!isNew) await removeLinks(tx, table, toOwner.databaseName, owner, toRelated.databaseName, ids)
+    if (!isNew) await removeLinks(tx, owner, assignment, scopeFor)
     if (ids.length === 0) continue
     await tx
       .createQueryBuilder()
@@ -82,19 +85,24 @@ async function lockOwner(tx: EntityManager, record: Model): Promise<void> {
 
 async function removeLinks(
   tx: EntityManager,
-  table: string,
-  toOwner: string,
   owner: unknown,
-  toRelated: string,
-  kept: readonly unknown[],
+  { table, toOwner, toRelated, relation, ids: kept }: Assignment,
+  scopeFor: ScopeFor,
 ): Promise<void> {
   const { driver } = tx.dataSource
   const query = tx
     .createQueryBuilder()
     .delete()
     .from(table)
-    .where(`${driver.escape(toOwner)} = :owner`, { owner })
-  if (kept.length > 0) query.andWhere(`${driver.escape(toRelated)} NOT IN (:...kept)`, { kept })
+    .where(`${driver.escape(toOwner.databaseName)} = :owner`, { owner })
+  const related = driver.escape(toRelated.databaseName)
+  if (kept.length > 0) query.andWhere(`${related} NOT IN (:...kept)`, { kept })
+  const { inverseEntityMetadata: metadata } = relation
+  const scope = scopeFor(metadata.target)
+  if (scope) {
+    const { sql, parameters } = scopedIds(tx, metadata, referencedBy(toRelated), scope)
+    query.andWhere(`${related} IN ${sql}`, parameters)
+  }
   await query.execute()
 }
 

@@ -5,6 +5,7 @@ import { memoizeByObject } from '../../common/memoize.js'
 import { relationIdsOf } from '../attributes.js'
 import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
 import { isAsLoaded, markLoaded } from './loaded-values.js'
+import { scopedIds, unscoped, type ScopeFor } from './scoped-ids.js'
 
 /** The links of a many-to-many relation, and the property with the ids of the related records. */
 export interface Links extends Link {
@@ -31,14 +32,15 @@ export const linksOf = memoizeByObject((metadata: EntityMetadata): Links[] => {
   })
 })
 
-/** Sets the properties with the ids of related records, with one query for each relation. */
+/** Sets the properties with the ids of related records in their scope, with one query for each relation. */
 export async function loadLinks(
   tx: EntityManager,
   metadata: EntityMetadata,
   records: readonly object[],
+  scopeFor: ScopeFor = unscoped,
 ): Promise<void> {
   for (const links of linksOf(metadata)) {
-    const idsOf = await readIds(tx, links, records)
+    const idsOf = await readIds(tx, links, records, scopeFor)
     for (const record of records) setLoadedIds(record, links.property, idsOf(record))
   }
 }
@@ -46,8 +48,9 @@ export async function loadLinks(
 /** Returns a function that returns the ids of a record. */
 async function readIds(
   tx: EntityManager,
-  { table, toOwner, toRelated }: Links,
+  { table, toOwner, toRelated, relation }: Links,
   records: readonly object[],
+  scopeFor: ScopeFor,
 ): Promise<(record: object) => string[]> {
   const owned = referencedBy(toOwner)
   const keys = valuesOf(records, owned)
@@ -56,13 +59,18 @@ async function readIds(
   const [owner, related] = [toOwner, toRelated].map(
     ({ databaseName }) => `${driver.escape('link')}.${driver.escape(databaseName)}`,
   )
-  const rows = await tx
+  const query = tx
     .createQueryBuilder()
     .select(`${owner}`, 'owner_id')
     .addSelect(`${related}`, 'related_id')
     .from(table, 'link')
     .where(`${owner} IN (:...keys)`, { keys })
-    .getRawMany<{ owner_id: unknown; related_id: unknown }>()
+  const scope = scopeFor(relation.inverseEntityMetadata.target)
+  if (scope) {
+    const { sql, parameters } = scopedIds(tx, relation.inverseEntityMetadata, referencedBy(toRelated), scope)
+    query.andWhere(`${related} IN ${sql}`, parameters)
+  }
+  const rows = await query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
   const byOwner = new Map<string, string[]>()
   for (const { owner_id, related_id } of rows) {
     const ids = byOwner.get(String(owner_id)) ?? []

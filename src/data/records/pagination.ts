@@ -11,6 +11,7 @@ import { loadLinks } from './links.js'
 import type { Queryable } from '../lists/declaration.js'
 import type { ListQuery } from '../lists/list-query.js'
 import type { Model } from '../model.js'
+import type { ScopeFor } from './scoped-ids.js'
 
 /** The position of a page in a list. */
 export class Pagination {
@@ -115,6 +116,7 @@ export interface PageQuery {
  * Reads one page of records, newest first. Unreadable parameters, and numbers below 1, are ignored. If a parameter is
  * repeated, the last one counts. A page beyond the last one is empty.
  *
+ * @param scopeFor the scopes of the records' links
  * @example const { records, pagination } = await paginate(tx, Post, { page: '2', per_page: '10' })
  */
 export async function paginate<T extends Model>(
@@ -122,6 +124,7 @@ export async function paginate<T extends Model>(
   model: EntityTarget<T>,
   query: PageQuery,
   options: PageOptions<T> = {},
+  scopeFor?: ScopeFor,
 ): Promise<RecordPage<T>> {
   const { where, total: isCounted = true } = options
   const position = pagePosition(query, options)
@@ -135,7 +138,7 @@ export async function paginate<T extends Model>(
     read: (offset, limit) => read(tx, model, offset, limit, found),
   }
   const page = await readPage(source, position, isCounted)
-  await loadLinks(tx, tx.dataSource.getMetadata(model), page.records)
+  await loadLinks(tx, tx.dataSource.getMetadata(model), page.records, scopeFor)
   return page
 }
 

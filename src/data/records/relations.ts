@@ -1,12 +1,13 @@
 import { FindOptionsUtils, In } from 'typeorm'
-import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
 import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
 import { ownKeysOf } from './loaded-relations.js'
 import { markLoaded } from './loaded-values.js'
-import { withinScope, type Conditions, type ScopeFor } from './scope.js'
+import { withinScope } from './scope.js'
+import { scopedIds, unscoped, type Conditions, type ScopeFor } from './scoped-ids.js'
 import type { Model } from '../model.js'
 
 /** The relations of a model, or of the records of a list, by their names. */
@@ -37,7 +38,7 @@ export async function loadRelations(
   tx: EntityManager,
   records: readonly Model[],
   relations: readonly string[],
-  { limit, scopeFor = () => undefined }: LoadOptions = {},
+  { limit, scopeFor = unscoped }: LoadOptions = {},
 ): Promise<void> {
   for (const relation of relations) await loadRelation(tx, records, relation, { limit, scopeFor })
 }
@@ -112,9 +113,8 @@ async function loadByLink(
     `${driver.escape(alias)}.${driver.escape(databaseName)}`
   const query = tx.createQueryBuilder<object>(metadata.target, 'related')
   const isLinked = `${column('link', toRelated)} = ${column('related', named)}`
-  // A scope is applied below, so the newest records in it are not known here.
-  const isRanked = limit !== undefined && !scope
-  if (!isRanked) query.innerJoin(table, 'link', isLinked)
+  const inScope = scope && scopedIds(tx, metadata, named, scope)
+  if (limit === undefined) query.innerJoin(table, 'link', isLinked)
   else
     query.innerJoin(
       ranked,
@@ -125,23 +125,23 @@ async function loadByLink(
     .addSelect(column('link', toOwner), 'link_owner')
     .addSelect(column('link', toRelated), 'link_related')
     .where(`${column('link', toOwner)} IN (:...keys)`, { keys })
+  if (inScope) query.andWhere(`${column('related', named)} IN ${inScope.sql}`, inScope.parameters)
   FindOptionsUtils.joinEagerRelations(query, 'related', metadata)
   const direction = limit === undefined ? 'ASC' : 'DESC'
   for (const { propertyPath } of metadata.primaryColumns)
     query.addOrderBy(`related.${propertyPath}`, direction)
 
   const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
-  const allowed = await withoutOthers(tx, metadata, entities, scope)
-  const byKey = new Map(allowed.map((record) => [String(valueOf(record, named)), record]))
+  const byKey = new Map(entities.map((record) => [String(valueOf(record, named)), record]))
   const byOwner = new Map<string, Set<object>>()
   for (const { link_owner, link_related } of raw) {
     const record = byKey.get(String(link_related))
     const list = byOwner.get(String(link_owner)) ?? new Set()
     if (record) byOwner.set(String(link_owner), list.add(record))
   }
-  return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])].slice(0, limit)
+  return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
 
-  /** The links, numbered for each owner, the newest related record first. */
+  /** The links in the scope, numbered for each owner, the newest related record first. */
   function ranked(links: SelectQueryBuilder<ObjectLiteral>): SelectQueryBuilder<ObjectLiteral> {
     const [owner, key] = [column('linked', toOwner), column('linked', toRelated)]
     links
@@ -150,6 +150,7 @@ async function loadByLink(
       .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rank)
       .from(table, 'linked')
       .where(`${owner} IN (:...keys)`, { keys })
+    if (inScope) links.andWhere(`${key} IN ${inScope.sql}`)
     const { deleteDateColumn, tablePath } = metadata
     if (deleteDateColumn && tablePath === table)
       links.andWhere(`${column('linked', deleteDateColumn)} IS NULL`)
@@ -159,24 +160,6 @@ async function loadByLink(
 
 /** The column of a link's number. */
 const rank = 'kit_rank'
-
-/** The records that are in a scope. */
-async function withoutOthers(
-  tx: EntityManager,
-  metadata: EntityMetadata,
-  records: readonly object[],
-  scope: Conditions | undefined,
-): Promise<readonly object[]> {
-  if (!scope || records.length === 0) return records
-  const ids = records.map((record): unknown => Reflect.get(record, 'id'))
-  const found = await tx.find(metadata.target, {
-    where: withinScope(metadata, { id: In(ids) }, scope) ?? {},
-    select: { id: true },
-    loadEagerRelations: false,
-  })
-  const inScope = new Set(found.map((record): unknown => Reflect.get(record, 'id')))
-  return records.filter((record) => inScope.has(Reflect.get(record, 'id')))
-}
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)

@@ -10,6 +10,7 @@ import { fastPath } from './fast-path/fast-path.js'
 import { assignmentsOf, settleLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
+import { unscoped, type ScopeFor } from './scoped-ids.js'
 import { translate, violationsOf } from './violations.js'
 
 /**
@@ -17,6 +18,7 @@ import { translate, violationsOf } from './violations.js'
  *
  * @param known the errors of fields that could not be read
  * @param pathKeys the columns that the request's path sets: another column has the error of a unique index
+ * @param scopeFor the scopes of related records: links to others stay
  * @returns the errors, including those that the database reports, or undefined if the record was saved
  */
 export async function saveRecord(
@@ -25,6 +27,7 @@ export async function saveRecord(
   t?: Translate,
   known?: ValidationErrors,
   pathKeys?: ReadonlySet<string>,
+  scopeFor: ScopeFor = unscoped,
 ): Promise<ValidationErrors | undefined> {
   const isNew = !isSaved(record)
   const errors = await validate(record, t, known)
@@ -46,7 +49,7 @@ export async function saveRecord(
 
   assignKeys(metadata, record)
   const violations = await withoutLoaded(metadata, record, () =>
-    tryWrite(tx, record, { isNew, links, pathKeys }, t),
+    tryWrite(tx, record, { isNew, links, pathKeys, scopeFor }, t),
   )
   if (violations) return violations
   dropStale(metadata, record)
@@ -55,11 +58,12 @@ export async function saveRecord(
   return undefined
 }
 
-/** Whether a record is new, its new links, and the columns that the path sets. */
+/** Whether a record is new, its new links, the columns that the path sets, and the scopes of related records. */
 interface Changes {
   isNew: boolean
   links: readonly Assignment[]
   pathKeys: ReadonlySet<string> | undefined
+  scopeFor: ScopeFor
 }
 
 /** Writes a record. If the database rejects it, returns the errors. */
@@ -97,9 +101,9 @@ export async function destroyRecord(tx: EntityManager, record: Model, t?: Transl
 }
 
 /** Inserts or updates a record, and writes its new links. */
-async function write(tx: EntityManager, record: Model, { isNew, links }: Changes): Promise<void> {
+async function write(tx: EntityManager, record: Model, { isNew, links, scopeFor }: Changes): Promise<void> {
   await writeColumns(tx, record, isNew)
-  await writeLinks(tx, record, isNew, links)
+  await writeLinks(tx, record, isNew, links, scopeFor)
 }
 
 /** Inserts or updates the columns of a record, by the fast path or by TypeORM. */

@@ -1,24 +1,10 @@
-import {
-  And,
-  Equal,
-  In,
-  type EntityManager,
-  type EntityMetadata,
-  type FindOperator,
-  type FindOptionsWhere,
-  type ObjectLiteral,
-} from 'typeorm'
+import { And, Equal, In, type EntityManager, type EntityMetadata, type FindOperator } from 'typeorm'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { UnscopedRelation } from '../../errors.js'
 import { Model } from '../model.js'
 import { readAlternatives } from './conditions.js'
 import { assignedIds, linksOf } from './links.js'
-
-/** Conditions that records must meet: those of one object, or of one of several. */
-export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<ObjectLiteral>[]
-
-/** Returns the conditions that the records of a model must meet in a request; undefined if there are none. */
-export type ScopeFor = (model: Function | string) => Conditions | undefined
+import type { Conditions, ScopeFor } from './scoped-ids.js'
 
 /** Conditions that no record meets. */
 export const none: Conditions = { id: In([]) }
