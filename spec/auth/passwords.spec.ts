@@ -11,6 +11,7 @@ import {
 import { WorkQueue } from '../../src/auth/work-queue.js'
 import { App, errors, Model, ValidationErrors } from '../../src/index.js'
 import { Gate } from '../support/gate.js'
+import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
 
 describe('hashPassword and verifyPassword', () => {
@@ -30,12 +31,29 @@ describe('hashPassword and verifyPassword', () => {
       expect(await verifyPassword('', stored)).to.equal(false)
   })
 
+  it('neither cut nor trim a password', async () => {
+    const password = 'x'.repeat(200)
+    for (const other of [
+      `${password} `,
+      ` ${password}`,
+      'x'.repeat(199),
+      `${'x'.repeat(199)}y`,
+      `${password}\0`,
+    ])
+      expect(await verifyPassword(other, cheapHash(password))).to.equal(false)
+    expect(await verifyPassword(password, cheapHash(password))).to.equal(true)
+  })
+
+  it('do not hash texts of more than 4,096 characters', async () => {
+    const [longest, longer] = [4096, 4097].map((length) => 'x'.repeat(length)) as [string, string]
+    expect(await verifyPassword(longest, cheapHash(longest))).to.equal(true)
+    expect(await verifyPassword(longer, cheapHash(longer))).to.equal(false)
+    const error = await hashPassword(longer).catch((one: unknown) => one)
+    expect(error).to.include({ status: 413, message: 'The password is too long.' })
+  })
+
   it('accept a hash with weaker parameters, which needs to be computed again', async () => {
-    // scrypt('secret', 'salt of 16 bytes', ln = 4)
-    const { scryptSync } = await import('node:crypto')
-    const salt = Buffer.from('salt of 16 bytes')
-    const weak = scryptSync('secret', salt, 32, { N: 16, r: 8, p: 3 }).toString('base64')
-    const stored = `$scrypt$ln=4,r=8,p=3$${salt.toString('base64')}$${weak}`
+    const stored = cheapHash('secret')
     expect(await verifyPassword('secret', stored)).to.equal(true)
     expect(needsRehash(stored)).to.equal(true)
     expect(needsRehash(await hashPassword('secret'))).to.equal(false)
@@ -92,6 +110,8 @@ describe('checkPassword', () => {
     ['ＰＡＳＳＷＯＲＤ', 'password_common'],
     [' ADA@example.com', 'password_is_address'],
     ['only lower case', undefined],
+    // It has one character in the form NFKC.
+    [`A${'\u030a'.repeat(4096)}`, 'password_too_long'],
   ]
 
   it('accepts 8 to 200 characters, and neither common passwords nor the address', async () => {
@@ -121,5 +141,24 @@ describe('normalizeEmail', () => {
   it('trims an address and writes it in lower case', () => {
     expect(normalizeEmail('  Ada@Example.COM\n')).to.equal('ada@example.com')
     expect(normalizeEmail(['a@b.c'])).to.equal('')
+  })
+
+  it('gives all spellings of an address one form, which it does not change again', () => {
+    for (const address of [
+      'ＡＤＡ@example.com',
+      '\u3000ada@EXAMPLE.com\u00a0',
+      'ada@e\u2093ample.com',
+      'ada@example\uff0ecom',
+    ])
+      expect(normalizeEmail(address)).to.equal('ada@example.com')
+    const all = String.fromCodePoint(...Array.from({ length: 0x600 }, (_, code) => code + 1))
+    for (const character of all)
+      expect(normalizeEmail(normalizeEmail(character))).to.equal(normalizeEmail(character))
+  })
+
+  it('does not normalize a text that is too long for an address, or has a NUL, which no database stores', () => {
+    expect(normalizeEmail('x'.repeat(1000))).to.have.length(1000)
+    expect(normalizeEmail('x'.repeat(1001))).to.equal('')
+    expect(normalizeEmail('ada@example.com\0')).to.equal('')
   })
 })

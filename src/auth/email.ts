@@ -1,7 +1,12 @@
+/** The longest text that is read as an address. An address has at most 254 characters. */
+const longest = 1000
+
 /**
  * The form in which an email address is stored, looked up and counted: trimmed, in lower case, in one Unicode form. Anything
- * else than text is an empty address.
+ * else than text is an empty address, and so is a text with a NUL or of more than 1,000 characters, because some texts take
+ * minutes to normalize.
  */
 export function normalizeEmail(address: unknown): string {
-  return typeof address === 'string' ? address.normalize('NFKC').trim().toLowerCase() : ''
+  if (typeof address !== 'string' || address.length > longest || address.includes('\0')) return ''
+  return address.normalize('NFKC').trim().toLowerCase()
 }

@@ -1,4 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { HttpError } from '../errors.js'
 import { WorkQueue } from './work-queue.js'
 
 /** The parameters of scrypt. */
@@ -12,6 +13,12 @@ interface Parameters {
 /** 32 MiB of memory: one of the minimum settings that OWASP recommends. */
 const current: Parameters = { ln: 15, r: 8, p: 3 }
 
+/**
+ * The most characters of a text that is hashed. It leaves room for 200 characters in any spelling. Longer texts would occupy
+ * the process: some take minutes to normalize.
+ */
+export const longestInput = 4096
+
 const saltLength = 16
 const hashLength = 32
 
@@ -24,9 +31,11 @@ const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the
  *
  * Call it before the request's first query or after its commit, because it takes some hundred milliseconds.
  *
+ * @throws HttpError (413) when the password has more than 4,096 characters, which `checkPassword` rejects
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function hashPassword(password: string): Promise<string> {
+  if (password.length > longestInput) throw new HttpError(413, 'The password is too long.')
   const salt = randomBytes(saltLength)
   const hash = await queue.run(() => derive(password, salt, current))
   const { ln, r, p } = current
@@ -35,11 +44,13 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * Whether a password matches a stored hash. Without a hash, because there is no such user, it does the same work and
- * returns false, so its duration does not reveal which users exist.
+ * returns false, so its duration does not reveal which users exist. A text of more than 4,096 characters is not hashed, and
+ * returns false for every user.
  *
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function verifyPassword(password: string, stored?: string | null): Promise<boolean> {
+  if (password.length > longestInput) return false
   const known = parse(stored)
   const { parameters, salt, hash } = known ?? unknownUser
   const derived = await queue.run(() => derive(password, salt, parameters))
