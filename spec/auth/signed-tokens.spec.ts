@@ -19,6 +19,23 @@ describe('signedToken and readToken', () => {
     expect(await readToken('reset', token, { stamp: 'a', secret: 'x'.repeat(40) })).to.equal(undefined)
     const unstamped = signedToken('reset', '1', { expires: '1 hour' })
     expect(await readToken('reset', unstamped, { stamp: () => undefined })).to.equal(undefined)
+    expect(await readToken('reset', unstamped, { stamp: 'a' })).to.equal(undefined)
+  })
+
+  it('find no stamp for the value of a forged token', async () => {
+    const values: string[] = []
+    const stamp = (value: string) => String(values.push(value))
+    const forged = Buffer.from(JSON.stringify({ value: '2', expires: 9e15, mark: 'x' })).toString('base64url')
+    const other = signedToken('reset', '1', { expires: '1 hour', secret: 'x'.repeat(40) })
+    for (const token of [`${forged}.x`, other])
+      expect(await readToken('reset', token, { stamp })).to.equal(undefined)
+    expect(values).to.deep.equal([])
+  })
+
+  it('do not reveal the stamp', () => {
+    const token = signedToken('reset', '1', { expires: '1 hour', stamp: 'secret stamp' })
+    expect(Buffer.from(token, 'base64url').toString()).to.not.include('secret stamp')
+    expect(token).to.not.include(Buffer.from('"secret stamp"').toString('base64url'))
   })
 
   it('reject a token that has expired', async () => {

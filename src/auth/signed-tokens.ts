@@ -29,12 +29,14 @@ export interface ReadTokenOptions {
  */
 export function signedToken(purpose: string, value: string, options: SignedTokenOptions): string {
   const { expires, stamp, secret } = options
-  const content = JSON.stringify({ value, expires: Date.now() + milliseconds(expires) })
-  return signer(purpose, stamp, secret).sign(Buffer.from(content).toString('base64url'))
+  const content: Content = { value, expires: Date.now() + milliseconds(expires) }
+  if (stamp !== undefined) content.mark = markOf(signed(`stamp ${purpose}`, stamp, secret))
+  return signed(`token ${purpose}`, content, secret)
 }
 
 /**
- * Returns the value of a token; undefined if it is forged, has expired, has another purpose, or another stamp.
+ * Returns the value of a token; undefined if it is forged, has expired, has another purpose, or another stamp. A token with a
+ * stamp is valid with its stamp alone.
  *
  * @example const id = await readToken('password reset', token, { stamp: (id) => stampOf(id) })
  */
@@ -43,26 +45,45 @@ export async function readToken(
   token: unknown,
   { stamp, secret }: ReadTokenOptions = {},
 ): Promise<string | undefined> {
-  if (typeof token !== 'string') return undefined
-  const content = contentOf(token)
-  if (!content || !(content.expires > Date.now())) return undefined
-  const present = typeof stamp === 'function' ? await stamp(content.value) : stamp
-  if (stamp !== undefined && present === undefined) return undefined
-  return signer(purpose, present, secret).verify(token) === undefined ? undefined : content.value
+  const text = verified(`token ${purpose}`, token, secret)
+  if (text === undefined) return undefined
+  const { value, expires, mark }: Content = JSON.parse(text)
+  if (expires <= Date.now()) return undefined
+  const present = typeof stamp === 'function' ? await stamp(value) : stamp
+  if (stamp === undefined && mark === undefined) return value
+  if (present === undefined || mark === undefined) return undefined
+  return verified(`stamp ${purpose}`, `${encoded(present)}.${mark}`, secret) === undefined ? undefined : value
 }
 
-/** The content of a token, whose signature is verified when its stamp is known. */
-function contentOf(token: string): { value: string; expires: number } | undefined {
-  try {
-    const text = Buffer.from(token.replace(/\..*/s, ''), 'base64url').toString()
-    const { value, expires } = Object(JSON.parse(text)) as { value: unknown; expires: unknown }
-    return typeof value === 'string' && typeof expires === 'number' ? { value, expires } : undefined
-  } catch {
-    return undefined
-  }
+/** The content of a token. */
+interface Content {
+  value: string
+  /** Milliseconds since 1970. */
+  expires: number
+  /** The signature of the stamp. It does not reveal the stamp. */
+  mark?: string
 }
 
-function signer(purpose: string, stamp: string | undefined, secret?: string | readonly string[]): Signer {
-  const name = `token ${JSON.stringify([purpose, stamp ?? null])}`
+type Secret = string | readonly string[] | undefined
+
+function signed(name: string, content: unknown, secret: Secret): string {
+  return signer(name, secret).sign(encoded(content))
+}
+
+/** The signed content as JSON; undefined if it was not signed with this name and secret. */
+function verified(name: string, token: unknown, secret: Secret): string | undefined {
+  const value = typeof token === 'string' ? signer(name, secret).verify(token) : undefined
+  return value === undefined ? undefined : Buffer.from(value, 'base64url').toString()
+}
+
+function markOf(token: string): string {
+  return token.replace(/.*\./, '')
+}
+
+function encoded(content: unknown): string {
+  return Buffer.from(JSON.stringify(content)).toString('base64url')
+}
+
+function signer(name: string, secret: Secret): Signer {
   return new Signer(name, sessionSecrets(secret, currentEnvironment()))
 }
