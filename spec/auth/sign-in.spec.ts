@@ -3,7 +3,6 @@ import { pino } from 'pino'
 import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 import {
   authenticate,
-  hashPassword,
   issueToken,
   requireUser,
   signIn,
@@ -26,6 +25,7 @@ import {
   type Context,
 } from '../../src/index.js'
 import { newDatabase } from '../support/engine.js'
+import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
 
 @Entity('users')
@@ -127,7 +127,7 @@ describe('Signing in', () => {
     const config = { test: { url }, models: [User, Token], migrations: [CreateUsers1700000000000] }
     database = await new Database(config, 'test').open()
     await database.migrate()
-    const password_hash = await hashPassword('correct horse')
+    const password_hash = cheapHash('correct horse')
     ada = await database.manager.save(
       database.manager.create(User, { email: 'ada@example.com', password_hash }),
     )

@@ -58,7 +58,11 @@ export function authenticate<User extends Account>(
   }
 }
 
+/** The value that middleware below may have set, because the response depends on the session. */
+const ofSessions = 'private, no-cache'
+
 function keepPrivate(ctx: Context): void {
-  if (ctx.headerSent || ctx.res.hasHeader('Cache-Control')) return
-  ctx.set('Cache-Control', ctx.response.is('html') ? 'private, no-store' : 'private, no-cache')
+  const chosen = ctx.res.getHeader('Cache-Control') ?? ofSessions
+  if (ctx.headerSent || chosen !== ofSessions) return
+  ctx.set('Cache-Control', ctx.response.is('html') ? 'private, no-store' : ofSessions)
 }
