@@ -32,12 +32,23 @@ export const limitClient = rateLimit({
   ifStoreFails: 'reject',
 })
 
-/** At most 50 wrong passwords in an hour for one account. A password reset frees it. */
+/** At most 50 wrong passwords in an hour for one account: that of the submitted address. A password reset frees it. */
 export const limitAccount = rateLimit({
   name: 'sign-in by account',
   to: 50,
   within: '1 hour',
-  by: (ctx) => ctx.user?.email ?? submittedEmail(ctx),
+  by: submittedEmail,
+  failures: true,
+  store,
+  ifStoreFails: 'reject',
+})
+
+/** The same limit for pages that ask the user for the present password. Both share their counts. */
+export const limitPresentPassword = rateLimit({
+  name: 'sign-in by account',
+  to: 50,
+  within: '1 hour',
+  by: (ctx) => ctx.user?.email,
   failures: true,
   store,
   ifStoreFails: 'reject',
@@ -82,6 +93,12 @@ export function findById(id: string): Promise<User | null> {
 export async function stampOf(id: string): Promise<string | undefined> {
   const user = await findById(id)
   return user ? passwordStamp(user) : undefined
+}
+
+/** Locks a user until the commit; null if the password or the address was changed since it was read. */
+export async function lockUnchanged(ctx: Context, known: User): Promise<User | null> {
+  const user = await ctx.find(User, known.id, { lock: true })
+  return passwordStamp(user) === passwordStamp(known) ? user : null
 }
 
 /** A field of the request's body as text; empty if it is anything else. */

@@ -7,9 +7,17 @@ import {
   passwordStamp,
   readToken,
   signIn,
+  Unauthorized,
   verifyPassword,
 } from 'resource-kit/auth'
-import { field, limitAccount, limitMailsOfClient, userOf } from '../authentication.js'
+import {
+  field,
+  limitClient,
+  limitMailsOfClient,
+  limitPresentPassword,
+  lockUnchanged,
+  userOf,
+} from '../authentication.js'
 import { emailChange } from '../mails/email_change.js'
 import { emailChanged } from '../mails/email_changed.js'
 import { passwordChanged } from '../mails/password_changed.js'
@@ -29,14 +37,15 @@ export class AccountResource extends BaseResource {
   }
 
   /** PUT /account: changes the password. All other sessions and all links in mails end. */
-  @Use(limitAccount)
+  @Use(limitClient, limitPresentPassword)
   async update(ctx: Context) {
-    const user = userOf(ctx)
     const errors = await this.checkPresentPassword(ctx)
     const password = field(ctx, 'password')
-    if (checkPassword(ctx, errors, user, password) && errors.isEmpty) {
-      user.password_hash = await hashPassword(password)
-      await ctx.save(user)
+    if (checkPassword(ctx, errors, userOf(ctx), password) && errors.isEmpty) {
+      const password_hash = await hashPassword(password)
+      const user = await lockUnchanged(ctx, userOf(ctx))
+      if (!user) throw new Unauthorized('Session')
+      await ctx.save(Object.assign(user, { password_hash }))
       signIn(ctx, user)
       passwordChanged(ctx, user)
       logAccess(ctx, 'password_changed', user)
@@ -46,7 +55,7 @@ export class AccountResource extends BaseResource {
 
   /** PUT /account/email: sends a link to the new address, which counts after the link was opened. */
   @Route('PUT', '/email')
-  @Use(limitAccount, limitMailsOfClient)
+  @Use(limitClient, limitPresentPassword, limitMailsOfClient)
   async changeEmail(ctx: Context) {
     const changed = Object.assign(new User(), userOf(ctx), { email: normalizeEmail(field(ctx, 'email')) })
     const errors = (await ctx.validate(changed)) ?? (await this.checkPresentPassword(ctx))

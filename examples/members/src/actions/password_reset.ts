@@ -1,5 +1,5 @@
 import { BadRequest, BaseResource, Resource, Route, Use, ValidationErrors, type Context } from 'resource-kit'
-import { checkPassword, hashPassword, logAccess, passwordStamp, readToken } from 'resource-kit/auth'
+import { checkPassword, hashPassword, logAccess, readToken } from 'resource-kit/auth'
 import {
   field,
   findByEmail,
@@ -7,11 +7,12 @@ import {
   limitAccount,
   limitMailsOfClient,
   limitMailsToAddress,
+  lockUnchanged,
   stampOf,
 } from '../authentication.js'
 import { passwordChanged } from '../mails/password_changed.js'
 import { passwordReset } from '../mails/password_reset.js'
-import { User } from '../models/user.js'
+import type { User } from '../models/user.js'
 
 /** Lets users choose a new password by a link in a mail. */
 @Resource('/password_reset', { singular: true })
@@ -59,8 +60,8 @@ export class PasswordResetResource extends BaseResource {
     const password_hash = await hashPassword(password)
 
     // The link works once, even if it is used twice at the same time.
-    const user = await ctx.find(User, known.id, { lock: true })
-    if (passwordStamp(user) !== passwordStamp(known)) return this.expired(ctx)
+    const user = await lockUnchanged(ctx, known)
+    if (!user) return this.expired(ctx)
     await ctx.save(Object.assign(user, { password_hash }))
     delete ctx.session.password_reset
     ctx.afterCommit(() => limitAccount.reset(user.email))

@@ -9,7 +9,7 @@ import {
   Unauthorized,
   verifyPassword,
 } from 'resource-kit/auth'
-import { field, findByEmail, limitAccount, limitClient } from '../authentication.js'
+import { field, findByEmail, limitAccount, limitClient, lockUnchanged } from '../authentication.js'
 import type { User } from '../models/user.js'
 
 /** Signs users in and out. */
@@ -53,10 +53,12 @@ export class SessionResource extends BaseResource {
     })
   }
 
-  /** Stores the hash with the parameters of today. */
-  private async rehash(ctx: Context, user: User) {
-    user.password_hash = await hashPassword(field(ctx, 'password'))
-    await ctx.save(user)
+  /** Stores the hash with the parameters of today, unless the password was changed meanwhile. */
+  private async rehash(ctx: Context, known: User) {
+    const password_hash = await hashPassword(field(ctx, 'password'))
+    const user = await lockUnchanged(ctx, known)
+    if (!user) return
+    await ctx.save(Object.assign(user, { password_hash }))
     signIn(ctx, user)
   }
 }
