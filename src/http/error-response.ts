@@ -2,6 +2,7 @@ import type { Context } from '../context.js'
 import * as errors from '../errors.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import { redactedPath } from '../logging/redacted-path.js'
+import { formatOfData } from './expected-html.js'
 import { isForClient, problemOf, writeProblem, type Problem } from './problem.js'
 import { chooseFormat } from './responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
@@ -37,7 +38,7 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
     problem.detail = error.message
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
-  const chosen = chooseFormat(ctx)
+  const chosen = formatOfData(ctx) ?? chooseFormat(ctx)
   const format = error instanceof errors.NotAcceptable || !chosen ? ctx.defaultFormat : chosen
   if (format !== 'html') {
     writeProblem(ctx, format, problem)

@@ -5,6 +5,7 @@ import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
 import { hasForm } from './body/body.js'
 import type { Format } from './negotiation.js'
 import { pageBefore, urlOfThisSite } from './own-site.js'
+import { expectHtml, rejectData } from './expected-html.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
 import { writableAttributes } from './writable.js'
 
@@ -77,11 +78,21 @@ export interface HttpMembers {
   readonly pathKeys: ReadonlySet<string>
 
   /**
-   * Whether the client prefers a page to JSON and XML.
+   * Whether the client prefers HTML to JSON and XML.
    *
+   * @param errors returns the errors of the request, which an HTML page shows. If the handler responds in another format,
+   *   `rejectData` throws them
    * @internal
    */
-  prefersPage(): boolean
+  prefersHtml(errors: () => ValidationErrors | undefined): boolean
+
+  /**
+   * Rejects a request with errors if the handler has responded in another format than HTML.
+   *
+   * @throws ValidationErrors the first errors that were passed to `prefersHtml`
+   * @internal
+   */
+  rejectData(): void
 
   /**
    * The attributes of a record that the request has set.
@@ -97,8 +108,14 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
     unreadable: unreadableOf,
     bound: boundOf,
 
-    prefersPage() {
-      return chooseFormat(this) === 'html'
+    prefersHtml(errors) {
+      const isHtml = chooseFormat(this) === 'html'
+      if (isHtml) expectHtml(this, errors)
+      return isHtml
+    },
+
+    rejectData() {
+      rejectData(this)
     },
 
     get pathKeys() {

@@ -13,6 +13,7 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
       throw new Error(
         `${handlerName} ended without a response. Call ctx.respond or ctx.seeOther, or set ctx.body.`,
       )
+    ctx.rejectData()
     if (Array.isArray(ctx.body) || isPlainObject(ctx.body)) writeJson(ctx, ctx.body)
   }
 }

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { BaseResource, Queryable, Resource, type Context, type Database } from '../../../src/index.js'
+import { BaseResource, Queryable, Resource, Route, type Context, type Database } from '../../../src/index.js'
 import { Article, articlesApp, newArticle, openArticles } from '../../support/articles.js'
 import { describeOnce } from '../../support/engine.js'
 import { Site } from '../../support/site.js'
@@ -32,6 +32,41 @@ class ArticlesResource extends BaseResource {
   }
 }
 
+const declaration: Queryable<Article> = { filter: { title: ['prefix'], votes: ['gte'] } }
+
+/** Lists of which there is no page. */
+@Resource('/exports', { model: Article })
+class ExportsResource extends BaseResource {
+  @Queryable(declaration)
+  @Route('GET', '/data')
+  async data(ctx: Context) {
+    const { records } = await ctx.paginate(Article)
+    return ctx.respond({ data: records })
+  }
+
+  @Queryable(declaration)
+  @Route('GET', '/body')
+  async body(ctx: Context) {
+    const { records } = await ctx.paginate(Article)
+    ctx.body = records
+  }
+
+  @Queryable(declaration)
+  @Route('GET', '/xml')
+  async xml(ctx: Context) {
+    const { records } = await ctx.paginate(Article)
+    return ctx.respond({ xml: records })
+  }
+
+  @Queryable(declaration)
+  @Route('GET', '/file')
+  async file(ctx: Context) {
+    const { records } = await ctx.paginate(Article)
+    ctx.type = 'text/csv'
+    ctx.body = ['title', ...records.map(({ title }) => title)].join('\n')
+  }
+}
+
 const template = `
 != filterForm(query, { choices: { writer_id: writers } })
 table
@@ -56,7 +91,7 @@ describeOnce('The page of a list with @Queryable', () => {
     database = await openArticles()
     for (const title of ['aa', 'ab', 'ba', 'bb'])
       await database.manager.save(newArticle({ title, state: title.startsWith('a') ? 'public' : 'draft' }))
-    site = await Site.open(articlesApp(database, [ArticlesResource], { templates: folder }))
+    site = await Site.open(articlesApp(database, [ArticlesResource, ExportsResource], { templates: folder }))
   })
   after(async () => {
     await site.close()
@@ -183,6 +218,40 @@ describeOnce('The page of a list with @Queryable', () => {
     expect(response.json.errors).to.deep.equal({
       'votes.gte': ['Votes must be a whole number that is not too large.'],
     })
+  })
+
+  const all = { headers: { Accept: '*/*' } }
+  const unknown = { titel: ['There is no parameter "titel". Did you mean "title"?'] }
+  const unreadable = { 'votes.gte': ['Votes must be a whole number that is not too large.'] }
+
+  it('responds with the errors in JSON if the client accepts anything and the handler has no page', async () => {
+    for (const path of ['/exports/data', '/exports/body']) {
+      const found = await site.get(`${path}?votes.gte=1&title.prefix=zz`, all)
+      expect([found.status, found.json], path).to.deep.equal([200, []])
+      const response = await site.get(`${path}?titel=x&votes.gte=many`, all)
+      expect([response.status, response.json.errors], path).to.deep.equal([
+        400,
+        { ...unknown, ...unreadable },
+      ])
+      expect(response.headers.get('Content-Type')).to.equal('application/problem+json')
+      expect(response.headers.get('Content-Language')).to.equal('en-US')
+      expect((await site.get(`${path}?titel=x`, all)).json.errors, path).to.deep.equal(unknown)
+    }
+  })
+
+  it('responds with the errors in XML if the handler has only XML', async () => {
+    const response = await site.get('/exports/xml?titel=x', all)
+    expect(response.status).to.equal(400)
+    expect(response.headers.get('Content-Type')).to.contain('application/problem+xml')
+    expect(response.text).to.contain('<titel><message>There is no parameter')
+  })
+
+  it('responds with an error page to a browser that downloads a file', async () => {
+    expect((await site.get('/exports/file?title.prefix=aa')).text).to.equal('title\naa')
+    const response = await site.get('/exports/file?titel=x')
+    expect(response.status).to.equal(400)
+    expect(response.headers.get('Content-Type')).to.contain('text/html')
+    expect(response.text).to.contain('There is no parameter &quot;titel&quot;.')
   })
 
   it('escapes everything that a query can contain', async () => {

@@ -45,7 +45,7 @@ describe('The indexes of a list', () => {
       querystring: query,
       params: {},
       translate: () => undefined,
-      prefersPage: () => false,
+      prefersHtml: () => false,
     }
     await paginateRequest(runner.manager, Article, { queryable, total: false }, request)
     const [sql = '', parameters] = statements.at(-1) ?? []
@@ -67,7 +67,7 @@ describe('The indexes of a list', () => {
       querystring: `sort=${sort}`,
       params: {},
       translate: () => undefined,
-      prefersPage: () => false,
+      prefersHtml: () => false,
     }
     const page = await paginateRequest(database.manager, Article, { queryable: cursors }, request)
     return (page.pagination as unknown as { cursors: { next: string } }).cursors.next

@@ -282,7 +282,7 @@ describe(`Pages of ${total} random queries (KIT_FUZZ_SEED=${seed})`, function ()
       querystring: String(new URLSearchParams([...parameters, ...Object.entries(position)])),
       params: {},
       translate: () => undefined,
-      prefersPage: () => false,
+      prefersHtml: () => false,
     }
     return paginateRequest(database.manager, Article, { queryable, ...(where && { where }) }, request)
   }

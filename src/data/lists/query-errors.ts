@@ -1,5 +1,6 @@
 import { ValidationErrors } from '../../errors.js'
 import { nearest } from '../../words/spelling.js'
+import { markTranslated } from '../added-errors.js'
 import { attributeName, messageOf, type Translate } from '../validation.js'
 
 /** The maximum number of parameters with errors that a response names. */
@@ -54,8 +55,9 @@ export class QueryErrors {
     return fields !== undefined && fields.size >= maxNames && !fields.has(name)
   }
 
-  /** The errors, if there are some. */
+  /** The errors, if there are some. Their messages are translated. */
   get found(): ValidationErrors | undefined {
+    if (this.errors) markTranslated(this.errors)
     return this.errors
   }
 }

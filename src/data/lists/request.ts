@@ -5,7 +5,7 @@ import type {
   FindOptionsRelations,
   ObjectLiteral,
 } from 'typeorm'
-import { DeclarationError } from '../../errors.js'
+import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../model.js'
 import { readAlternatives } from '../records/conditions.js'
 import {
@@ -45,14 +45,18 @@ export interface ListRequest {
   }
   /** The scopes of included records and of links. */
   readonly scopeFor?: ScopeFor
-  /** Whether the client prefers a page, on which errors are shown. */
-  prefersPage(): boolean
+  /**
+   * Whether the client prefers HTML, which shows errors.
+   *
+   * @param errors returns the errors with which a response of another format is rejected
+   */
+  prefersHtml(errors: () => ValidationErrors | undefined): boolean
 }
 
 /**
  * Reads one page of a list by the query of a request.
  *
- * @throws ValidationErrors (400) when a client that does not prefer a page sends a query that the list does not allow
+ * @throws ValidationErrors (400) when a client that does not prefer HTML sends a query that the list does not allow
  * @throws DeclarationError when the list has a declaration for another model, or one that does not fit the model
  */
 export async function paginateRequest<T extends Model>(
@@ -68,17 +72,20 @@ export async function paginateRequest<T extends Model>(
     const page = await paginate(tx, model, request.query, options, scopeFor)
     return { ...page, query: withoutDeclaration(metadata) }
   }
-  const isPage = request.prefersPage()
-  const parsed = parseQuery(definition, request.querystring, {
-    ignoresUnknown: isPage,
-    list: `${listName(request)} ${JSON.stringify(request.params)}`,
-    order: options.order && sortKeysOf(definition, options.order, listName(request)),
-    translate: request.translate,
-  })
+  const order = options.order && sortKeysOf(definition, options.order, listName(request))
+  const parse = (ignoresUnknown: boolean): ParsedQuery =>
+    parseQuery(definition, request.querystring, {
+      ignoresUnknown,
+      list: `${listName(request)} ${JSON.stringify(request.params)}`,
+      order,
+      translate: request.translate,
+    })
+  const isHtml = request.prefersHtml(() => parse(false).errors.found)
+  const parsed = parse(isHtml)
   const query = new ListQuery(definition, parsed)
   const position = pagePosition(request.query, options)
   if (query.errors) {
-    if (!isPage) throw query.errors
+    if (!isHtml) throw query.errors
     return { ...emptyPage<T>(position, false), query }
   }
   const page = await readRecords(tx, definition, parsed, position, options)

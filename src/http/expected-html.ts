@@ -1,0 +1,35 @@
+import type { Context } from '../context.js'
+import type { ValidationErrors } from '../errors.js'
+import { PerRequest } from '../common/per-request.js'
+import type { Format } from './negotiation.js'
+
+type Errors = () => ValidationErrors | undefined
+
+const expected = new PerRequest<readonly Errors[]>('expected html')
+const formats = new PerRequest<Format>('format of data')
+
+/**
+ * Notes the errors of a request whose client prefers HTML. A handler that has no page responds with data, which cannot
+ * show errors: a client that accepts anything (Accept: *\/*) then receives them as problem details.
+ */
+export function expectHtml(ctx: Context, errors: Errors): void {
+  expected.set(ctx, [...(expected.get(ctx) ?? []), errors])
+}
+
+/** Throws the noted errors if the handler has responded with data. */
+export function rejectData(ctx: Context): void {
+  const noted = expected.get(ctx)
+  if (!noted || ctx.body == null || ctx.response.is('html')) return
+  for (const errors of noted) {
+    const found = errors()
+    if (!found) continue
+    const format = ctx.response.is('json', 'xml')
+    if (format === 'json' || format === 'xml') formats.set(ctx, format)
+    throw found
+  }
+}
+
+/** The format of the data that has been rejected, which is that of the errors. */
+export function formatOfData(ctx: Context): Format | undefined {
+  return formats.get(ctx)
+}
