@@ -71,15 +71,16 @@ export class ListSelection {
   }
 
   /** Counts the records. */
-  readonly count = async (): Promise<number> => {
+  async count(): Promise<number> {
     const { sql, values } = this.statement('count', [])
     const [row] = await run(this.tx, sql, values)
     return Number(row?.[COUNTED])
   }
 
   /** Reads the records of a page. */
-  readonly read = (offset: number, limit: number): Promise<object[]> =>
-    this.records(this.query.order, undefined, limit, offset)
+  read(offset: number, limit: number): Promise<object[]> {
+    return this.records(this.query.order, undefined, limit, offset)
+  }
 
   /** Reads the records after a position, or before it in reverse order. */
   readFrom(cursor: Cursor | undefined, limit: number): Promise<object[]> {

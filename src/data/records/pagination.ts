@@ -172,16 +172,16 @@ export interface PageSource<T> {
 
 /** Reads a page. Without the total, reads one more record than the page has. */
 export async function readPage<T>(
-  { count, read }: PageSource<T>,
+  source: PageSource<T>,
   { page, size }: PagePosition,
   isCounted: boolean,
 ): Promise<RecordPage<T>> {
   const offset = (page - 1) * size
   if (isCounted) {
-    const pagination = new Pagination(page, size, await count())
-    return { records: page > pagination.pages ? [] : await read(offset, size), pagination }
+    const pagination = new Pagination(page, size, await source.count())
+    return { records: page > pagination.pages ? [] : await source.read(offset, size), pagination }
   }
-  const records = Number.isSafeInteger(offset) ? await read(offset, size + 1) : []
+  const records = Number.isSafeInteger(offset) ? await source.read(offset, size + 1) : []
   const pagination = new Pagination(page, size, offset + records.length, false)
   return { records: records.slice(0, size), pagination }
 }
