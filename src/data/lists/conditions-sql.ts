@@ -2,7 +2,7 @@ import type { Engine } from '../engines/engine.js'
 import type { Cursor } from './cursor.js'
 import type { ColumnFilter, ListColumn, SortKey } from './definition.js'
 import { comparisonOf } from './operators.js'
-import type { Condition } from './parse.js'
+import type { Condition } from './conditions.js'
 
 /** A condition in SQL, with the values of its parameters. Conditions with the same key have the same SQL. */
 export interface SqlCondition {

@@ -3,7 +3,8 @@ import { memoizeByObject } from '../../common/memoize.js'
 import type { AttributeKind } from '../attributes.js'
 import type { Operator } from './declaration.js'
 import type { ListDefinition } from './definition.js'
-import { parameterOf, type ParsedQuery } from './parse.js'
+import { parameterOf } from './conditions.js'
+import type { ParsedQuery } from './parse.js'
 
 /** A parameter that filters a list, as a form shows it. */
 export interface QueryField {

@@ -15,7 +15,8 @@ import { fastPath, placeholder, run, type FastPath } from '../records/fast-path/
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
 import type { Cursor } from './cursor.js'
 import type { ColumnFilter, ListDefinition, SortKey } from './definition.js'
-import type { Condition, ParsedQuery } from './parse.js'
+import type { Condition } from './conditions.js'
+import type { ParsedQuery } from './parse.js'
 
 /** The conditions of the handler, and the relations that it loads. */
 export interface SelectOptions {
