@@ -1,0 +1,79 @@
+import Sqlite from 'better-sqlite3'
+import { expect } from 'chai'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { kit, newApplication, type Run } from '../support/kit.js'
+
+describe('kit db check', () => {
+  let application: Awaited<ReturnType<typeof newApplication>>
+
+  before(async () => {
+    application = await newApplication()
+    const queries = ['--filter', 'title,votes', '--sort', 'title,votes', '--search', 'title']
+    const made = await kit(application.folder, [
+      'generate',
+      'resource',
+      'post',
+      'title',
+      'votes:int',
+      ...queries,
+    ])
+    expect(made.status, made.errors).to.equal(0)
+  })
+  after(() => application.remove())
+
+  const check = (): Promise<Run> => kit(application.folder, ['db', 'check'])
+
+  function run(sql: string): void {
+    const database = new Sqlite(join(application.folder, 'db/development.sqlite'))
+    database.exec(sql)
+    database.close()
+  }
+
+  const missing = (what: string, names: string) =>
+    `PostsResource.list: It ${what}, which has no index for that. Add one in a migration: await runner.createIndex('posts', new TableIndex({ columnNames: [${names}] })).`
+
+  it('reports a missing database', async () => {
+    const { status, errors } = await check()
+    expect([status, errors]).to.deep.equal([
+      1,
+      'The database db/development.sqlite does not exist. Create it with `kit db migrate`.',
+    ])
+  })
+
+  it('finds nothing in a generated application', async () => {
+    await kit(application.folder, ['db', 'migrate'])
+    expect(await check()).to.deep.equal({
+      status: 0,
+      output: 'The database has all indexes that the lists need.',
+      errors: '',
+    })
+  })
+
+  it('names each index that is missing, and fails', async () => {
+    run('DROP INDEX posts_title; DROP INDEX posts_title_prefix; DROP INDEX posts_votes')
+    expect(await check()).to.deep.equal({
+      status: 1,
+      output: [
+        "PostsResource.list: It finds the beginning of posts.title, which has no index for that. Add one in a migration: await prefixIndex(runner, 'posts', 'title').",
+        missing('sorts by posts.title', "'title', 'id'"),
+        missing('sorts by posts.votes', "'votes', 'id'"),
+      ].join('\n'),
+      errors: 'The database has 3 problems.',
+    })
+  })
+
+  it('accepts an index whose first column is that of the list', async () => {
+    run('CREATE INDEX other ON posts (votes, title); CREATE INDEX another ON posts (title)')
+    const { status, output } = await check()
+    expect([status, output]).to.deep.equal([0, 'The database has all indexes that the lists need.'])
+  })
+
+  it('reports a declaration that does not fit the model', async () => {
+    const file = join(application.folder, 'src/actions/posts.ts')
+    writeFileSync(file, readFileSync(file, 'utf8').replace("search: ['title']", "search: ['votes']"))
+    const { status, errors } = await check()
+    expect(status).to.equal(1)
+    expect(errors).to.contain('searches in "votes", which has the kind int.')
+  })
+})
