@@ -16,10 +16,31 @@ import { Site } from '../support/site.js'
 
 describe('hashPassword and verifyPassword', () => {
   it('keep the parameters and the salt with the hash', async () => {
-    const hash = await hashPassword('correct horse')
+    process.env['GO_ENV'] = 'production'
+    const hash = await hashPassword('correct horse').finally(() => (process.env['GO_ENV'] = 'test'))
     expect(hash).to.match(/^\$scrypt\$ln=15,r=8,p=3\$[\w+/]{22}==\$[\w+/]{43}=$/)
     expect(await verifyPassword('correct horse', hash)).to.equal(true)
     expect(await verifyPassword('Correct horse', hash)).to.equal(false)
+  })
+
+  it('cost less in the environment test, whose hashes other environments compute again', async () => {
+    const hash = await hashPassword('correct horse')
+    expect(hash).to.match(/^\$scrypt\$ln=10,r=8,p=1\$/)
+    process.env['GO_ENV'] = 'production'
+    expect(needsRehash(hash)).to.equal(true)
+    process.env['GO_ENV'] = 'test'
+    expect(needsRehash(hash)).to.equal(false)
+  })
+
+  it('leave the process free for other requests', async () => {
+    const stored = cheapHash('secret')
+    let checked = 0
+    const checks = Array.from({ length: 50 }, () =>
+      verifyPassword('secret', stored).then(() => (checked += 1)),
+    )
+    await new Promise(setImmediate)
+    expect(checked).to.be.lessThan(50)
+    await Promise.all(checks)
   })
 
   it('treat two spellings of the same Unicode text alike', async () => {

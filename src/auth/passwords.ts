@@ -1,4 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { currentEnvironment } from '../common/environment.js'
 import { HttpError } from '../errors.js'
 import { WorkQueue } from './work-queue.js'
 
@@ -11,7 +12,10 @@ interface Parameters {
 }
 
 /** 32 MiB of memory: one of the minimum settings that OWASP recommends. */
-const current: Parameters = { ln: 15, r: 8, p: 3 }
+const strong: Parameters = { ln: 15, r: 8, p: 3 }
+
+/** In the environment `test`, a sign-in takes a few milliseconds. */
+const quick: Parameters = { ln: 10, r: 8, p: 1 }
 
 /**
  * The most characters of a text that is hashed. It leaves room for 200 characters in any spelling. Longer texts would occupy
@@ -29,7 +33,8 @@ const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the
  * Returns the hash of a password, with its parameters and salt: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Two spellings of the
  * same Unicode text have the same hash (NFKC).
  *
- * Call it before the request's first query or after its commit, because it takes some hundred milliseconds.
+ * Call it before the request's first query or after its commit, because it takes some hundred milliseconds. In the
+ * environment `test` it takes a few, with `ln=10` and `p=1`.
  *
  * @throws HttpError (413) when the password has more than 4,096 characters, which `checkPassword` rejects
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
@@ -37,8 +42,9 @@ const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the
 export async function hashPassword(password: string): Promise<string> {
   if (password.length > longestInput) throw new HttpError(413, 'The password is too long.')
   const salt = randomBytes(saltLength)
-  const hash = await queue.run(() => derive(password, salt, current))
-  const { ln, r, p } = current
+  const parameters = currentParameters()
+  const hash = await queue.run(() => derive(password, salt, parameters))
+  const { ln, r, p } = parameters
   return `$scrypt$ln=${ln},r=${r},p=${p}$${salt.toString('base64')}$${hash.toString('base64')}`
 }
 
@@ -52,7 +58,7 @@ export async function hashPassword(password: string): Promise<string> {
 export async function verifyPassword(password: string, stored?: string | null): Promise<boolean> {
   if (password.length > longestInput) return false
   const known = parse(stored)
-  const { parameters, salt, hash } = known ?? unknownUser
+  const { parameters, salt, hash } = known ?? unknownUser()
   const derived = await queue.run(() => derive(password, salt, parameters))
   return timingSafeEqual(derived, hash) && known !== undefined
 }
@@ -60,7 +66,8 @@ export async function verifyPassword(password: string, stored?: string | null): 
 /** Whether a hash has weaker parameters than those of today. After a sign-in, hash the password again. */
 export function needsRehash(stored: string): boolean {
   const parameters = parse(stored)?.parameters
-  return !parameters || parameters.ln < current.ln || parameters.r < current.r || parameters.p < current.p
+  const { ln, r, p } = currentParameters()
+  return !parameters || parameters.ln < ln || parameters.r < r || parameters.p < p
 }
 
 interface StoredHash {
@@ -69,11 +76,14 @@ interface StoredHash {
   hash: Buffer
 }
 
+function currentParameters(): Parameters {
+  return currentEnvironment() === 'test' ? quick : strong
+}
+
 /** The work for a user who does not exist. */
-const unknownUser: StoredHash = {
-  parameters: current,
-  salt: Buffer.alloc(saltLength),
-  hash: Buffer.alloc(hashLength),
+function unknownUser(): StoredHash {
+  const [salt, hash] = [Buffer.alloc(saltLength), Buffer.alloc(hashLength)]
+  return { parameters: currentParameters(), salt, hash }
 }
 
 function parse(stored: string | null | undefined): StoredHash | undefined {

@@ -16,7 +16,7 @@ describe('build(folder)', function () {
     write('package.json', '{ "type": "module" }')
     write(
       'tsconfig.json',
-      '{ "compilerOptions": { "rootDir": ".", "outDir": "dist", "types": [] }, "include": ["src"] }',
+      '{ "compilerOptions": { "rootDir": ".", "outDir": "dist", "types": [], "lib": ["es2023"], "skipLibCheck": true }, "include": ["src"] }',
     )
     write('src/one.ts', 'export const one = 1\n')
     await build(folder)
@@ -66,7 +66,11 @@ describe('build(folder)', function () {
     const settings = (more: object) =>
       write(
         'tsconfig.json',
-        JSON.stringify({ compilerOptions: { outDir: 'dist', types: [] }, include: ['src', 'spec'], ...more }),
+        JSON.stringify({
+          compilerOptions: { outDir: 'dist', types: [], lib: ['es2023'], skipLibCheck: true },
+          include: ['src', 'spec'],
+          ...more,
+        }),
       )
 
     beforeEach(async () => {
