@@ -3,8 +3,7 @@ import { expect } from 'chai'
 import { generate } from '../../src/generator/files/files.js'
 import { migrationActions } from '../../src/generator/migration-generator.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
-import { engine, newDatabase } from '../support/engine.js'
-import { itOnce } from '../support/engine.js'
+import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { Application } from '../support/generated.js'
 import { root } from '../support/kit.js'
 
@@ -52,7 +51,7 @@ const ROUTES = [
   'sweep:delete:collection',
 ]
 
-/** Names that have another meaning in the framework, in JavaScript, or in mocha. */
+/** Names that have another meaning in the framework, in JavaScript, or in mocha. The servers need one: its columns are words of SQL. */
 const ODD = [
   'app',
   'database',
@@ -74,9 +73,11 @@ const ODD = [
 ]
 
 for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {
-  describe(`A generated application (${kind})`, function () {
+  // The web application has resources of an API, too.
+  const describeKind = kind === 'web' ? describe : describeOnce
+  describeKind(`A generated application (${kind})`, function () {
     // These pages are the most likely to fail.
-    const odd = kind === 'web' ? ODD : []
+    const odd = kind === 'web' ? ODD.slice(0, engine === 'sqlite' ? Infinity : 1) : []
     let app: Application
     let undone: string
 

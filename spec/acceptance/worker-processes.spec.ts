@@ -17,7 +17,7 @@ describe('The processes of kit start --workers 2', function () {
   let url: string
   let served: Served
 
-  beforeEach(async () => {
+  before(async () => {
     url = await newDatabase()
     const database = new Database(config(url), 'test')
     await database.open()
@@ -119,33 +119,43 @@ describe('The processes of kit start --workers 2', function () {
     expect(pauses.slice(0, 2)).to.deep.equal([first * 2, first * 4])
   })
 
-  it('transfers no connection to a busy worker while another one is free', async () => {
-    await start()
-    await served.workers(2)
-    const file = join(temporaryFolder(), 'busy')
-    const busy = new Client(served.url).get(`/busy?file=${encodeURIComponent(file)}`)
-    while (!existsSync(file)) await delay(5)
-    let responses = 0
-    const quick = Array.from({ length: 20 }, async () => {
-      const { status } = await new Client(served.url, 1, false).get('/pid')
-      responses += 1
-      return status
-    })
-    // The busy worker has at most one connection, which it has not confirmed.
-    while (responses < 19) await delay(5)
-    rmSync(dirname(file), { recursive: true })
-    expect(new Set(await Promise.all(quick))).to.deep.equal(new Set([200]))
-    expect((await busy).status).to.equal(200)
-  })
+  describe('that are not stopped', () => {
+    let serving: Served
 
-  it('adds the worker to each line of the log', async () => {
-    await start()
-    const pids = await served.workers(2)
-    while (!pids.every((pid) => served.log.some((line) => line.pid === pid))) await delay(5)
-    const numbers = new Map(served.log.map(({ pid, worker }) => [pid, worker]))
-    expect(pids.map((pid) => numbers.get(pid)).toSorted()).to.deep.equal([1, 2])
-    expect(numbers.get(served.pid)).to.equal(undefined)
-    expect((await fetch(`${served.url}/up`)).status).to.equal(200)
+    before(async () => {
+      serving = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2' })
+    })
+    after(() => serving.remove())
+
+    it('are as many as WEB_CONCURRENCY states', async () => {
+      expect(await serving.workers(2)).to.have.length(2)
+    })
+
+    it('transfers no connection to a busy worker while another one is free', async () => {
+      const file = join(temporaryFolder(), 'busy')
+      const busy = new Client(serving.url).get(`/busy?file=${encodeURIComponent(file)}`)
+      while (!existsSync(file)) await delay(5)
+      let responses = 0
+      const quick = Array.from({ length: 20 }, async () => {
+        const { status } = await new Client(serving.url, 1, false).get('/pid')
+        responses += 1
+        return status
+      })
+      // The busy worker has at most one connection, which it has not confirmed.
+      while (responses < 19) await delay(5)
+      rmSync(dirname(file), { recursive: true })
+      expect(new Set(await Promise.all(quick))).to.deep.equal(new Set([200]))
+      expect((await busy).status).to.equal(200)
+    })
+
+    it('adds the worker to each line of the log', async () => {
+      const pids = await serving.workers(2)
+      while (!pids.every((pid) => serving.log.some((line) => line.pid === pid))) await delay(5)
+      const numbers = new Map(serving.log.map(({ pid, worker }) => [pid, worker]))
+      expect(pids.map((pid) => numbers.get(pid)).toSorted()).to.deep.equal([1, 2])
+      expect(numbers.get(serving.pid)).to.equal(undefined)
+      expect((await fetch(`${serving.url}/up`)).status).to.equal(200)
+    })
   })
 
   describe('when it cannot start', () => {
@@ -185,11 +195,6 @@ describe('The processes of kit start --workers 2', function () {
       expect((await failure({}, '--workers', '0')).errors).to.equal(`--workers is "0". ${errors}`)
       expect((await failure({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)
     })
-  })
-
-  it('reads the number of workers from WEB_CONCURRENCY', async () => {
-    served = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2' })
-    expect(await served.workers(2)).to.have.length(2)
   })
 
   it('completes a request that it is still receiving when it shuts down', async () => {

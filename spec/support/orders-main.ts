@@ -34,9 +34,10 @@ app.delete('/basket', (ctx) => {
 app.get('/busy', (ctx) => {
   // Blocks the process until the spec removes the file. A log line would not leave the process before.
   const file = String(ctx.query['file'])
+  const never = new Int32Array(new SharedArrayBuffer(4))
   const end = Date.now() + 30_000
   writeFileSync(file, '')
-  while (existsSync(file) && Date.now() < end);
+  while (existsSync(file) && Date.now() < end) Atomics.wait(never, 0, 0, 5)
   ctx.body = 'busy'
 })
 app.use(transaction(database))
