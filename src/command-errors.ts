@@ -1,11 +1,10 @@
 /** A mistake in the use of a command. The command exits with status 1. */
 export class CommandError extends Error {
-  override name = 'CommandError'
+  override name = this.constructor.name
 }
 
 /** There is no command with this name. */
 export class UnknownCommand extends CommandError {
-  override name = 'UnknownCommand'
   constructor(name: string, near: string | undefined) {
     super(
       `There is no command "${name}".${near ? ` Did you mean "${near}"?` : ''} \`kit --help\` lists the commands.`,
@@ -15,7 +14,6 @@ export class UnknownCommand extends CommandError {
 
 /** A command has no subcommand with this name. */
 export class UnknownSubcommand extends CommandError {
-  override name = 'UnknownSubcommand'
   /**
    * @param command the command: generate
    * @param name the unknown subcommand
@@ -28,7 +26,6 @@ export class UnknownSubcommand extends CommandError {
 
 /** A command that needs an application was run outside of one. */
 export class NoApplication extends CommandError {
-  override name = 'NoApplication'
   constructor(folder: string) {
     super(
       `${folder} is not in an application: no package.json here or above depends on resource-kit. ` +
@@ -39,8 +36,6 @@ export class NoApplication extends CommandError {
 
 /** The application does not compile. */
 export class BuildFailed extends CommandError {
-  override name = 'BuildFailed'
-
   /** @param output the compiler's output */
   constructor(output: string) {
     super(`The application does not compile:\n${output}`)
@@ -49,7 +44,6 @@ export class BuildFailed extends CommandError {
 
 /** A command needs a confirmation, but there is no terminal. */
 export class NoTerminal extends CommandError {
-  override name = 'NoTerminal'
   constructor(question: string) {
     super(`"${question}" needs an answer, but there is no terminal. Pass -y to answer yes.`)
   }
@@ -57,7 +51,6 @@ export class NoTerminal extends CommandError {
 
 /** The input ended before all questions of a command had an answer. */
 export class InputEnded extends CommandError {
-  override name = 'InputEnded'
   constructor() {
     super(
       'The input ended before it contained an answer to every question, so nothing was deleted. Answer y or n, or pass -y.',
@@ -67,8 +60,6 @@ export class InputEnded extends CommandError {
 
 /** A file of the application does not export what a command needs. */
 export class MissingExport extends CommandError {
-  override name = 'MissingExport'
-
   /**
    * @param source the file, relative to the application's folder: `src/app.ts`
    * @param name the missing export
@@ -80,8 +71,6 @@ export class MissingExport extends CommandError {
 
 /** The application that `kit dev` started has exited. */
 export class ApplicationEnded extends CommandError {
-  override name = 'ApplicationEnded'
-
   /** @param lastWords the end of its standard error */
   constructor(
     status: number | null,
@@ -93,8 +82,6 @@ export class ApplicationEnded extends CommandError {
 
 /** The first worker of `kit start --workers` exited before it served requests. */
 export class WorkerNotStarted extends CommandError {
-  override name = 'WorkerNotStarted'
-
   /** The message is empty if the worker itself has printed the reason. */
   constructor(status: number | null, signal: string | null) {
     const silent =
@@ -111,7 +98,6 @@ export class WorkerNotStarted extends CommandError {
 
 /** A word isn't a valid name of a resource or migration. */
 export class BadName extends CommandError {
-  override name = 'BadName'
   constructor(word: string) {
     super(
       `"${word}" isn't a valid name. Use words of letters and digits, at most 50 characters: post, blog_post, BlogPost or admin/widget.`,
@@ -121,7 +107,6 @@ export class BadName extends CommandError {
 
 /** A name is reserved, because it has another meaning in the generated files. */
 export class ReservedName extends CommandError {
-  override name = 'ReservedName'
   constructor(kind: 'resource' | 'model', word: string, reason: string) {
     super(`A ${kind} cannot be named "${word}", because ${reason}. Choose another name.`)
   }
@@ -129,7 +114,6 @@ export class ReservedName extends CommandError {
 
 /** A nested resource would have the same path parameter as its parent. */
 export class RepeatedParameter extends CommandError {
-  override name = 'RepeatedParameter'
   constructor(word: string, param: string) {
     super(`"${word}" cannot be nested there: the path would contain {${param}} twice. Choose another name.`)
   }
@@ -137,7 +121,6 @@ export class RepeatedParameter extends CommandError {
 
 /** The parent of a nested resource is not registered in src/app.ts. */
 export class ParentNotRegistered extends CommandError {
-  override name = 'ParentNotRegistered'
   constructor(resource: string, word: string) {
     super(
       `The parent ${resource} is not registered in src/app.ts. Generate it first: kit generate resource ${word}.`,
@@ -147,7 +130,6 @@ export class ParentNotRegistered extends CommandError {
 
 /** A resource needs a model that does not exist. */
 export class MissingModel extends CommandError {
-  override name = 'MissingModel'
   /** @param alias the reference by which a relation with another name than its model is written */
   constructor(model: string, word: string, alias?: string) {
     super(
@@ -159,7 +141,6 @@ export class MissingModel extends CommandError {
 
 /** An existing model lacks a property that a resource shows. */
 export class MissingProperty extends CommandError {
-  override name = 'MissingProperty'
   constructor(model: string, file: string, property: string) {
     super(`The model ${model} has no ${property}. Add it to ${file} with a migration, or leave it out.`)
   }
@@ -167,7 +148,6 @@ export class MissingProperty extends CommandError {
 
 /** An attribute is malformed. */
 export class BadAttribute extends CommandError {
-  override name = 'BadAttribute'
   constructor(word: string, problem: string) {
     super(`"${word}" isn't a valid attribute: ${problem}.`)
   }
@@ -175,7 +155,6 @@ export class BadAttribute extends CommandError {
 
 /** The type of an attribute is unknown. */
 export class UnknownAttributeType extends CommandError {
-  override name = 'UnknownAttributeType'
   constructor(type: string, word: string, known: readonly string[]) {
     super(
       `Unknown attribute type "${type}" in "${word}". Known types: ${known.join(', ')}. Use nulls.X for a nullable attribute.`,
@@ -185,7 +164,6 @@ export class UnknownAttributeType extends CommandError {
 
 /** The name of an attribute is reserved by JavaScript or by every record. */
 export class ReservedAttribute extends CommandError {
-  override name = 'ReservedAttribute'
   constructor(word: string, name: string, reason: string) {
     super(
       `"${word}" isn't a valid attribute: it cannot be named "${name}", because ${reason}. Choose another name.`,
@@ -195,7 +173,6 @@ export class ReservedAttribute extends CommandError {
 
 /** Two attributes have the same name. */
 export class RepeatedAttribute extends CommandError {
-  override name = 'RepeatedAttribute'
   constructor(word: string, name: string) {
     super(`"${word}" repeats the attribute "${name}". List each attribute once.`)
   }
@@ -203,7 +180,6 @@ export class RepeatedAttribute extends CommandError {
 
 /** A route of `--route` is malformed. */
 export class BadRoute extends CommandError {
-  override name = 'BadRoute'
   constructor(word: string, problem: string) {
     super(`"${word}" isn't a valid route: ${problem}.`)
   }
@@ -211,7 +187,6 @@ export class BadRoute extends CommandError {
 
 /** The argument of `--unique` does not name several columns of the table. */
 export class BadUnique extends CommandError {
-  override name = 'BadUnique'
   constructor(word: string, columns: readonly string[]) {
     super(
       `--unique ${word} must name two or more different columns, separated by commas. ` +
@@ -222,7 +197,6 @@ export class BadUnique extends CommandError {
 
 /** The files to be written already exist. */
 export class FilesExist extends CommandError {
-  override name = 'FilesExist'
   constructor(paths: readonly string[]) {
     super(
       `Nothing was written, because these files already exist: ${paths.join(', ')}. Use --force to overwrite them.`,
@@ -232,7 +206,6 @@ export class FilesExist extends CommandError {
 
 /** A file could not be written. The files written before it have been removed. */
 export class NotWritten extends CommandError {
-  override name = 'NotWritten'
   constructor(path: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     super(`${path} cannot be written: ${reason}. No files were written.`, { cause })
@@ -241,7 +214,6 @@ export class NotWritten extends CommandError {
 
 /** No generated file exists for this name. */
 export class NothingToDestroy extends CommandError {
-  override name = 'NothingToDestroy'
   constructor(word: string, kind: 'resource' | 'model' = 'resource') {
     super(`There is no ${kind} "${word}" here: none of its files exists.`)
   }

@@ -6,18 +6,21 @@ import { relative } from 'node:path'
  * command-errors.ts.
  */
 
-/** A mistake in the declaration of an application. It stops the start with a one-line message. */
-export class DeclarationError extends Error {
-  override name = 'DeclarationError'
+/** The base of the framework's errors. */
+export class NamedError extends Error {
+  /** The name of the error's class. */
+  override name = this.constructor.name
 }
+
+/** A mistake in the declaration of an application. It stops the start with a one-line message. */
+export class DeclarationError extends NamedError {}
 
 /**
  * A failure that becomes a response.
  *
  * @example throw new HttpError(402, 'The subscription has ended.')
  */
-export class HttpError extends Error {
-  override name = 'HttpError'
+export class HttpError extends NamedError {
   /** Whether production may show the message, too. */
   readonly isPublic: boolean = true
 
@@ -38,7 +41,6 @@ export class HttpError extends Error {
 
 /** 400: the request cannot be read. */
 export class BadRequest extends HttpError {
-  override name = 'BadRequest'
   constructor(message: string, options?: ErrorOptions) {
     super(400, message, {}, options)
   }
@@ -46,7 +48,6 @@ export class BadRequest extends HttpError {
 
 /** 400: the request is for a host that the application does not serve. */
 export class UnknownHost extends HttpError {
-  override name = 'UnknownHost'
   constructor(host: string) {
     super(400, `${JSON.stringify(host)} is not a host of this application.`)
   }
@@ -54,7 +55,6 @@ export class UnknownHost extends HttpError {
 
 /** 403: in development, the request is for a host that is neither this machine nor a configured host. */
 export class ForeignHost extends HttpError {
-  override name = 'ForeignHost'
   constructor(host: string) {
     super(
       403,
@@ -66,7 +66,6 @@ export class ForeignHost extends HttpError {
 
 /** 403: in development, a proxy forwarded the request, and its host is not configured. */
 export class ForwardedInDevelopment extends HttpError {
-  override name = 'ForwardedInDevelopment'
   constructor() {
     super(
       403,
@@ -78,8 +77,6 @@ export class ForwardedInDevelopment extends HttpError {
 
 /** 403: a page of another site sent the request. */
 export class CrossSiteRequest extends HttpError {
-  override name = 'CrossSiteRequest'
-
   /**
    * @param origin the origin of the request, as its browser reports it
    * @param own the application's own origin
@@ -91,7 +88,6 @@ export class CrossSiteRequest extends HttpError {
 
 /** 403: a form has no token, or the token of another session. */
 export class InvalidToken extends HttpError {
-  override name = 'InvalidToken'
   constructor() {
     super(403, 'The form has no valid token. Reload its page and send it again.')
   }
@@ -99,7 +95,6 @@ export class InvalidToken extends HttpError {
 
 /** 403: the policy of a record does not allow what the request does. */
 export class Forbidden extends HttpError {
-  override name = 'Forbidden'
   constructor() {
     super(403, 'You are not allowed to do this.')
   }
@@ -107,7 +102,6 @@ export class Forbidden extends HttpError {
 
 /** 500: a handler has changed records of a model with a policy, and has not asked it. The transaction is rolled back. */
 export class NotAuthorized extends HttpError {
-  override name = 'NotAuthorized'
   /** The message is for the application's developers, so production does not show it. */
   override readonly isPublic = false
   constructor(handler: string, model: string) {
@@ -133,8 +127,7 @@ export class AuthorizedTooLate extends HttpError {
 }
 
 /** `ctx.authorize` or `can` has a record of a model without a policy. */
-export class NoPolicy extends Error {
-  override name = 'NoPolicy'
+export class NoPolicy extends NamedError {
   constructor(model: string) {
     super(
       `${model} has no policy. Declare one: @Resource('/...', { model: ${model}, policy: ${model}Policy }).`,
@@ -143,8 +136,7 @@ export class NoPolicy extends Error {
 }
 
 /** The scope of a policy is undefined, or a value in it is. */
-export class PolicyWithoutScope extends Error {
-  override name = 'PolicyWithoutScope'
+export class PolicyWithoutScope extends NamedError {
   constructor(policy: string) {
     super(
       `${policy}.scope returned undefined, or conditions with an undefined value. Return conditions, \`nothing\` for no ` +
@@ -154,8 +146,7 @@ export class PolicyWithoutScope extends Error {
 }
 
 /** A query would join a relation without the policy of its model. */
-export class UnscopedRelation extends Error {
-  override name = 'UnscopedRelation'
+export class UnscopedRelation extends NamedError {
   constructor(model: string, relation: string, related: string) {
     super(
       `${model}.${relation} would be joined without the policy of ${related}. Load it with ctx.load(records, ` +
@@ -166,7 +157,6 @@ export class UnscopedRelation extends Error {
 
 /** 404: no route matches the path. */
 export class RouteNotFound extends HttpError {
-  override name = 'RouteNotFound'
   constructor(method: string, path: string) {
     super(404, `No route matches ${method} ${path}.`)
   }
@@ -174,7 +164,6 @@ export class RouteNotFound extends HttpError {
 
 /** 404: there is no record with this id. */
 export class RecordNotFound extends HttpError {
-  override name = 'RecordNotFound'
   constructor(model: string) {
     super(404, `${model} not found.`)
   }
@@ -182,7 +171,6 @@ export class RecordNotFound extends HttpError {
 
 /** 404: the resource does not override this handler. */
 export class ResourceNotImplemented extends HttpError {
-  override name = 'ResourceNotImplemented'
   constructor() {
     super(404, 'resource not implemented')
   }
@@ -190,7 +178,6 @@ export class ResourceNotImplemented extends HttpError {
 
 /** 405: the path has routes, but none for this method. */
 export class MethodNotAllowed extends HttpError {
-  override name = 'MethodNotAllowed'
   constructor(method: string, path: string, allowed: string[]) {
     super(405, `${method} is not allowed for ${path}.`, { Allow: allowed.join(', ') })
   }
@@ -198,7 +185,6 @@ export class MethodNotAllowed extends HttpError {
 
 /** 406: the client accepts none of the formats that the handler offers. */
 export class NotAcceptable extends HttpError {
-  override name = 'NotAcceptable'
   constructor(offered: string[]) {
     super(406, `This resource is available as ${offered.join(', ')}.`)
   }
@@ -206,7 +192,6 @@ export class NotAcceptable extends HttpError {
 
 /** 413: the body is larger than the limit. */
 export class ContentTooLarge extends HttpError {
-  override name = 'ContentTooLarge'
   constructor(limit: number) {
     super(413, `The body is larger than ${limit} bytes.`)
   }
@@ -214,7 +199,6 @@ export class ContentTooLarge extends HttpError {
 
 /** 413: a form has too many fields or files. */
 export class TooManyFields extends HttpError {
-  override name = 'TooManyFields'
   constructor() {
     super(413, 'The form has too many fields or files.')
   }
@@ -222,7 +206,6 @@ export class TooManyFields extends HttpError {
 
 /** 413: a JSON or XML body has more members than are read: items of lists, elements, attributes and entities. */
 export class TooManyMembers extends HttpError {
-  override name = 'TooManyMembers'
   constructor(limit: number) {
     super(413, `The body has more than ${limit} members: values, elements, attributes and entities.`)
   }
@@ -230,7 +213,6 @@ export class TooManyMembers extends HttpError {
 
 /** 413: a body becomes far larger when it is decompressed. */
 export class OverCompressed extends HttpError {
-  override name = 'OverCompressed'
   /** @param ratio bytes of the decompressed body for each byte that was sent */
   constructor(ratio: number) {
     super(413, `The body is compressed by more than ${ratio}:1.`)
@@ -239,7 +221,6 @@ export class OverCompressed extends HttpError {
 
 /** 415: the application does not support the type or encoding of the body. */
 export class UnsupportedMediaType extends HttpError {
-  override name = 'UnsupportedMediaType'
   constructor(what: string) {
     super(415, `${what} is not supported. Send a form, JSON or XML.`)
   }
@@ -247,7 +228,6 @@ export class UnsupportedMediaType extends HttpError {
 
 /** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it. */
 export class NoTransaction extends HttpError {
-  override name = 'NoTransaction'
   constructor() {
     super(500, 'no transaction found')
   }
@@ -255,7 +235,6 @@ export class NoTransaction extends HttpError {
 
 /** 500: a handler or middleware of an API application used `ctx.session`. */
 export class NoSession extends HttpError {
-  override name = 'NoSession'
   constructor() {
     super(
       500,
@@ -267,7 +246,6 @@ export class NoSession extends HttpError {
 
 /** 500: a handler ended while queries of its transaction were still running. The transaction is rolled back. */
 export class NotAwaited extends HttpError {
-  override name = 'NotAwaited'
   constructor() {
     super(
       500,
@@ -278,8 +256,7 @@ export class NotAwaited extends HttpError {
 }
 
 /** `transactionOptions()` ran after the first query of its request. */
-export class TransactionBegun extends Error {
-  override name = 'TransactionBegun'
+export class TransactionBegun extends NamedError {
   constructor() {
     super(
       'The transaction of this request has begun with its first query, so its options cannot change. Register ' +
@@ -289,8 +266,7 @@ export class TransactionBegun extends Error {
 }
 
 /** A statement writes, but `transactionOptions({ readOnly: true })` is set for its request. */
-export class ReadOnlyTransaction extends Error {
-  override name = 'ReadOnlyTransaction'
+export class ReadOnlyTransaction extends NamedError {
   constructor(options?: ErrorOptions) {
     super(
       'The transaction of this request only reads, because of transactionOptions({ readOnly: true }).',
@@ -300,8 +276,7 @@ export class ReadOnlyTransaction extends Error {
 }
 
 /** A query was sent in the transaction of a request that has ended. */
-export class TransactionEnded extends Error {
-  override name = 'TransactionEnded'
+export class TransactionEnded extends NamedError {
   constructor() {
     super('The transaction of this request has ended. Await every promise that uses ctx.tx.')
   }
@@ -309,7 +284,6 @@ export class TransactionEnded extends Error {
 
 /** 499: the client has closed the connection before the request's transaction began. Nobody receives the response. */
 export class ClientClosedRequest extends HttpError {
-  override name = 'ClientClosedRequest'
   constructor() {
     super(499, 'The client has closed the connection.')
   }
@@ -317,7 +291,6 @@ export class ClientClosedRequest extends HttpError {
 
 /** 503: the service is temporarily unavailable. */
 export class ServiceUnavailable extends HttpError {
-  override name = 'ServiceUnavailable'
   /** The message is for the application's developers, so production does not show it. */
   override readonly isPublic = false
 
@@ -329,7 +302,6 @@ export class ServiceUnavailable extends HttpError {
 
 /** 503: the transaction conflicted with another one and was rolled back. */
 export class TransactionConflict extends ServiceUnavailable {
-  override name = 'TransactionConflict'
   constructor(options?: ErrorOptions) {
     super('Another request is changing the same data. Try again.', 1, options)
   }
@@ -337,7 +309,6 @@ export class TransactionConflict extends ServiceUnavailable {
 
 /** 500: the connection was lost during the commit, so it is not known whether the request was carried out. */
 export class OutcomeUnknown extends HttpError {
-  override name = 'OutcomeUnknown'
   constructor(options?: ErrorOptions) {
     super(
       500,
@@ -351,7 +322,6 @@ export class OutcomeUnknown extends HttpError {
 
 /** 500: a handler continued after a query failed, and PostgreSQL rolled the transaction back. */
 export class TransactionAborted extends HttpError {
-  override name = 'TransactionAborted'
   constructor(options?: ErrorOptions) {
     super(
       500,
@@ -388,7 +358,6 @@ export interface Violation {
  * Templates call `errors.on('title')`. JSON and XML contain `errors.messages`.
  */
 export class ValidationErrors extends HttpError {
-  override name = 'ValidationErrors'
   readonly fields = new Map<string, Violation[]>()
 
   constructor(status: 422 | 409 | 400 = 422, options?: ErrorOptions) {
@@ -443,8 +412,7 @@ export class ValidationErrors extends HttpError {
 }
 
 /** A handler tries to lock a record in a request that only reads. */
-export class LockWhileReading extends Error {
-  override name = 'LockWhileReading'
+export class LockWhileReading extends NamedError {
   constructor(method: string) {
     super(
       `A ${method} request cannot lock a record. Lock it in the handler of a request that writes: POST, PUT, PATCH or DELETE.`,
@@ -453,9 +421,7 @@ export class LockWhileReading extends Error {
 }
 
 /** A test's factory cannot create a record, because its model or the database rejects it. */
-export class FactoryError extends Error {
-  override name = 'FactoryError'
-
+export class FactoryError extends NamedError {
   /** @param model the name of the class */
   constructor(model: string, { messages }: ValidationErrors) {
     const sentences = Object.entries(messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
@@ -467,9 +433,7 @@ export class FactoryError extends Error {
 }
 
 /** A template does not exist, or its name leads out of the template folders. */
-export class TemplateNotFound extends Error {
-  override name = 'TemplateNotFound'
-
+export class TemplateNotFound extends NamedError {
   /**
    * @param view the name of the template
    * @param tried the paths that were tried; empty if the name was rejected
@@ -487,16 +451,14 @@ export class TemplateNotFound extends Error {
 }
 
 /** A path helper was called without a parameter of its path. */
-export class MissingParameter extends Error {
-  override name = 'MissingParameter'
+export class MissingParameter extends NamedError {
   constructor(helper: string, path: string, parameter: string) {
     super(`${helper} (${path}) requires the parameter "${parameter}", which is missing.`)
   }
 }
 
 /** `ctx.urlFor` does not know the address of the application. */
-export class MissingBaseUrl extends Error {
-  override name = 'MissingBaseUrl'
+export class MissingBaseUrl extends NamedError {
   constructor() {
     super(
       'ctx.urlFor needs the address of the application in production. Set BASE_URL, for example to https://blog.example.',
@@ -505,24 +467,21 @@ export class MissingBaseUrl extends Error {
 }
 
 /** `BASE_URL` isn't the address of an application. */
-export class BadBaseUrl extends Error {
-  override name = 'BadBaseUrl'
+export class BadBaseUrl extends NamedError {
   constructor(url: string) {
     super(`BASE_URL is "${url}". It must be an address such as https://blog.example, without a query.`)
   }
 }
 
 /** There is no route with this name. */
-export class UnknownRoute extends Error {
-  override name = 'UnknownRoute'
+export class UnknownRoute extends NamedError {
   constructor(name: string, near: string | undefined) {
     super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
   }
 }
 
 /** A model has no relation of this name, or its foreign key has several columns. */
-export class UnknownRelation extends Error {
-  override name = 'UnknownRelation'
+export class UnknownRelation extends NamedError {
   constructor(model: string, relation: string) {
     super(
       `${model} has no relation "${relation}" with a foreign key of one column. ` +
@@ -532,8 +491,7 @@ export class UnknownRelation extends Error {
 }
 
 /** `ctx.bind` received an object whose class has no attributes. */
-export class NoAttributes extends Error {
-  override name = 'NoAttributes'
+export class NoAttributes extends NamedError {
   constructor(className: string) {
     super(
       `${className} is not an entity, and none of its properties has a decorator, so ctx.bind() has nothing to read. ` +
@@ -544,8 +502,7 @@ export class NoAttributes extends Error {
 }
 
 /** `ctx.bind` received an object with a property whose type is unknown. */
-export class UntypedAttribute extends Error {
-  override name = 'UntypedAttribute'
+export class UntypedAttribute extends NamedError {
   constructor(className: string, property: string) {
     super(
       `ctx.bind() cannot read ${className}.${property}, because its type is unknown. Add a decorator that states it: ` +
@@ -555,8 +512,7 @@ export class UntypedAttribute extends Error {
 }
 
 /** `ctx.bind` was called with a list of attributes that names a property that a request cannot set. */
-export class UnknownAttribute extends Error {
-  override name = 'UnknownAttribute'
+export class UnknownAttribute extends NamedError {
   constructor(className: string, name: string, known: readonly string[]) {
     super(
       `${className} has no attribute "${name}" that a request may set. ` +
@@ -566,8 +522,7 @@ export class UnknownAttribute extends Error {
 }
 
 /** A locale file cannot be read. It stops the start; in development it fails the first request after the change. */
-export class BrokenTranslations extends Error {
-  override name = 'BrokenTranslations'
+export class BrokenTranslations extends NamedError {
   constructor(
     readonly file: string,
     readonly line: number,
@@ -584,8 +539,7 @@ function fromHere(file: string): string {
 }
 
 /** A session is larger than a cookie can be. */
-export class SessionTooLarge extends Error {
-  override name = 'SessionTooLarge'
+export class SessionTooLarge extends NamedError {
   constructor(size: number, limit: number) {
     super(
       `The session has ${size} bytes, but browsers store cookies of at most ${limit} bytes. Store less in it, or ` +
@@ -595,9 +549,7 @@ export class SessionTooLarge extends Error {
 }
 
 /** The database has pending migrations. */
-export class PendingMigrations extends Error {
-  override name = 'PendingMigrations'
-
+export class PendingMigrations extends NamedError {
   /** @param names the pending migrations */
   constructor(
     readonly names: readonly string[],
@@ -612,9 +564,7 @@ export class PendingMigrations extends Error {
 }
 
 /** A database cannot be opened. It stops the start. */
-export class DatabaseNotOpened extends Error {
-  override name = 'DatabaseNotOpened'
-
+export class DatabaseNotOpened extends NamedError {
   /**
    * @param place the file, or the host and port; never a password
    * @param problem the reason, and a remedy
@@ -625,9 +575,7 @@ export class DatabaseNotOpened extends Error {
 }
 
 /** A database server does not permit its user to create or delete a database. */
-export class DatabaseRefused extends Error {
-  override name = 'DatabaseRefused'
-
+export class DatabaseRefused extends NamedError {
   /** @param place the host, the port and the name of the database; never a password */
   constructor(done: 'created' | 'deleted', place: string) {
     super(
@@ -638,9 +586,7 @@ export class DatabaseRefused extends Error {
 }
 
 /** A migration failed. The message says what remains of it. */
-export class MigrationFailed extends Error {
-  override name = 'MigrationFailed'
-
+export class MigrationFailed extends NamedError {
   /**
    * @param name the name of the migration
    * @param done the operation that failed
@@ -653,9 +599,7 @@ export class MigrationFailed extends Error {
 }
 
 /** Another process held the migration lock for too long. */
-export class MigrationsLocked extends Error {
-  override name = 'MigrationsLocked'
-
+export class MigrationsLocked extends NamedError {
   constructor(minutes: number) {
     super(
       `Another process has been migrating this database for ${minutes} minutes. ` +
@@ -665,8 +609,7 @@ export class MigrationsLocked extends Error {
 }
 
 /** The session store cannot be reached. It stops the start. */
-export class SessionStoreNotReached extends Error {
-  override name = 'SessionStoreNotReached'
+export class SessionStoreNotReached extends NamedError {
   constructor(cause: unknown) {
     const problem = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
     super(
@@ -679,16 +622,14 @@ export class SessionStoreNotReached extends Error {
 }
 
 /** Another process is listening on the port. */
-export class PortTaken extends Error {
-  override name = 'PortTaken'
+export class PortTaken extends NamedError {
   constructor(port: number, cause: Error) {
     super(`Port ${port} is in use by another process. Stop it, or set PORT to another number.`, { cause })
   }
 }
 
 /** The operating system rejects the address to listen on. */
-export class AddressRefused extends Error {
-  override name = 'AddressRefused'
+export class AddressRefused extends NamedError {
   private static readonly problems: Record<string, string> = {
     EACCES: 'this process lacks the permission. Set PORT to 1024 or higher, and use a proxy for lower ports.',
     EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',

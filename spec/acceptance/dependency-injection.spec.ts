@@ -22,8 +22,8 @@ import { client } from '../support/app.js'
 
 describe('without a replacement', () => {
   it('uses the real mailer', async () => {
-    const answer = await client.post('/digests')
-    expect(answer.status).to.equal(202)
+    const response = await client.post('/digests')
+    expect(response.status).to.equal(202)
   })
 })
 `

@@ -100,12 +100,8 @@ describe('Error pages', () => {
 
   describe('in production, next to their title,', () => {
     const everyLanguage = { 'en-us': 'en-US', de: 'de', fr: 'fr', es: 'es' }
-    class OutOfStock extends HttpError {
-      override name = 'OutOfStock'
-    }
-    class PaymentFailed extends HttpError {
-      override name = 'PaymentFailed'
-    }
+    class OutOfStock extends HttpError {}
+    class PaymentFailed extends HttpError {}
 
     async function withPages(work: () => Promise<void>): Promise<void> {
       await inFolder(async (folder) => {

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import type { App } from '../../src/index.js'
-import { Client, type Answer, type RequestOptions } from '../../src/testing/index.js'
+import { Client, type ClientResponse, type RequestOptions } from '../../src/testing/index.js'
 
 /** The request of a spec. */
 export type SpecRequest = RequestOptions
 /** The response. */
-export type SpecResponse = Answer
+export type SpecResponse = ClientResponse
 
 /** An application that listens on a free port, and the browser that visits it. */
 export class Site extends Client {

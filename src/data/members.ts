@@ -47,7 +47,7 @@ export interface DataMembers {
    * Finds one record of a model by the values of its columns.
    *
    * @example await ctx.findOneBy(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
-   * @throws RecordNotFound (404) if there is none, or if there are no conditions
+   * @throws RecordNotFound (404) if no record has these values, or if `conditions` is empty
    * @throws LockWhileReading if `lock` is true in a request that only reads
    */
   findOneBy<T extends Model>(

@@ -30,7 +30,7 @@ export interface RequestOptions {
 }
 
 /** The response to a request. */
-export interface Answer {
+export interface ClientResponse {
   status: number
   headers: Headers
   text: string
@@ -120,28 +120,28 @@ export class Client {
     this.token = undefined
   }
 
-  get(path: string, options?: RequestOptions): Promise<Answer> {
+  get(path: string, options?: RequestOptions): Promise<ClientResponse> {
     return this.request('GET', path, options)
   }
 
-  post(path: string, options?: RequestOptions): Promise<Answer> {
+  post(path: string, options?: RequestOptions): Promise<ClientResponse> {
     return this.request('POST', path, options)
   }
 
-  put(path: string, options?: RequestOptions): Promise<Answer> {
+  put(path: string, options?: RequestOptions): Promise<ClientResponse> {
     return this.request('PUT', path, options)
   }
 
-  patch(path: string, options?: RequestOptions): Promise<Answer> {
+  patch(path: string, options?: RequestOptions): Promise<ClientResponse> {
     return this.request('PATCH', path, options)
   }
 
-  delete(path: string, options?: RequestOptions): Promise<Answer> {
+  delete(path: string, options?: RequestOptions): Promise<ClientResponse> {
     return this.request('DELETE', path, options)
   }
 
   /** Sends a request by any method. */
-  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<ClientResponse> {
     const { type, body } = this.bodyOf(options)
     const fromPage = options.form !== undefined && options.fromPage !== false
     const accept = options.accept ?? this.accept
@@ -180,7 +180,7 @@ export class Client {
     return response
   }
 
-  private read(status: number, headers: Headers, text: string): Answer {
+  private read(status: number, headers: Headers, text: string): ClientResponse {
     this.token = /name="authenticity_token" value="([^"]+)"/.exec(text)?.[1] ?? this.token
     return {
       status,

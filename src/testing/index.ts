@@ -6,7 +6,13 @@
 
 export { testApplication, type TestApplication, type TestOptions } from './test-application.js'
 export type { Replacement } from '../injection/replacements.js'
-export { Client, type Answer, type ClientOptions, type FormFields, type RequestOptions } from './client.js'
+export {
+  Client,
+  type ClientResponse,
+  type ClientOptions,
+  type FormFields,
+  type RequestOptions,
+} from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
 export { Isolation } from './isolation.js'
 export { caughtLog, type CaughtLog } from './caught-log.js'

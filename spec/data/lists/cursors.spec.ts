@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { BaseResource, Queryable, Resource, type Context, type Database } from '../../../src/index.js'
 import { Article, articlesSite, newArticle, openArticles, Remark } from '../../support/articles.js'
 import { engine } from '../../support/engine.js'
-import type { Answer } from '../../../src/testing/index.js'
+import type { ClientResponse } from '../../../src/testing/index.js'
 import type { Site } from '../../support/site.js'
 
 @Resource('/articles', { model: Article })
@@ -58,7 +58,7 @@ describe('A list with cursor pages', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     site.get(path, { accept: 'json', headers })
 
-  function linkOf(response: Answer, rel: string): string | undefined {
+  function linkOf(response: ClientResponse, rel: string): string | undefined {
     return new RegExp(`<([^>]*)>; rel="${rel}"`).exec(response.headers.get('Link') ?? '')?.[1]
   }
 
