@@ -11,7 +11,11 @@ export function createLogger(environment: string): Logger {
   if (environment === 'development' && process.stdout.isTTY && isInstalled('pino-pretty')) {
     return pino({
       level,
-      transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } },
+      transport: {
+        target: 'pino-pretty',
+        // The message of a request contains its method, path and status.
+        options: { singleLine: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname,method,path,status' },
+      },
     })
   }
   return pino({ level }, (standardOutput ??= inTurns()))
