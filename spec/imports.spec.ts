@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { root } from './support/kit.js'
 
-/** What a folder or file of src may import from the others: files, or whole folders. */
+/** The imports that a folder or file of src may have from the others: files, or whole folders. */
 interface Rule {
   imports?: readonly string[]
-  /** What it may import types of, besides. */
+  /** The files and folders of which it may import only types. */
   types?: readonly string[]
 }
 

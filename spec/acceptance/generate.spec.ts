@@ -599,8 +599,8 @@ describe('kit generate and kit destroy', () => {
       'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author. If the model has another name, write it after the type: author:references:user.',
     ],
     'a migration that adds a reference to a missing model': [
-      ['migration', 'add_owner_to_makers', 'owner:nulls.references'],
-      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner. If the model has another name, write it after the type: owner:nulls.references:user.',
+      ['migration', 'add_owner_to_makers', 'owner:nulls.References'],
+      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner. If the model has another name, write it after the type: owner:nulls.References:user.',
     ],
     'a migration of a new table that refers to a missing model': [
       ['migration', 'create_makers', 'owner:references'],
@@ -650,8 +650,8 @@ describe('kit generate and kit destroy', () => {
   })
 
   it('writes a migration of a table that refers to itself, and one that removes a reference to a deleted model', async () => {
-    await kitGenerate('migration', 'create_people', 'person:nulls.references')
-    await kitGenerate('migration', 'remove_owner_from_makers', 'owner:nulls.references')
+    await kitGenerate('migration', 'create_people', 'person:nulls.References')
+    await kitGenerate('migration', 'remove_owner_from_makers', 'owner:nulls.References')
     expect(Object.keys(app.tree()).filter((path) => /migrations\/\d/.test(path))).to.have.length(2)
   })
 

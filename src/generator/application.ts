@@ -84,7 +84,7 @@ export function requireModel(folder: string, { model, singular }: Names, alias?:
 function aliasOf({ reference, isList, isNullable }: Attribute): string | undefined {
   if (!reference || reference.property !== (isList ? reference.model.plural : reference.model.singular))
     return undefined
-  const type = isList ? 'many' : `${isNullable ? 'nulls.' : ''}references`
+  const type = isList ? 'many' : isNullable ? 'nulls.References' : 'references'
   return `${reference.property}:${type}:user`
 }
 

@@ -75,7 +75,6 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
       : { title: `= t('${names.ids.one}')`, h1: `= t('${names.ids.one}')` },
     /** The attributes that a request may set, as a list in the source. */
     fields: `[${attributes.map(({ name }) => `'${name}'`).join(', ')}]`,
-    example: attributes[0]?.name ?? 'id',
     choices,
     list: listLocals(list, names),
     pages: pagesOf(names, nesting, references, choices, list),
@@ -222,14 +221,12 @@ function modelImports(attributes: readonly Attribute[], parent: Names | undefine
     hasKeys && 'JoinColumn',
     ...(hasLists ? ['JoinTable', 'ManyToMany'] : []),
     hasKeys && 'ManyToOne',
-    'type EntityManager',
     (hasKeys || hasLists) && 'type Relation',
   ]
   const kit = [
     'Model',
     attributes.some(({ isRequired }) => isRequired) && 'Present',
     hasLists && 'RelationIds',
-    'type ValidationErrors',
   ]
   return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
 }

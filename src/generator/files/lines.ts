@@ -10,6 +10,11 @@ export function breakLongLines(text: string): string {
   return text.split('\n').map(breakLine).join('\n')
 }
 
+/** Removes the blank line that a template leaves after the last member of a class. */
+export function closeClasses(text: string): string {
+  return text.replaceAll(/\{\n+\}/g, '{}').replaceAll(/\n{2,}\}/g, '\n}')
+}
+
 /** Formats a list, on one line if it fits. */
 export function listOf(indent: number, name: string, items: readonly string[], isLong = false): string {
   const line = `${name}: [${items.join(', ')}],`

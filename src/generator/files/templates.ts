@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import ejs from 'ejs'
-import { breakLongLines } from './lines.js'
+import { breakLongLines, closeClasses } from './lines.js'
 
 /** A file that a scaffold writes. */
 export interface Rendered {
@@ -62,5 +62,5 @@ function contentOf(file: string, locals: object, views: string[]): string {
   const content = readFileSync(file, 'utf8')
   if (!file.endsWith('.ejs')) return content
   const text = ejs.render(content, { ...locals }, { filename: file, escape: String, views })
-  return file.endsWith('.ts.ejs') ? breakLongLines(text) : text
+  return file.endsWith('.ts.ejs') ? breakLongLines(closeClasses(text)) : text
 }

@@ -1,5 +1,5 @@
-import { Model, Present, type ValidationErrors } from 'resource-kit'
-import { Column, Entity, type EntityManager } from 'typeorm'
+import { Model, Present } from 'resource-kit'
+import { Column, Entity } from 'typeorm'
 
 /** A row of the table `posts`. Inherits `id`, `created_at` and `updated_at` from Model. */
 @Entity('posts')
@@ -10,13 +10,4 @@ export class Post extends Model {
 
   @Column('text', { nullable: true })
   description!: string | null
-
-  /**
-   * Runs before a post is created, if its decorators report no errors. Report an error with
-   * `errors.add('title', 'taken')`.
-   */
-  async validateCreate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
-
-  /** Runs before a post is updated. */
-  async validateUpdate(_errors: ValidationErrors, _tx: EntityManager): Promise<void> {}
 }
