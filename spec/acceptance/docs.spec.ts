@@ -246,7 +246,7 @@ import {
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
 import { caughtLog, Client, Factory, Isolation, testApplication } from 'resource-kit/testing'
-import { authenticate, databaseLimits, rateLimit, readToken, signedToken, verifyPassword } from 'resource-kit/auth'
+import { authenticate, databaseLimits, rateLimit, readToken, signedToken, userSessions, verifyPassword } from 'resource-kit/auth'
 import { absoluteUrl, mailer, mailInbox, sendMail } from 'resource-kit/mail'
 import { createClient } from 'redis'
 import { PostsResource } from '../src/actions/posts.js'

@@ -20,7 +20,8 @@ describe('kit generate auth', () => {
 
   const yes = { confirm: () => Promise.resolve(true) }
 
-  const variants: AuthOptions[] = [{}, { signUp: false }, { confirm: true }]
+  const all = { confirm: true, sessions: true }
+  const variants: AuthOptions[] = [{}, { signUp: false }, { confirm: true }, { sessions: true }, all]
 
   for (const options of variants) {
     it(`is taken back by kit destroy auth, with the options ${JSON.stringify(options)}`, async () => {
@@ -105,9 +106,11 @@ describe('kit generate auth', () => {
     )
   })
 
-  it('writes formatted files whose specs pass, for a model of any name', function () {
+  it('writes formatted files whose specs pass, with all options and for a model of any name', function () {
+    // It waits for programs, which end.
+    this.timeout(0)
     const { folder } = application
-    generate(folder, authActions(folder, 'member'))
+    generate(folder, authActions(folder, 'member', all))
     generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'member' }))
     const parent = { attributes: ['text'], parent: 'post', fullSpec: true }
     generate(folder, resourceActions(folder, 'comment', parent))
@@ -121,6 +124,7 @@ describe('kit generate auth', () => {
     const routes = application.run('node', `${root}/dist/src/cli/main.js`, 'routes', '--public', '--json')
     const paths = (JSON.parse(routes.output) as { path: string }[]).map(({ path }) => path)
     expect(paths).to.include.members(['/', '/session/new', '/registration/new', '/password_reset/edit'])
-    expect(paths).to.not.include('/account')
+    expect(paths).to.include('/confirmation/edit')
+    expect(paths).to.not.include.members(['/account']).and.not.include('/account/sessions')
   })
 })

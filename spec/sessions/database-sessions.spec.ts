@@ -276,7 +276,7 @@ describe('databaseSessions(database)', () => {
       await store.set('first', { a: 1 }, { maxAge, isNew: true })
       expect(await store.get('first')).to.deep.equal({ a: 1 })
       for (let number = 0; number < 600; number++) {
-        await database.query(`INSERT INTO sessions VALUES ('old ${number}', '{}', 1)`)
+        await database.query(`INSERT INTO sessions VALUES ('old ${number}', '{}', 1, 1, NULL)`)
       }
       now += maxAge
       expect(await store.get('first')).to.equal(undefined)
@@ -284,7 +284,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.have.length(102)
       await store.set('third', {}, { maxAge, isNew: true })
       expect((await rows()).map(({ id }) => id)).to.have.members(['second', 'third'])
-      await database.query(`INSERT INTO sessions VALUES ('old', '{}', 1)`)
+      await database.query(`INSERT INTO sessions VALUES ('old', '{}', 1, 1, NULL)`)
       await store.set('fourth', {}, { maxAge, isNew: true })
       expect(await rows()).to.have.length(4)
       now += 1000

@@ -9,6 +9,7 @@ export type AccessEvent =
   | 'signed_in'
   | 'sign_in_failed'
   | 'signed_out'
+  | 'sessions_ended'
   | 'reset_requested'
   | 'password_reset'
   | 'password_changed'

@@ -4,7 +4,7 @@ import type { Database } from '../data/database.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
 import { currentUser, setUser } from './current-user.js'
-import { userOfSession, type SessionUser } from './sign-in.js'
+import { noteClient, userOfSession, type SessionUser } from './sign-in.js'
 
 /** The options of `authenticate()`. */
 export interface AuthenticateOptions<User extends Account> {
@@ -12,6 +12,8 @@ export interface AuthenticateOptions<User extends Account> {
   isActive?(user: User): boolean
   /** The model of bearer tokens. A request with `Authorization` is then authenticated by its token alone. */
   tokens?: ApiTokenClass
+  /** Whether a session keeps the address and the browser from which the user signed in, for `userSessions` (no). */
+  keepClient?: boolean
 }
 
 /**
@@ -28,7 +30,7 @@ export function authenticate<User extends Account>(
   model: AccountClass<User>,
   options: AuthenticateOptions<User> = {},
 ): Middleware {
-  const { tokens, isActive = () => true } = options
+  const { tokens, isActive = () => true, keepClient = false } = options
 
   return async function authenticate(ctx: Context, next: Next): Promise<void> {
     const usesToken = tokens && ctx.get('Authorization') !== ''
@@ -36,6 +38,7 @@ export function authenticate<User extends Account>(
     const user = await (usesToken ? ofToken(ctx, tokens) : ofSession(session))
     if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)
     await next()
+    if (keepClient && !usesToken && ctx.hasSession) noteClient(ctx, session)
     if (currentUser(ctx)) keepPrivate(ctx)
   }
 

@@ -14,6 +14,12 @@ export { passwordStamp, type Account, type AccountClass } from './account.js'
 export { authenticate, type AuthenticateOptions } from './authenticate.js'
 export { requireUser, type RequireUserOptions } from './require-user.js'
 export { signIn, signOut } from './sign-in.js'
+export {
+  userSessions,
+  type UserSession,
+  type UserSessions,
+  type UserSessionsOptions,
+} from './user-sessions.js'
 export { takeReturnTo } from './return-to.js'
 export { logAccess, type AccessEvent } from './access-log.js'
 

@@ -4,7 +4,7 @@ import { passwordStamp, type Account } from './account.js'
 import { setUser } from './current-user.js'
 
 /** The values that a session has about its user. */
-const keys = { user: 'user_id', stamp: 'user_stamp', time: 'signed_in_at' }
+export const keys = { user: 'user_id', stamp: 'user_stamp', time: 'signed_in_at', client: 'client' }
 
 /** The user that a session names. */
 export interface SessionUser {
@@ -38,6 +38,13 @@ export function signOut(ctx: Context): void {
   ctx.session = null
   setUser(ctx, undefined)
   logAccess(ctx, 'signed_out', user)
+}
+
+/** Notes in a session from where its user has signed in during this request. */
+export function noteClient(ctx: Context, before: SessionUser | undefined): void {
+  const present = userOfSession(ctx)
+  if (!present || present.signedInAt === before?.signedInAt) return
+  ctx.session[keys.client] = { ip: ctx.ip, user_agent: ctx.get('User-Agent').slice(0, 255) }
 }
 
 /** The user that the session names, who may have been deleted since. */

@@ -51,14 +51,22 @@ export function sessionsTable(runner: QueryRunner, name = 'sessions'): Table {
       column(runner, 'content', 'text'),
       // Milliseconds since 1970: the same in every engine and time zone.
       column(runner, 'expires_at', 'bigint'),
+      column(runner, 'used_at', 'bigint'),
+      // The value `user_id` of the session.
+      column(runner, 'user_id', 'string', { isNullable: true, length: '64' }),
     ],
-    indices: [{ name: `${name}_expires_at`, columnNames: ['expires_at'] }],
+    indices: ['expires_at', 'user_id'].map((it) => ({ name: `${name}_${it}`, columnNames: [it] })),
   })
 }
 
-/** A row of the table. */
+/** Milliseconds after which a use of a user's session is noted again. */
+const useInterval = 60 * 60 * 1000
+
+/** A row of the table, as the driver returns it. */
 interface Row {
   content: string
+  used_at: string | number
+  user_id: string | null
 }
 
 class DatabaseSessions implements SessionStore {
@@ -80,16 +88,18 @@ class DatabaseSessions implements SessionStore {
     const row = await this.ask(() =>
       this.database
         .createQueryBuilder()
-        .select('session.content', 'content')
+        .select(['session.content AS content', 'session.used_at AS used_at', 'session.user_id AS user_id'])
         .from(this.table, 'session')
         .where('session.id = :id AND session.expires_at > :now', { id, now: this.now() })
         .getRawOne<Row>(),
     )
+    if (row?.user_id && Number(row.used_at) <= this.now() - useInterval) await this.noteUse(id)
     return row && readSession(row.content)
   }
 
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
-    const row = { content: asciiJson(data), expires_at: this.now() + maxAge }
+    const now = this.now()
+    const row = { content: asciiJson(data), expires_at: now + maxAge, used_at: now, user_id: userIdOf(data) }
     if (isNew) {
       await this.ask(() =>
         this.database
@@ -125,6 +135,15 @@ class DatabaseSessions implements SessionStore {
     if (!(await this.database.ping())) throw new ServiceUnavailable('The database does not respond.', 5)
   }
 
+  /** Notes that a session is used. A failure does not affect the request. */
+  private async noteUse(id: string): Promise<void> {
+    const update = this.database.createQueryBuilder().update(this.table).set({ used_at: this.now() })
+    await update
+      .where('id = :id', { id })
+      .execute()
+      .catch(() => undefined)
+  }
+
   /** Deletes some expired sessions from time to time, when a session begins. A failure does not affect that session. */
   private async cleanUp(): Promise<void> {
     const now = this.now()
@@ -158,6 +177,12 @@ class DatabaseSessions implements SessionStore {
       throw await explainMissingTable(this.database, error)
     }
   }
+}
+
+/** The id of the user of a session. */
+function userIdOf(data: SessionData): string | null {
+  const id: unknown = Object(data['content'])['user_id']
+  return typeof id === 'string' && id.length <= 64 ? id : null
 }
 
 /** Writes JSON in ASCII, which every character set of a database can store. */

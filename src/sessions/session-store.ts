@@ -79,6 +79,9 @@ interface CookieContext {
 /** The values of the cookies that requests set. A request whose session was ended by another one meanwhile sets none. */
 const values = new WeakMap<object, string>()
 
+/** The ids under which the sessions of requests are in the store. */
+const stored = new WeakMap<object, string>()
+
 /** The correctly signed ids of requests that are not in the store. */
 const unknown = new WeakMap<object, string>()
 
@@ -110,6 +113,11 @@ export function secretOfUnknown(ctx: object): Buffer | undefined {
   return id === undefined ? undefined : createHash('sha256').update(`csrf ${id}`).digest()
 }
 
+/** The id under which the session of a request was in the store when the request began. It is a hash of the cookie's id. */
+export function storedSessionId(ctx: object): string | undefined {
+  return stored.get(ctx)
+}
+
 /** The class of which koa-session creates an instance for each request, to read and save its session. */
 export function contextStore(store: SessionStore): new (ctx: object) => RequestStore {
   return class extends RequestStore {
@@ -135,8 +143,10 @@ class RequestStore {
   async get(key: string): Promise<SessionData | undefined> {
     if (key.startsWith(whole)) return unpack(key)
     const data = await reach(() => this.store.get(hashed(key)))
-    if (data) this.known = { key, id: key }
-    else unknown.set(this.ctx, key)
+    if (data) {
+      this.known = { key, id: key }
+      stored.set(this.ctx, hashed(key))
+    } else unknown.set(this.ctx, key)
     return expiring(data)
   }
 

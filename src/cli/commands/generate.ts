@@ -128,6 +128,7 @@ function specOption(): Option {
 interface AuthFlags extends WriteFlags {
   signUp: boolean
   confirm?: true
+  sessions?: true
 }
 
 function authCommand(out: Output, folder: () => string): Command {
@@ -140,11 +141,12 @@ function authCommand(out: Output, folder: () => string): Command {
     .argument('[name]', 'singular name of the model', 'user')
     .option('--no-sign-up', 'visitors cannot sign up')
     .option('--confirm', 'visitors who sign up confirm their address by a link in a mail')
+    .option('--sessions', 'add a page on which users see and end their sessions')
     .option('--dry-run', 'list the files without writing them')
     .option('--force', 'overwrite existing files')
     .addHelpText(
       'after',
-      '\nExample:\n  $ kit generate auth --confirm\n  $ kit generate auth member --no-sign-up',
+      '\nExample:\n  $ kit generate auth --confirm --sessions\n  $ kit generate auth member --no-sign-up',
     )
     .action((name: string, { dryRun, force, ...options }: AuthFlags) => {
       const flags = { dryRun, force }

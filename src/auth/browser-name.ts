@@ -1,0 +1,30 @@
+const browsers: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(Chrome|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+]
+
+const systems: readonly (readonly [RegExp, string])[] = [
+  [/\bAndroid\b/, 'Android'],
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/**
+ * The browser and the system that the header `User-Agent` names: `Firefox, Linux`. Other programs have the name before the
+ * first `/`: `curl`. Empty if there is none.
+ */
+export function browserName(userAgent: string): string {
+  const browser = find(browsers, userAgent) ?? /^[\w-]+(?=\/)/.exec(userAgent)?.[0]
+  return [browser, find(systems, userAgent)].filter(Boolean).join(', ')
+}
+
+function find(table: readonly (readonly [RegExp, string])[], text: string): string | undefined {
+  return table.find(([pattern]) => pattern.test(text))?.[1]
+}

@@ -1,0 +1,124 @@
+import type { Context } from '../context.js'
+import type { Database } from '../data/database.js'
+import { HttpError } from '../errors.js'
+import { readSession, storedSessionId } from '../sessions/session-store.js'
+import { passwordStamp, type Account } from './account.js'
+import { browserName } from './browser-name.js'
+import { currentUser } from './current-user.js'
+import { Unauthorized } from './errors.js'
+import { keys, signOut } from './sign-in.js'
+
+/** The options of `userSessions()`. */
+export interface UserSessionsOptions {
+  /** The name of the table of `databaseSessions()` (`sessions`). */
+  table?: string
+}
+
+/** A session of the user who has signed in. */
+export interface UserSession {
+  /** A hash of the id in the cookie. It does not give access to the session. */
+  id: string
+  /** Whether it is the session of this request. */
+  is_current: boolean
+  /** The browser and the system: `Firefox, Linux`; empty if it is not known. */
+  browser: string
+  /** The address of the client at the sign-in; null if it is not known. */
+  ip: string | null
+  signed_in_at: Date
+  /** The time of the last use, which is noted once an hour. */
+  last_used_at: Date
+}
+
+/** The sessions of the user who has signed in. */
+export interface UserSessions {
+  /** Lists the sessions that have not ended, the last used first: at most 100. */
+  list(ctx: Context): Promise<UserSession[]>
+  /**
+   * Ends a session. The end of the present one is a sign-out.
+   *
+   * @throws HttpError (404) if the user has no such session
+   */
+  end(ctx: Context, id: string | undefined): Promise<UserSession>
+  /** Ends all sessions except the present one. */
+  endOthers(ctx: Context): Promise<void>
+}
+
+/** A row of the table, as the driver returns it. */
+interface Row {
+  id: string
+  content: string
+  used_at: string | number
+}
+
+const most = 100
+
+/**
+ * Lists and ends the sessions of a user, which `databaseSessions(database)` keeps. The browser and the address are those of
+ * the sign-in, if `authenticate` has the option `keepClient`.
+ *
+ * @example
+ * const sessions = userSessions(database)
+ * app.get('/account/sessions', async (ctx) => ctx.respond({ data: await sessions.list(ctx) }))
+ */
+export function userSessions(
+  database: Database,
+  { table = 'sessions' }: UserSessionsOptions = {},
+): UserSessions {
+  async function list(ctx: Context): Promise<UserSession[]> {
+    const user = userOf(ctx)
+    const rows = await database.read((tx) =>
+      tx
+        .createQueryBuilder()
+        .select(['session.id AS id', 'session.content AS content', 'session.used_at AS used_at'])
+        .from(table, 'session')
+        .where('session.user_id = :user AND session.expires_at > :now', { user: user.id, now: Date.now() })
+        .orderBy('session.used_at', 'DESC')
+        .limit(most)
+        .getRawMany<Row>(),
+    )
+    return rows.flatMap((row) => sessionOf(ctx, row, user) ?? [])
+  }
+
+  async function end(ctx: Context, id: string | undefined): Promise<UserSession> {
+    const session = (await list(ctx)).find((it) => it.id === id)
+    if (!session) throw new HttpError(404, 'The session does not exist, or has ended.')
+    if (session.is_current) signOut(ctx)
+    else await remove(ctx, 'id = :id', { id })
+    return session
+  }
+
+  async function endOthers(ctx: Context): Promise<void> {
+    await remove(ctx, 'id <> :present', { present: storedSessionId(ctx) ?? '' })
+  }
+
+  async function remove(ctx: Context, condition: string, values: object): Promise<void> {
+    const query = ctx.tx.createQueryBuilder().delete().from(table)
+    const user = userOf(ctx).id
+    await query.where(`user_id = :user AND ${condition}`, { user, ...values }).execute()
+  }
+
+  return { list, end, endOthers }
+}
+
+/** @throws Unauthorized (401) when nobody has signed in */
+function userOf(ctx: Context): Account {
+  const user = currentUser(ctx)
+  if (!user) throw new Unauthorized('Session')
+  return user
+}
+
+/** The session of a row; undefined if it ended with a change of the password. */
+function sessionOf(ctx: Context, { id, content, used_at }: Row, user: Account): UserSession | undefined {
+  const values = Object(readSession(content)?.['content'])
+  if (values[keys.stamp] !== passwordStamp(user)) return undefined
+  const { ip, user_agent } = Object(values[keys.client])
+  const is_current = id === storedSessionId(ctx)
+  return {
+    id,
+    is_current,
+    browser: browserName(String(user_agent ?? '')),
+    ip: typeof ip === 'string' ? ip : null,
+    signed_in_at: new Date(Number(values[keys.time])),
+    last_used_at: is_current ? new Date() : new Date(Number(used_at)),
+  }
+}
