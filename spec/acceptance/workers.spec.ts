@@ -161,6 +161,31 @@ describe('kit start --workers 2', function () {
       await fetch(`${served.url}/basket`, { method: 'DELETE', headers: { cookie } })
     })
   }
+
+  for (const place of engine === 'sqlite' ? ['database', 'redis'] : ['database']) {
+    it(`shares the counts of rate limits in ${place} between the workers`, async function () {
+      if (place === 'redis') await needRedis(this)
+      served = await Served.start(main, ['start', '--workers', '2'], { DATABASE_URL: url, LIMITS: place })
+      await served.workers(2)
+      const visit = async () =>
+        (await fetch(`${served.url}/limited`, { headers: { Connection: 'close' } })).status
+      const statuses = await Promise.all(Array.from({ length: 60 }, visit))
+      expect(statuses.filter((status) => status === 200)).to.have.length(10)
+      expect(statuses.filter((status) => status === 429)).to.have.length(50)
+      const lines = () => served.log.filter(({ msg }) => msg.startsWith('GET /limited'))
+      while (lines().length < 60) await delay(5)
+      expect(new Set(lines().map(({ worker }) => worker))).to.deep.equal(new Set([1, 2]))
+    })
+  }
+
+  if (engine === 'sqlite')
+    it('warns of a rate limit in the memory of each worker', async () => {
+      await start()
+      await served.logged('The rate limit "limited" counts in the memory of each worker')
+      const [warning, ...more] = served.log.filter(({ msg }) => msg.includes('limited'))
+      expect(warning?.msg).to.include('Give it a store: databaseLimits(database) or redisLimits(client).')
+      expect([warning?.level, more]).to.deep.equal([40, []])
+    })
 })
 
 function count(outcomes: Outcome[]): Record<string, number> {

@@ -1,11 +1,12 @@
 /**
  * The `src/main.ts` of an application that serves orders, with sessions, from the database of `DATABASE_URL`. `SESSIONS`
- * names their store: in the database unless it is `redis`.
+ * names their store: in the database unless it is `redis`. `LIMITS` names the store of the rate limit of `/limited`.
  */
 import 'reflect-metadata'
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createClient } from 'redis'
+import { databaseLimits, rateLimit, redisLimits, type LimitStore } from '../../src/auth/index.js'
 import { App, Database, databaseSessions, redisSessions, transaction } from '../../src/index.js'
 import { config, OrdersResource } from './orders.js'
 import { redisUrl } from './redis.js'
@@ -40,6 +41,15 @@ app.get('/busy', (ctx) => {
   while (existsSync(file) && Date.now() < end) Atomics.wait(never, 0, 0, 5)
   ctx.body = 'busy'
 })
+const redis = { prefix: `kit_spec_limit_${process.ppid}:` }
+const limits: Record<string, () => LimitStore> = {
+  database: () => databaseLimits(database),
+  redis: () => redisLimits(createClient({ url: redisUrl }), redis),
+}
+const store = limits[process.env['LIMITS'] ?? '']?.()
+const limited = app.group('/limited')
+limited.use(rateLimit({ name: 'limited', to: 10, within: '1 hour', ...(store && { store }) }))
+limited.get('/', (ctx) => void (ctx.body = { pid: process.pid }))
 app.use(transaction(database))
 app.resource(OrdersResource)
 await app.listen()

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+import { rateLimitsTable } from '../../src/auth/index.js'
 import {
   BaseResource,
   column,
@@ -44,10 +45,11 @@ class CreateOrders1795000000000 implements MigrationInterface {
     ]
     await runner.createTable(new Table({ name: 'order_lines', columns: lines }))
     await runner.createTable(sessionsTable(runner))
+    await runner.createTable(rateLimitsTable(runner))
   }
 
   async down(runner: QueryRunner) {
-    for (const table of ['sessions', 'order_lines', 'orders']) await runner.dropTable(table)
+    for (const table of ['rate_limits', 'sessions', 'order_lines', 'orders']) await runner.dropTable(table)
   }
 }
 
