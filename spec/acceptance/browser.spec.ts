@@ -346,6 +346,7 @@ describeInBrowser('examples/blog in a browser', () => {
           expect(await background(visitor.page)).to.equal(screen.paper)
           expect(await barriers(visitor.page)).to.deep.equal([])
           expect(await overflow(visitor.page)).to.equal(0)
+          expect(await cutDates(visitor.page)).to.deep.equal([])
         }
         expect(await smallTargets(visitor.page)).to.deep.equal([])
       })
@@ -423,6 +424,13 @@ function background(page: Page): Promise<string> {
 /** How many pixels the page is wider than the screen. */
 function overflow(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth')
+}
+
+/** The dates of a list that are cut off. */
+function cutDates(page: Page): Promise<string[]> {
+  return page.evaluate(
+    `[...document.querySelectorAll('td:has(time)')].filter((td) => td.scrollWidth > td.clientWidth).map((td) => td.innerText)`,
+  )
 }
 
 /** The serious or critical violations that axe-core finds: the rule, and the element. */
