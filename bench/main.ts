@@ -5,6 +5,7 @@ import { checkAnswers } from './check.js'
 import { LoadProcess } from './load-process.js'
 import { machine } from './machine.js'
 import { installNest } from './nest-application.js'
+import { generateBlog } from './blog-application.js'
 import { matchCosts } from './match.js'
 import { measure } from './measure.js'
 import { plotComparison } from './plot.js'
@@ -40,6 +41,7 @@ const chosen = workloads.filter(({ name }) => options.only === undefined || name
 const root = join(import.meta.dirname, '../..')
 
 installNest(root)
+generateBlog(root)
 await withSides(1000, async (sides) => {
   await checkAnswers(sides)
   console.log('The responses are the same. Measuring.')

@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { blogFolder } from './blog-application.js'
 import type { Usage } from './probe.js'
 
 const root = join(import.meta.dirname, '../..')
@@ -24,8 +25,8 @@ export const kinds = {
   peerApi: { name: 'bare peer, API', main: 'dist/bench/peer/api.js' },
   web: {
     name: 'resource-kit, web',
-    main: 'examples/blog/dist/src/main.js',
-    folder: 'examples/blog',
+    main: `${blogFolder}/dist/src/main.js`,
+    folder: blogFolder,
   },
   peerWeb: { name: 'bare peer, web', main: 'dist/bench/peer/web.js' },
   nest: { name: 'NestJS on Fastify', main: 'bench/nest/dist/main.js' },
