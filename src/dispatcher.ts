@@ -6,7 +6,7 @@ import { isPreflight, type Cors } from './http/cors.js'
 import { lastValue } from './http/body/form-fields.js'
 import { redactedPath } from './logging/redacted-path.js'
 import { keepPersonal } from './http/personal.js'
-import { removeUploads } from './http/body/uploads.js'
+import { hasUploads, removeUploads } from './http/body/uploads.js'
 import { sendFile } from './http/static-files.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
@@ -53,7 +53,7 @@ export class Dispatcher {
       await this.handle(ctx)
       keepPersonal(ctx)
     } finally {
-      await removeUploads(ctx)
+      if (hasUploads(ctx)) await removeUploads(ctx)
     }
   }
 
@@ -76,11 +76,8 @@ export class Dispatcher {
   private async runMatch(ctx: Context, matches: Match[], match: Match | undefined): Promise<void> {
     const isOverridable = this.steps.overridesMethod && ctx.method === 'POST' && mayBeSentByForm(matches)
     if (isOverridable && hasForm(ctx) && (await this.override(ctx))) match = find(matches, ctx.method)
-    if (match) await this.run(ctx, match)
-    else reject(ctx, matches)
-  }
-
-  private async run(ctx: Context, { route, params }: Match): Promise<void> {
+    if (!match) return reject(ctx, matches)
+    const { route, params } = match
     Object.assign(ctx, { route, params })
     if (ctx.request.body === undefined) {
       if (route.readsBody) await this.steps.readBody(ctx)

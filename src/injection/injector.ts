@@ -22,7 +22,7 @@ import { isMiddlewareClass, type AnyMiddleware, type MiddlewareConstructor } fro
 import { withReplacements, type Replacement } from './replacements.js'
 
 /** Calls `work` with a new instance of a class. */
-export type WithInstance<T> = (ctx: Context, work: (instance: T) => unknown) => Promise<unknown>
+export type WithInstance<T> = (ctx: Context, work: (instance: T) => unknown) => unknown
 
 // tsyringe calls the constructor with the dependencies it resolves, of any type.
 // oxlint-disable-next-line no-explicit-any
@@ -57,7 +57,7 @@ export class Injector {
     }
     const singletons = singletonsOf(this.container, target)
     const isPlain = constructorParameters(target).length === 0 && !this.container.isRegistered(target, true)
-    return async (ctx, work) => {
+    return (ctx, work) => {
       const isReplaced = this.current !== this.container
       if (isPlain && !isReplaced) return work(new target())
       // A container disposes of the instances it constructs, so the container of a request must not construct a singleton.

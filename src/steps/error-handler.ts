@@ -11,7 +11,7 @@ export function errorHandler(pages: ErrorPages): Middleware {
   return async function errorHandler(ctx, next) {
     try {
       await next()
-      await opened(ctx)
+      if (ctx.body instanceof Readable) await opened(ctx, ctx.body)
       if (ctx.status >= 400 && ctx.body == null && !ctx.res.headersSent)
         throw new HttpError(ctx.status, ctx.message)
     } catch (error) {
@@ -30,9 +30,8 @@ export function errorHandler(pages: ErrorPages): Middleware {
  *
  * @throws the error of the stream
  */
-async function opened(ctx: Context): Promise<void> {
-  const { body, method, res } = ctx
-  if (!(body instanceof Readable) || method === 'HEAD' || res.headersSent) return
+async function opened({ method, res }: Context, body: Readable): Promise<void> {
+  if (method === 'HEAD' || res.headersSent) return
   if (body.errored) throw body.errored
   if (body.destroyed || body.readableLength > 0) return
   await new Promise<void>((resolve, reject) => {

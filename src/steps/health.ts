@@ -7,8 +7,7 @@ import type { Context, Middleware } from '../context.js'
  * @param check rejects if the application is not able to work
  */
 export function health(check: () => Promise<void>, logger: Logger): Middleware {
-  return async function health(ctx, next) {
-    if (!isHealthCheck(ctx)) return next()
+  async function respond(ctx: Context): Promise<void> {
     ctx.set('Cache-Control', 'no-store')
     try {
       await check()
@@ -18,6 +17,10 @@ export function health(check: () => Promise<void>, logger: Logger): Middleware {
       ctx.status = 503
       ctx.body = 'down\n'
     }
+  }
+
+  return function health(ctx, next) {
+    return isHealthCheck(ctx) ? respond(ctx) : next()
   }
 }
 

@@ -13,7 +13,7 @@ const header = 'X-Request-Id'
  * query is omitted, because it may contain secrets, as may a parameter of the path.
  */
 export function requestLog(logger: Logger): Middleware {
-  return async function requestLog(ctx, next) {
+  return function requestLog(ctx, next) {
     const started = performance.now()
     const given = ctx.get(header)
     const requestId = /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
@@ -29,6 +29,6 @@ export function requestLog(logger: Logger): Middleware {
       const fields = aborted ? { method, path, status, ms, aborted } : { method, path, status, ms }
       writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, `${method} ${path} ${status}`)
     })
-    await next()
+    return next()
   }
 }

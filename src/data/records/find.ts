@@ -3,7 +3,7 @@ import { RecordNotFound } from '../../errors.js'
 import type { Model } from '../model.js'
 import { readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
-import { loadLinks } from './links.js'
+import { linksOf, loadLinks } from './links.js'
 import { rejectUnscopedRelations, withinScope } from './scope.js'
 import { unscoped, type ScopeFor } from './scoped-ids.js'
 import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
@@ -13,7 +13,7 @@ import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
  *
  * @throws RecordNotFound (404) if there is none, also if the id is not text
  */
-export async function findRecord<T extends Model>(
+export function findRecord<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
   id: unknown,
@@ -44,7 +44,7 @@ export async function findRecordBy<T extends Model>(
   const record = where && (await findOne<T>(tx, metadata, withinScope(metadata, where, scope) ?? where, lock))
   if (!record) throw notFound(metadata)
   if (lock) markLocked(record)
-  await loadLinks(tx, metadata, [record], scopeFor)
+  if (linksOf(metadata).length > 0) await loadLinks(tx, metadata, [record], scopeFor)
   return record
 }
 

@@ -50,6 +50,7 @@ export class LazyTransaction {
   private readonly onIdle: LazyOptions['onIdle']
   private readonly health: TransactionHealth
   private beginning: Promise<void> | undefined
+  private hasBegun = false
   /** The number of open savepoints. */
   private open = 0
   private hasEnded = false
@@ -95,7 +96,7 @@ export class LazyTransaction {
     // Without a query, the runner has no connection.
     if (!this.beginning) return
     try {
-      if (await this.hasBegun()) await this.commitAll()
+      if (await this.begun()) await this.commitAll()
     } catch (error) {
       await this.rollback().catch(() => undefined)
       throw error
@@ -112,8 +113,7 @@ export class LazyTransaction {
       await this.work.settled()
       if (this.health.isConnectionLost) return await this.discard()
       // Also ends savepoints that a promise without await has left open.
-      while ((await this.hasBegun()) && this.runner.isTransactionActive)
-        await this.runner.rollbackTransaction()
+      while ((await this.begun()) && this.runner.isTransactionActive) await this.runner.rollbackTransaction()
     } catch (error) {
       await this.discard().catch(() => undefined)
       throw error
@@ -135,14 +135,14 @@ export class LazyTransaction {
   }
 
   /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
-  private async release(): Promise<void> {
-    if (!this.runner.isReleased) await this.runner.release()
+  private release(): Promise<void> {
+    return this.runner.isReleased ? Promise.resolve() : this.runner.release()
   }
 
   /** Commits. Savepoints that are still open are unfinished, and are rolled back first. */
   private async commitAll(): Promise<void> {
     for (; this.open > 0; this.open -= 1) await this.runner.rollbackTransaction()
-    await this.health.check()
+    if (this.health.isInDoubt) await this.health.check()
     try {
       while (this.runner.isTransactionActive) await this.runner.commitTransaction()
     } catch (error) {
@@ -150,9 +150,9 @@ export class LazyTransaction {
     }
   }
 
-  /** Whether the transaction has begun without an error. */
-  private async hasBegun(): Promise<boolean> {
-    if (!this.beginning) return false
+  /** Whether the transaction has begun without an error. Waits while it is beginning. */
+  private begun(): boolean | Promise<boolean> {
+    if (this.hasBegun || !this.beginning) return this.hasBegun
     return this.beginning.then(
       () => true,
       () => false,
@@ -161,26 +161,32 @@ export class LazyTransaction {
 
   private async begin(): Promise<void> {
     this.rejectAfterEnd()
-    this.beginning ??= this.start().catch((error: unknown) => {
-      throw explainBegin(error)
-    })
+    this.beginning ??= this.start()
     await this.beginning
     this.rejectAfterEnd()
   }
 
   private async start(): Promise<void> {
     const { runner, isolation } = this
-    if (this.isAbandoned()) throw new ClientClosedRequest()
-    if (this.isReadOnly) await engineOf(runner.dataSource).beginReadOnly(runner, isolation)
-    else await runner.startTransaction(isolation)
-    // It may have waited for a connection or for the write lock.
-    if (!this.isAbandoned()) return
-    await runner.rollbackTransaction()
-    throw new ClientClosedRequest()
+    try {
+      if (this.isAbandoned()) throw new ClientClosedRequest()
+      if (this.isReadOnly) await engineOf(runner.dataSource).beginReadOnly(runner, isolation)
+      else await runner.startTransaction(isolation)
+      // It may have waited for a connection or for the write lock.
+      if (this.isAbandoned()) {
+        await runner.rollbackTransaction()
+        throw new ClientClosedRequest()
+      }
+      this.hasBegun = true
+    } catch (error) {
+      throw explainBegin(error)
+    }
   }
 
-  /** Runs a command of the query runner in the transaction, unless an error has ended it. */
+  /** Runs a command of the query runner in the transaction, unless an error has ended it. Begins it first. */
   private async attempt<T>(command: () => Promise<T>): Promise<T> {
+    if (this.hasBegun) this.rejectAfterEnd()
+    else await this.begin()
     if (this.health.end) throw this.health.end
     try {
       return await command()
@@ -200,10 +206,7 @@ export class LazyTransaction {
   private beginFirst(runner: QueryRunner): QueryRunner {
     const members: Partial<Record<keyof QueryRunner, unknown>> = {
       query: (...args: Parameters<QueryRunner['query']>) =>
-        this.work.query(async () => {
-          await this.begin()
-          return this.attempt(() => runner.query(...args))
-        }),
+        this.work.query(() => this.attempt(() => runner.query(...args))),
       stream: async (...args: Parameters<QueryRunner['stream']>) => {
         await this.begin()
         this.work.stopClock()
@@ -214,7 +217,6 @@ export class LazyTransaction {
         return runner.connect()
       },
       startTransaction: async () => {
-        await this.begin()
         await this.attempt(() => runner.startTransaction())
         this.open += 1
       },

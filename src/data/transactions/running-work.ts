@@ -51,8 +51,9 @@ export class RunningWork {
   }
 
   /** Runs a statement once all savepoints that it is not part of have ended. */
-  query<T>(statement: () => Promise<T>): Promise<T> {
-    return this.run(async () => {
+  async query<T>(statement: () => Promise<T>): Promise<T> {
+    this.count += 1
+    try {
       const level = this.level()
       while (level.nested) await level.nested
       this.endIdle()
@@ -64,7 +65,12 @@ export class RunningWork {
         this.statements.delete(promise)
         if (this.statements.size === 0) this.idleSince = this.now?.()
       }
-    })
+    } catch (error) {
+      setOwner(error, this)
+      throw error
+    } finally {
+      this.count -= 1
+    }
   }
 
   /** Runs a savepoint after the previous savepoint and the earlier statements. */

@@ -59,6 +59,11 @@ export class TransactionHealth {
     this.failure = undefined
   }
 
+  /** Whether a commit might not succeed, because a statement has failed. */
+  get isInDoubt(): boolean {
+    return this.end !== undefined || this.failure !== undefined
+  }
+
   /**
    * Checks that a commit would succeed.
    *

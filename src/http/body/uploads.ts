@@ -11,6 +11,11 @@ export function uploadFolder(ctx: Context): Promise<string> {
   return folder
 }
 
+/** Whether a request has a folder for uploaded files. */
+export function hasUploads(ctx: Context): boolean {
+  return folders.has(ctx)
+}
+
 /** Deletes the uploaded files of a request that nobody moved elsewhere. */
 export async function removeUploads(ctx: Context): Promise<void> {
   const folder = await folders.get(ctx)?.catch(() => undefined)

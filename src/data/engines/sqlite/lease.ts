@@ -37,10 +37,21 @@ export class SqliteLease {
     return this.pending
   }
 
-  /** Acquires the connection of a transaction, and the write lock unless the transaction only reads. */
+  /**
+   * Acquires the connection of a transaction, and the write lock unless the transaction only reads, if both are free.
+   *
+   * @returns whether the runner has them now; otherwise `begin` waits for them
+   */
+  beginNow(isReading: boolean): boolean {
+    if (!isReading && !this.tryAcquireWriteLock()) return false
+    this.isForTransaction = !this.pending
+    return this.holdNow(isReading)
+  }
+
+  /** Waits for the connection of a transaction, and for the write lock unless the transaction only reads. */
   async begin(isReading: boolean): Promise<void> {
     const { pool } = this.driver
-    if (!isReading && !this.tryAcquireWriteLock()) await this.acquireWriteLock()
+    if (!isReading) await this.acquireWriteLock()
     this.isForTransaction = !this.pending
     if (!this.holdNow(isReading)) await this.hold(() => (isReading ? pool.take() : pool.takeWriter()))
   }
@@ -89,10 +100,9 @@ export class SqliteLease {
   }
 
   /** Releases the connection and the write lock, also those for which the runner still waits. */
-  async end(): Promise<void> {
+  end(): Promise<void> {
     this.isEnded = true
-    if (this.pending) await this.releaseConnection()
-    if (this.writeLock) await this.releaseWriteLock()
+    return this.pending || this.writeLock ? this.releaseBoth() : Promise.resolve()
   }
 
   /** Acquires the write lock if it is free. Returns whether the runner has it now. */
@@ -127,6 +137,11 @@ export class SqliteLease {
     // The runner is already released, so no later call would release this connection.
     if (this.pending === pending) await this.releaseConnection()
     throw new QueryRunnerAlreadyReleasedError()
+  }
+
+  private async releaseBoth(): Promise<void> {
+    await this.releaseConnection()
+    await this.releaseWriteLock()
   }
 
   private async releaseConnection(): Promise<void> {

@@ -92,14 +92,14 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /** Releases the connection and the write lock. A transaction that is still open is rolled back. */
-  override async release(): Promise<void> {
-    if (this.isReleased) return
+  override release(): Promise<void> {
+    if (this.isReleased) return Promise.resolve()
     this.isReleased = true
     this.isTransactionActive = false
     this.transactionDepth = 0
     this.loadedTables = []
     this.clearSqlMemory()
-    await this.lease.end()
+    return this.lease.end()
   }
 
   /** Runs one statement. */
@@ -125,9 +125,10 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const { logger } = this.dataSource
     logger.logQuery(query, values, this)
     try {
+      // Awaiting an outcome that is there would cost a turn of the queue of promises.
       const result = this.hasSubscribers
         ? await this.runWithEvents(query, values)
-        : await this.outcomeOf(query, values)
+        : (this.runNow(query, values) ?? (await this.run(query, values)))
       return structured ? toResult(result) : (result.rows ?? result.lastId)
     } catch (error) {
       logger.logQueryError(error instanceof Error ? error : String(error), query, values, this)
@@ -149,7 +150,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     await this.broadcaster.broadcast('BeforeQuery', query, values)
     const start = performance.now()
     try {
-      const outcome = await this.outcomeOf(query, values)
+      const outcome = this.runNow(query, values) ?? (await this.run(query, values))
       const [duration, raw] = [performance.now() - start, outcome.rows ?? outcome.lastId]
       this.broadcaster.broadcastAfterQueryEvent(after, query, values, true, duration, raw, undefined)
       return outcome
@@ -161,14 +162,10 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  private outcomeOf(sql: string, values: unknown[]): Outcome | Promise<Outcome> {
-    return this.runNow(sql, values) ?? this.run(sql, values)
-  }
-
   private async begin(): Promise<void> {
     this.deadline = this.driver.pool.newDeadline()
     try {
-      await this.lease.begin(this.isReading)
+      if (!this.lease.beginNow(this.isReading)) await this.lease.begin(this.isReading)
       await this.query(this.isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
     } finally {
       this.deadline = undefined

@@ -52,10 +52,10 @@ export class FastPath {
   }
 
   /** Selects the records that meet a condition. */
-  async select(
+  select(
     tx: EntityManager,
     { where = {}, order, limit, offset, lock }: Selection,
-  ): Promise<object[] | undefined> {
+  ): Promise<object[]> | undefined {
     const query = queryFor(tx, this.model, 'records', where, order)
     if (!query) return undefined
     const values = query.names.map((name): unknown => Reflect.get(where, name))
@@ -74,12 +74,11 @@ export class FastPath {
   }
 
   /** Counts the records that meet a condition. */
-  async count(tx: EntityManager, where: object = {}): Promise<number | undefined> {
+  count(tx: EntityManager, where: object = {}): Promise<number> | undefined {
     const query = queryFor(tx, this.model, 'count', where)
     if (!query) return undefined
     const values = query.names.map((name): unknown => Reflect.get(where, name))
-    const [row] = await run(tx, query.sql, values)
-    return Number(row?.[COUNTED])
+    return run(tx, query.sql, values).then(([row]) => Number(row?.[COUNTED]))
   }
 
   /** Inserts a record, or updates those of its columns that differ from the database. */
