@@ -3,7 +3,7 @@ import 'reflect-metadata'
 import { readdirSync } from 'node:fs'
 import { memoryUsage } from 'node:process'
 import { App, Database, databaseSessions, transaction, type Context } from '../src/index.js'
-import { config, Order, OrderLine, OrdersResource } from '../spec/support/orders.js'
+import { config, Order, OrderLine, OrdersResource } from '../spec/support/applications/orders.js'
 
 class SoakedOrders extends OrdersResource {
   override async destroy(ctx: Context) {

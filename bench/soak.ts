@@ -14,8 +14,8 @@ import Sqlite from 'better-sqlite3'
 import { Database } from '../src/index.js'
 import { Client } from '../spec/support/clients.js'
 import { mochaHooks, sharedDatabase } from '../spec/support/engine.js'
-import { config } from '../spec/support/orders.js'
-import { Served } from '../spec/support/served.js'
+import { config } from '../spec/support/applications/orders.js'
+import { Served } from '../spec/support/processes/served.js'
 
 const { values } = parseArgs({
   options: {

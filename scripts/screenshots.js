@@ -1,6 +1,6 @@
 // Takes the pictures of examples/blog that README.md and docs/ show. It needs Chromium.
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../dist/spec/support/setup.js'
-import { takePictures } from '../dist/spec/support/pictures.js'
+import { takePictures } from '../dist/spec/support/documentation/pictures.js'
 
 // The database of the example is one of a run of specs.
 await mochaGlobalSetup()

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect } from 'chai'
-import { linksOf, anchorsOf } from './support/markdown.js'
+import { linksOf, anchorsOf } from './support/documentation/markdown.js'
 import { root } from './support/kit.js'
 
 const pages = [...readdirSync(root).filter((name) => name.endsWith('.md')), ...markdownIn('docs')]

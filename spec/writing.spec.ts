@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import type { Command } from 'commander'
 import { readdirSync, readFileSync } from 'node:fs'
 import { COMMANDS, loadCommand } from '../src/cli/command-list.js'
-import { pages } from './support/code-blocks.js'
-import { commentsOf, messagesOf, oddPhrases, proseOf, type Passage } from './support/prose.js'
+import { pages } from './support/documentation/code-blocks.js'
+import { commentsOf, messagesOf, oddPhrases, proseOf, type Passage } from './support/documentation/prose.js'
 import { root } from './support/kit.js'
 
 describe('Writing', () => {

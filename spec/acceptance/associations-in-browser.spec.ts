@@ -8,7 +8,7 @@ import { describeInBrowser, startBrowser, visit, type Visitor } from '../support
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
-import { openTickets, Tag, Ticket } from '../support/tickets.js'
+import { openTickets, Tag, Ticket } from '../support/applications/tickets.js'
 
 const FORM = `
 extends /layout

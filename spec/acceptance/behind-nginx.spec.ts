@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { pino } from 'pino'
 import { rateLimit } from '../../src/auth/index.js'
 import { App } from '../../src/index.js'
-import { describeBehindNginx, startNginx, type Nginx } from '../support/nginx.js'
+import { describeBehindNginx, startNginx, type Nginx } from '../support/servers/nginx.js'
 import { Site } from '../support/site.js'
 
 describeBehindNginx('An application behind nginx', () => {

@@ -1,7 +1,7 @@
 import axe from 'axe-core'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-core'
-import { startExampleBlog, type BlogProcess } from '../support/example-blog-process.js'
+import { startExampleBlog, type BlogProcess } from '../support/applications/example-blog-process.js'
 import { describeInBrowser, startBrowser, visit, type Visitor } from '../support/browser.js'
 
 const screens = [

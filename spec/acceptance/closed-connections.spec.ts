@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { Context } from '../../src/index.js'
-import { Shelf, withLibrary, type Library } from '../support/library.js'
+import { Shelf, withLibrary, type Library } from '../support/applications/library.js'
 
 /** Sends a request whose connection the spec closes. */
 function send(site: Library['site'], method: string): Socket {

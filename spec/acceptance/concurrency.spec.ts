@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { expect } from 'chai'
 import { App, Database, Resource, transaction, type Context } from '../../src/index.js'
 import { engine, newDatabase } from '../support/engine.js'
-import { config, Post, PostsResource } from '../support/failing-posts.js'
+import { config, Post, PostsResource } from '../support/applications/failing-posts.js'
 import { Site } from '../support/site.js'
 
 const accept = 'application/json'
@@ -108,7 +108,7 @@ describe(`Concurrent requests on ${engine}`, () => {
   })
 
   async function startServer(): Promise<{ url: string; child: ChildProcess }> {
-    const child = fork(new URL('../support/posts-server.js', import.meta.url), [url])
+    const child = fork(new URL('../support/applications/posts-server.js', import.meta.url), [url])
     const address = await new Promise<string>((listening) =>
       child.once('message', (message) => listening(String(message))),
     )

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Context, Database } from '../../src/index.js'
 import { engine } from '../support/engine.js'
-import { newShelf, Shelf, withLibrary, type Library } from '../support/library.js'
+import { newShelf, Shelf, withLibrary, type Library } from '../support/applications/library.js'
 
 const json = { accept: 'application/json' }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/index.js'
 import { engine, type Engine } from '../support/engine.js'
-import { Book, newShelf, Shelf, withLibrary } from '../support/library.js'
+import { Book, newShelf, Shelf, withLibrary } from '../support/applications/library.js'
 
 const json = { accept: 'application/json' }
 const absent = '0193b6a2-7c3e-7000-8000-00000000000a'

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Database } from '../../src/index.js'
 import { engine } from '../support/engine.js'
-import { config, Post } from '../support/failing-posts.js'
-import { hasServer, ownServer, type OwnServer } from '../support/own-server.js'
+import { config, Post } from '../support/applications/failing-posts.js'
+import { hasServer, ownServer, type OwnServer } from '../support/servers/own-server.js'
 
 /** The responses that clients received while the server was down and after it returned. */
 interface Seen {
@@ -33,7 +33,7 @@ describe('A restart of the database server under load', function () {
     const database = await new Database(config(server.url), 'test').open()
     await database.migrate()
     await database.close()
-    child = fork(new URL('../support/posts-server.js', import.meta.url), [server.url])
+    child = fork(new URL('../support/applications/posts-server.js', import.meta.url), [server.url])
     const [address]: unknown[] = await once(child, 'message')
     url = String(address)
   })

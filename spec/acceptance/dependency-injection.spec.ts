@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { codeBlocks, namedFile } from '../support/code-blocks.js'
+import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
 /** The files of the page, apart from the alternative for all tests. */

@@ -4,7 +4,12 @@ import { basename, dirname, join } from 'node:path'
 import { expect } from 'chai'
 import pug from 'pug'
 import { parse as parseYaml } from 'yaml'
-import { codeBlocks, namedFile, referenceExamples, type CodeBlock } from '../support/code-blocks.js'
+import {
+  codeBlocks,
+  namedFile,
+  referenceExamples,
+  type CodeBlock,
+} from '../support/documentation/code-blocks.js'
 import { parseXml } from '../../src/http/xml-reader.js'
 import { kit, linkPackages, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'

@@ -12,7 +12,7 @@ import {
   type AppOptions,
 } from '../../src/index.js'
 import { ResourceNotImplemented } from '../../src/errors.js'
-import { blogDatabase, newPost, Post } from '../support/blog-database.js'
+import { blogDatabase, newPost, Post } from '../support/applications/blog-database.js'
 import { newDatabase } from '../support/engine.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'

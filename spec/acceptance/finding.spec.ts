@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Context, Where } from '../../src/index.js'
-import { newShelf, Shelf, withLibrary } from '../support/library.js'
+import { newShelf, Shelf, withLibrary } from '../support/applications/library.js'
 
 const accept = 'application/json'
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/commands/destroy.js'
 import { generateCommand } from '../../src/cli/commands/generate.js'
-import { Application, blogFiles, generated } from '../support/generated.js'
+import { Application, blogFiles, generated } from '../support/applications/generated.js'
 import { kit } from '../support/kit.js'
 import { runCommand } from '../support/run-command.js'
 

@@ -4,7 +4,7 @@ import { generate } from '../../src/generator/files/files.js'
 import { migrationActions } from '../../src/generator/migration-generator.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
 import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
-import { Application } from '../support/generated.js'
+import { Application } from '../support/applications/generated.js'
 import { root } from '../support/kit.js'
 
 const types = 'string text int bigint float decimal bool date time datetime uuid json'.split(' ')

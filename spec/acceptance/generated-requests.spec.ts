@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
-import { openExampleBlog } from '../support/example-blog.js'
-import { openEverything, thing } from '../support/everything.js'
+import { openExampleBlog } from '../support/applications/example-blog.js'
+import { openEverything, thing } from '../support/applications/everything.js'
 import { Random } from '../support/random.js'
 import type { Site, SpecRequest } from '../support/site.js'
 

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/commands/destroy.js'
 import { generateCommand } from '../../src/cli/commands/generate.js'
 import { engine, itOnce, newDatabase } from '../support/engine.js'
-import { Application } from '../support/generated.js'
+import { Application } from '../support/applications/generated.js'
 import { root } from '../support/kit.js'
 
 /** The commands that generate an issue tracker. */

@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
-import { codeBlocks, namedFile } from '../support/code-blocks.js'
+import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
 import { environment, kitFile, kitProcess, linkPackages, root, type Run } from '../support/kit.js'
-import { isAddition, withMethods } from '../support/merged-example.js'
+import { isAddition, withMethods } from '../support/applications/merged-example.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 const blocks = codeBlocks().filter(({ page }) => page === 'docs/getting-started.md')

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { codeBlocks, namedFile } from '../support/code-blocks.js'
-import { isAddition, withMethods } from '../support/merged-example.js'
+import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
+import { isAddition, withMethods } from '../support/applications/merged-example.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
 const pages = ['docs/resources.md', 'docs/middleware.md', 'docs/binding.md']

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
-import { codeBlocks, namedFile } from '../support/code-blocks.js'
+import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
 /** Registers the declarations of the recipes, as they describe it. */

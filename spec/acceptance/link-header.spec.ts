@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/index.js'
 import { App, transaction } from '../../src/index.js'
-import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { Site } from '../support/site.js'
 
 /** The characters of a path and a query (RFC 3986), and percent-encoded bytes, in the brackets of RFC 8288. */

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/commands/destroy.js'
 import { generateCommand } from '../../src/cli/commands/generate.js'
 import { localesCommand } from '../../src/cli/commands/locales.js'
-import { Application } from '../support/generated.js'
+import { Application } from '../support/applications/generated.js'
 import { failure } from '../support/failure.js'
 import { runCommand } from '../support/run-command.js'
 

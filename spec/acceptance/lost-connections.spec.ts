@@ -1,9 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { engine, newDatabase } from '../support/engine.js'
-import { newShelf, Shelf, withLibrary, type Library, type LibraryOptions } from '../support/library.js'
-import { openProxy, type Proxy } from '../support/proxy.js'
-import { connectionOf, terminate } from '../support/terminate.js'
+import {
+  newShelf,
+  Shelf,
+  withLibrary,
+  type Library,
+  type LibraryOptions,
+} from '../support/applications/library.js'
+import { openProxy, type Proxy } from '../support/servers/proxy.js'
+import { connectionOf, terminate } from '../support/servers/terminate.js'
 
 const json = { accept: 'application/json' }
 

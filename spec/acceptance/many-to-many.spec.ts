@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { App, transaction, type Context, type Database } from '../../src/index.js'
 import { Site, type SpecRequest } from '../support/site.js'
-import { openTickets, Tag, Ticket } from '../support/tickets.js'
+import { openTickets, Tag, Ticket } from '../support/applications/tickets.js'
 
 const unknown = '0193b6a2-7c3e-7000-8000-00000000000a'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { App } from '../../src/index.js'
-import { openExampleBlog } from '../support/example-blog.js'
+import { openExampleBlog } from '../support/applications/example-blog.js'
 import { Site } from '../support/site.js'
 
 const folder = new URL('../../../examples/blog/dist/src/', import.meta.url)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { generate } from '../../src/generator/files/files.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
 import { Catalogue, frameworkCatalogue } from '../../src/translations/catalogue.js'
-import { Application } from '../support/generated.js'
+import { Application } from '../support/applications/generated.js'
 
 /** Attributes with an input and a display of every kind. Their values have no letters. */
 const ATTRIBUTES = [

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { parseXml } from '../../src/http/xml-reader.js'
 import { engine } from '../support/engine.js'
-import { openEverything, Thing, thing } from '../support/everything.js'
+import { openEverything, Thing, thing } from '../support/applications/everything.js'
 import type { SpecResponse } from '../support/site.js'
 
 const json = { accept: 'application/json' }

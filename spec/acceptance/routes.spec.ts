@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Site } from '../support/site.js'
-import { openExampleBlog } from '../support/example-blog.js'
+import { openExampleBlog } from '../support/applications/example-blog.js'
 import { App, BaseResource, Resource, type Context, type DeclaredRoute } from '../../src/index.js'
 
 function rows(routes: readonly DeclaredRoute[]): string[] {

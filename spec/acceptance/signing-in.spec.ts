@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { codeBlocks, namedFile } from '../support/code-blocks.js'
+import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
 const blocks = codeBlocks().filter(({ page }) => page === 'docs/signing-in.md')

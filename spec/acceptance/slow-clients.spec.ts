@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { App, Database, transaction, type AppOptions } from '../../src/index.js'
 import { caughtLog } from '../../src/testing/index.js'
 import { describeOnce, itOnce, newDatabase } from '../support/engine.js'
-import { Book, Shelf } from '../support/library.js'
+import { Book, Shelf } from '../support/applications/library.js'
 
 /** Long enough for the requests that must succeed in the meantime, on a busy machine. */
 const short: AppOptions = {

@@ -20,7 +20,7 @@ import {
 } from '../../src/errors.js'
 import { parseAttributes } from '../../src/generator/arguments/attributes.js'
 import { sessionSecrets } from '../../src/sessions/secrets.js'
-import { codeBlocks } from '../support/code-blocks.js'
+import { codeBlocks } from '../support/documentation/code-blocks.js'
 
 const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 

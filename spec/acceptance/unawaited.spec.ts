@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { App, transaction, type Context } from '../../src/index.js'
-import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { caughtLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 

@@ -7,11 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
 import { Client } from '../support/clients.js'
 import { newDatabase } from '../support/engine.js'
-import { config } from '../support/orders.js'
-import { Served, type Line } from '../support/served.js'
+import { config } from '../support/applications/orders.js'
+import { Served, type Line } from '../support/processes/served.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-const main = new URL('../support/orders-main.js', import.meta.url).href
+const main = new URL('../support/applications/orders-main.js', import.meta.url).href
 
 describe('The processes of kit start --workers 2', function () {
   let url: string
@@ -77,7 +77,7 @@ describe('The processes of kit start --workers 2', function () {
 
   it('kills a worker that does not end', async () => {
     served = await Served.start(
-      new URL('../support/stubborn-main.js', import.meta.url).href,
+      new URL('../support/applications/stubborn-main.js', import.meta.url).href,
       ['start', '--workers', '2'],
       {},
     )
@@ -104,7 +104,7 @@ describe('The processes of kit start --workers 2', function () {
   it('restarts a worker that fails at its start with longer and longer pauses', async () => {
     const folder = temporaryFolder()
     const FAILS = join(folder, 'fails')
-    const main = new URL('../support/failing-main.js', import.meta.url).href
+    const main = new URL('../support/applications/failing-main.js', import.meta.url).href
     served = await Served.start(main, ['start', '--workers', '2'], { FAILS })
     const [pid = 0] = await served.workers(2)
     writeFileSync(FAILS, '')

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
 import { Client, type Outcome } from '../support/clients.js'
 import { engine, itOnce, newDatabase } from '../support/engine.js'
-import { config, linesOfOrder } from '../support/orders.js'
-import { needRedis } from '../support/redis.js'
-import { Served } from '../support/served.js'
+import { config, linesOfOrder } from '../support/applications/orders.js'
+import { needRedis } from '../support/servers/redis.js'
+import { Served } from '../support/processes/served.js'
 
-const main = new URL('../support/orders-main.js', import.meta.url).href
+const main = new URL('../support/applications/orders-main.js', import.meta.url).href
 
 describe('kit start --workers 2', function () {
   let url: string

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { openExampleBlog } from '../support/example-blog.js'
+import { openExampleBlog } from '../support/applications/example-blog.js'
 import type { Site } from '../support/site.js'
 
 const accept = 'application/xml'

@@ -14,7 +14,7 @@ import { clientNetwork } from '../../src/auth/client-network.js'
 import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
 import { App, Database, transaction } from '../../src/index.js'
 import { describeOnce, newDatabase } from '../support/engine.js'
-import { needRedis, redisUrl } from '../support/redis.js'
+import { needRedis, redisUrl } from '../support/servers/redis.js'
 import { Site } from '../support/site.js'
 
 class CreateLimits1700000000000 implements MigrationInterface {

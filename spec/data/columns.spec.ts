@@ -3,7 +3,7 @@ import type { QueryRunner } from 'typeorm'
 import type { AttributeKind } from '../../src/data/attributes.js'
 import { column, columnTypes, primaryKey, timestamps, uuidType } from '../../src/data/columns.js'
 import type { Database } from '../../src/data/database.js'
-import { openBlogDatabase } from '../support/blog-database.js'
+import { openBlogDatabase } from '../support/applications/blog-database.js'
 import { engine, type Engine } from '../support/engine.js'
 
 const letters = { charset: 'utf8mb4', collation: 'utf8mb4_nopad_bin' }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { EntityNotFoundError, QueryFailedError } from 'typeorm'
 import { explainDatabaseError } from '../../src/data/database-errors.js'
 import { HttpError, RecordNotFound, ValidationErrors } from '../../src/errors.js'
-import { Post } from '../support/blog-database.js'
+import { Post } from '../support/applications/blog-database.js'
 
 interface Case {
   engine: string

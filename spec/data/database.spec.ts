@@ -8,7 +8,7 @@ import type { DatabaseConfig } from '../../src/data/database.js'
 import { explainOpening } from '../../src/data/engines/connection-errors.js'
 import { DatabaseNotOpened, DeclarationError } from '../../src/errors.js'
 import { failure } from '../support/failure.js'
-import { runProcess } from '../support/second-process.js'
+import { runProcess } from '../support/processes/second-process.js'
 import { inFolder } from '../support/temporary-folder.js'
 
 describe('Database', () => {

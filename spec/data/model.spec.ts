@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { version } from 'uuid'
 import type { Database } from '../../src/data/database.js'
-import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 
 describe('Model', () => {
   let database: Database

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/data/database.js'
-import { blogDatabase, newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import { blogDatabase, newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 

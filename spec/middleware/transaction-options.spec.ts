@@ -10,7 +10,7 @@ import {
   type Database,
 } from '../../src/index.js'
 import { caughtLog, Isolation, type CaughtLog } from '../../src/testing/index.js'
-import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { engine, itOnce } from '../support/engine.js'
 import { Site } from '../support/site.js'
 

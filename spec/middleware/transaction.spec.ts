@@ -12,7 +12,13 @@ import { transactionOf } from '../../src/data/transactions/request-transaction.j
 import { HttpError, NotAwaited, ServiceUnavailable, ValidationErrors } from '../../src/errors.js'
 import { transaction } from '../../src/middleware/transaction.js'
 import { chain } from '../../src/routing/chain.js'
-import { blogDatabase, Comment, newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import {
+  blogDatabase,
+  Comment,
+  newPost,
+  openBlogDatabase,
+  Post,
+} from '../support/applications/blog-database.js'
 import { engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 

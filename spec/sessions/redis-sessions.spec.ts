@@ -4,7 +4,7 @@ import { createClient } from 'redis'
 import { App, redisSessions, type Context } from '../../src/index.js'
 import { failure } from '../support/failure.js'
 import { Gate } from '../support/gate.js'
-import { needRedis, OwnRedis, redisUrl } from '../support/redis.js'
+import { needRedis, OwnRedis, redisUrl } from '../support/servers/redis.js'
 import { putSession, readSession, sessionId } from '../support/session-client.js'
 import { Site } from '../support/site.js'
 

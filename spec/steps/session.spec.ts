@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { pino } from 'pino'
 import { App, HttpError, transaction, translations, type AppOptions, type Context } from '../../src/index.js'
 import { Signer } from '../../src/sessions/signer.js'
-import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 const secret = 'a secret of the specs, thirty-two characters and more'

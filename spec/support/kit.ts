@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import type { HostedRun } from './kit-host.js'
+import type { HostedRun } from './processes/kit-host.js'
 import { temporaryFolder } from './temporary-folder.js'
 
 /** The folder of the checkout. */
@@ -71,7 +71,7 @@ let host: ChildProcess | undefined
 
 function startHost(): ChildProcess {
   if (host?.connected) return host
-  host = fork(join(import.meta.dirname, 'kit-host.js'), { env: environment(), stdio: 'pipe' })
+  host = fork(join(import.meta.dirname, 'processes/kit-host.js'), { env: environment(), stdio: 'pipe' })
   return host
 }
 

@@ -4,8 +4,8 @@ import { Column, Entity, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import { column, Database, Model, primaryKey, timestamps } from '../../src/index.js'
 import { Factory } from '../../src/testing/index.js'
-import { Comment, openBlogDatabase, Post } from '../support/blog-database.js'
-import { Thing, thing } from '../support/everything.js'
+import { Comment, openBlogDatabase, Post } from '../support/applications/blog-database.js'
+import { Thing, thing } from '../support/applications/everything.js'
 import { failure } from '../support/failure.js'
 
 @Entity('users')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/data/database.js'
 import { Isolation } from '../../src/testing/index.js'
-import { newPost, openBlogDatabase, Post } from '../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { failure } from '../support/failure.js'
 
 describe('Isolation', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { pino } from 'pino'
 import { App, BaseResource, Database, Resource, transaction, type Context } from '../../src/index.js'
 import { testApplication } from '../../src/testing/index.js'
-import { Comment, CreateBlog1700000000000, newPost, Post } from '../support/blog-database.js'
+import { Comment, CreateBlog1700000000000, newPost, Post } from '../support/applications/blog-database.js'
 import { newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 

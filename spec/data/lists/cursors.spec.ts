@@ -1,6 +1,12 @@
 import { expect } from 'chai'
 import { BaseResource, Queryable, Resource, type Context, type Database } from '../../../src/index.js'
-import { Article, articlesSite, newArticle, openArticles, Remark } from '../../support/articles.js'
+import {
+  Article,
+  articlesSite,
+  newArticle,
+  openArticles,
+  Remark,
+} from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
 import type { ClientResponse } from '../../../src/testing/index.js'
 import type { Site } from '../../support/site.js'

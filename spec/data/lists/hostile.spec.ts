@@ -2,7 +2,13 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { MoreThan } from 'typeorm'
 import { BaseResource, filter, Queryable, Resource, type Context, type Database } from '../../../src/index.js'
-import { Article, articlesSite, newArticle, openArticles, states } from '../../support/articles.js'
+import {
+  Article,
+  articlesSite,
+  newArticle,
+  openArticles,
+  states,
+} from '../../support/applications/articles.js'
 import type { Site } from '../../support/site.js'
 
 /** The number of requests: a few with `npm test`, or `KIT_FUZZ`. */

@@ -8,7 +8,7 @@ import {
   openArticles,
   Remark,
   Writer,
-} from '../../support/articles.js'
+} from '../../support/applications/articles.js'
 import type { Site } from '../../support/site.js'
 
 @Resource('/remarks', { model: EagerRemark })

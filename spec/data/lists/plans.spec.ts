@@ -4,7 +4,7 @@ import { column, BaseResource, Queryable, Resource, type Context, type Database 
 import { declaredLists } from '../../../src/data/lists/check.js'
 import { paginateRequest, type ListRequest } from '../../../src/data/lists/request.js'
 import { findShortages, logShortages } from '../../../src/data/lists/shortages.js'
-import { Article, articlesApp, newArticle, openArticles } from '../../support/articles.js'
+import { Article, articlesApp, newArticle, openArticles } from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
 import { stampInsert } from '../../../src/data/model.js'
 

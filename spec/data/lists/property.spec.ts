@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import type { CursorPagination, Database, Queryable } from '../../../src/index.js'
 import { paginateRequest, type ListRequest } from '../../../src/data/lists/request.js'
 import { stampInsert } from '../../../src/data/model.js'
-import { Article, newArticle, openArticles, states } from '../../support/articles.js'
+import { Article, newArticle, openArticles, states } from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
 
 /** The number of random queries: a few with `npm test`, or `KIT_LISTS`. */

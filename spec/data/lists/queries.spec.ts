@@ -9,7 +9,14 @@ import {
   type Context,
   type Database,
 } from '../../../src/index.js'
-import { Article, articlesSite, newArticle, openArticles, Remark, Writer } from '../../support/articles.js'
+import {
+  Article,
+  articlesSite,
+  newArticle,
+  openArticles,
+  Remark,
+  Writer,
+} from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
 import type { Site } from '../../support/site.js'
 

@@ -5,10 +5,10 @@ import type { MigrationInterface, QueryRunner } from 'typeorm'
 import { Database } from '../../../src/data/database.js'
 import { migrate, migrationStatus, rollback } from '../../../src/data/migrations/run.js'
 import { DeclarationError, MigrationFailed } from '../../../src/errors.js'
-import { Comment, CreateBlog1700000000000, newPost, Post } from '../../support/blog-database.js'
+import { Comment, CreateBlog1700000000000, newPost, Post } from '../../support/applications/blog-database.js'
 import { engine, newDatabase } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
-import { runProcess, startProcess } from '../../support/second-process.js'
+import { runProcess, startProcess } from '../../support/processes/second-process.js'
 
 /** Its `down` drops a column, for which TypeORM rebuilds the table on SQLite. */
 class AddMood1700000000001 implements MigrationInterface {

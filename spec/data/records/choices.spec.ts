@@ -3,7 +3,7 @@ import type { Database } from '../../../src/data/database.js'
 import { newId } from '../../../src/data/ids.js'
 import { findChoices } from '../../../src/data/records/choices.js'
 import { countQueries } from '../../support/count-queries.js'
-import { openTickets, Person } from '../../support/tickets.js'
+import { openTickets, Person } from '../../support/applications/tickets.js'
 
 describe('findChoices(tx, model, present)', () => {
   let database: Database

@@ -7,8 +7,8 @@ import { paginate } from '../../../src/data/records/pagination.js'
 import { findRecordBy } from '../../../src/data/records/find.js'
 import { RecordNotFound } from '../../../src/errors.js'
 import { newDatabase } from '../../support/engine.js'
-import { Thing } from '../../support/everything.js'
-import { Issue, openTracker, Project, titled } from '../../support/tracker.js'
+import { Thing } from '../../support/applications/everything.js'
+import { Issue, openTracker, Project, titled } from '../../support/applications/tracker.js'
 
 enum Level {
   Low = 1,

@@ -8,7 +8,7 @@ import { Database, Model, RelationIds } from '../../../src/index.js'
 import { newDatabase } from '../../support/engine.js'
 import { countQueries } from '../../support/count-queries.js'
 import { failure } from '../../support/failure.js'
-import { openTickets, Person, Tag, Ticket } from '../../support/tickets.js'
+import { openTickets, Person, Tag, Ticket } from '../../support/applications/tickets.js'
 
 describe('A property with @RelationIds', () => {
   let database: Database

@@ -3,7 +3,7 @@ import { Like } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
 import { linkHeader, paginate, Pagination } from '../../../src/data/records/pagination.js'
 import type { PageOptions, PageQuery } from '../../../src/data/records/pagination.js'
-import { newPost, openBlogDatabase, Post } from '../../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
 
 describe('paginate(tx, model, query, options)', () => {
   let database: Database

@@ -7,7 +7,7 @@ import { Model } from '../../../src/data/model.js'
 import { findRecord, findRecordBy } from '../../../src/data/records/find.js'
 import { destroyRecord, saveRecord } from '../../../src/data/records/save.js'
 import { RecordNotFound, ValidationErrors } from '../../../src/errors.js'
-import { Comment, newPost, openBlogDatabase, Post } from '../../support/blog-database.js'
+import { Comment, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
 import { engine, newDatabase } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
 

@@ -7,7 +7,16 @@ import { findRecord } from '../../../src/data/records/find.js'
 import { saveRecord } from '../../../src/data/records/save.js'
 import { countQueries } from '../../support/count-queries.js'
 import { failure } from '../../support/failure.js'
-import { Cover, Issue, Label, Note, openTracker, Project, Task, titled } from '../../support/tracker.js'
+import {
+  Cover,
+  Issue,
+  Label,
+  Note,
+  openTracker,
+  Project,
+  Task,
+  titled,
+} from '../../support/applications/tracker.js'
 
 describe('loadRelations(tx, records, relations)', () => {
   let database: Database

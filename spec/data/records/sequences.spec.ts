@@ -8,7 +8,7 @@ import { loadRelations } from '../../../src/data/records/relations.js'
 import { saveRecord } from '../../../src/data/records/save.js'
 import { bind } from '../../../src/http/binder.js'
 import { Random } from '../../support/random.js'
-import { openTickets, Person, Tag, Ticket } from '../../support/tickets.js'
+import { openTickets, Person, Tag, Ticket } from '../../support/applications/tickets.js'
 
 /** The number of sequences: a few with `npm test`, or `KIT_FUZZ` divided by ten. */
 const total = Number(process.env['KIT_FUZZ'] ?? 400) / 10

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Database } from '../../../src/data/database.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
-import { newPost, openBlogDatabase, Post } from '../../support/blog-database.js'
-import { newShelf, Shelf, withLibrary } from '../../support/library.js'
+import { newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
+import { newShelf, Shelf, withLibrary } from '../../support/applications/library.js'
 
 describe('new LazyTransaction(database, mode, { onIdle })', () => {
   let database: Database

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { generate, isCreate } from '../../../src/generator/files/files.js'
 import { resourceActions, type ResourceOptions } from '../../../src/generator/resource-generator.js'
 import { resourceDestruction } from '../../../src/generator/resource-destroyer.js'
-import { Application } from '../../support/generated.js'
+import { Application } from '../../support/applications/generated.js'
 
 describe('kit generate resource with --filter, --sort and --search', () => {
   let app: Application

@@ -9,9 +9,9 @@ import { explainDatabaseError } from '../../../../src/data/database-errors.js'
 import type { Database } from '../../../../src/data/database.js'
 import type { PooledSqliteDriver } from '../../../../src/data/engines/sqlite/pooled-driver.js'
 import { ServiceUnavailable } from '../../../../src/errors.js'
-import { newPost, openBlogDatabase, Post } from '../../../support/blog-database.js'
+import { newPost, openBlogDatabase, Post } from '../../../support/applications/blog-database.js'
 import { failure } from '../../../support/failure.js'
-import { runProcess, startProcess } from '../../../support/second-process.js'
+import { runProcess, startProcess } from '../../../support/processes/second-process.js'
 import { inFolder } from '../../../support/temporary-folder.js'
 
 describe('PooledSqliteDriver', () => {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { startExampleBlog, type BlogProcess } from './example-blog-process.js'
-import { startBrowser, visit } from './browser.js'
+import { startExampleBlog, type BlogProcess } from '../applications/example-blog-process.js'
+import { startBrowser, visit } from '../browser.js'
 
-const folder = join(import.meta.dirname, '../../../docs/images')
+const folder = join(import.meta.dirname, '../../../../docs/images')
 const digestFile = join(folder, 'digests.json')
 
 /** Opens the page of a picture in README.md or docs/, as a visitor does. */

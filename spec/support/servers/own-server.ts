@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Database } from '../../src/index.js'
+import { Database } from '../../../src/index.js'
 import { freePort } from './free-port.js'
 
 /** A database server for one spec, on a free port and in a temporary folder: it can be stopped and started again. */

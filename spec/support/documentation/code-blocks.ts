@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './kit.js'
+import { root } from '../kit.js'
 
 /** A block of code in a page of the documentation. */
 export interface CodeBlock {

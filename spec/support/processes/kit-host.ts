@@ -39,7 +39,7 @@ async function statusOf({ folder, args, env, input }: HostedRun, run: number): P
     throw ended
   }
   try {
-    await import(new URL(`../../src/cli/main.js?run=${run}`, import.meta.url).href)
+    await import(new URL(`../../../src/cli/main.js?run=${run}`, import.meta.url).href)
   } catch (error) {
     if (error !== ended) throw error
   }

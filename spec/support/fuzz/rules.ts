@@ -1,4 +1,4 @@
-import type { Thing } from './everything.js'
+import type { Thing } from '../applications/everything.js'
 
 type Rule = (value: unknown) => boolean
 

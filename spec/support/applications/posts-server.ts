@@ -1,5 +1,5 @@
-import './setup.js'
-import { App, Database, transaction } from '../../src/index.js'
+import '../setup.js'
+import { App, Database, transaction } from '../../../src/index.js'
 import { config, PostsResource } from './failing-posts.js'
 
 /** A process that serves posts from the database of the given url, and sends its parent the address. */

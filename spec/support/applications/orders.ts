@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
-import { rateLimitsTable } from '../../src/auth/index.js'
+import { rateLimitsTable } from '../../../src/auth/index.js'
 import {
   BaseResource,
   column,
@@ -12,7 +12,7 @@ import {
   timestamps,
   type Context,
   type DatabaseConfig,
-} from '../../src/index.js'
+} from '../../../src/index.js'
 
 /** The lines of every order. An order with fewer lines is incomplete. */
 export const linesOfOrder = 3

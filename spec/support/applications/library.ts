@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, Unique } from 'typeorm'
-import { columnTypes } from '../../src/data/columns.js'
+import { columnTypes } from '../../../src/data/columns.js'
 import {
   App,
   Database,
@@ -8,10 +8,10 @@ import {
   type Context,
   type DatabaseSettings,
   type TransactionOptions,
-} from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
-import { engine, newDatabase } from './engine.js'
-import { Site } from './site.js'
+} from '../../../src/index.js'
+import { caughtLog } from '../../../src/testing/index.js'
+import { engine, newDatabase } from '../engine.js'
+import { Site } from '../site.js'
 
 @Entity('shelves')
 export class Shelf extends Model {

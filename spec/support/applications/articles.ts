@@ -22,10 +22,10 @@ import {
   transaction,
   type AppOptions,
   type ResourceClass,
-} from '../../src/index.js'
-import { columnTypes } from '../../src/data/columns.js'
-import { newDatabase } from './engine.js'
-import { Site } from './site.js'
+} from '../../../src/index.js'
+import { columnTypes } from '../../../src/data/columns.js'
+import { newDatabase } from '../engine.js'
+import { Site } from '../site.js'
 
 export const states = ['draft', 'public', 'archived']
 

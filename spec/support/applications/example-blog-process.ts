@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { Database } from '../../src/data/database.js'
-import { newDatabase } from './engine.js'
+import { Database } from '../../../src/data/database.js'
+import { newDatabase } from '../engine.js'
 
-const blog = fileURLToPath(new URL('../../../examples/blog/', import.meta.url))
+const blog = fileURLToPath(new URL('../../../../examples/blog/', import.meta.url))
 
 /** A line of the application's log. */
 export interface LogLine {

@@ -1,6 +1,6 @@
 import { Agent, request, type IncomingHttpHeaders } from 'node:http'
-import { parseXml } from '../../src/http/xml-reader.js'
-import type { FuzzRequest } from './fuzz-requests.js'
+import { parseXml } from '../../../src/http/xml-reader.js'
+import type { FuzzRequest } from './requests.js'
 
 /** The response. */
 export interface FuzzAnswer {

@@ -6,10 +6,10 @@ import 'reflect-metadata'
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createClient } from 'redis'
-import { databaseLimits, rateLimit, redisLimits, type LimitStore } from '../../src/auth/index.js'
-import { App, Database, databaseSessions, redisSessions, transaction } from '../../src/index.js'
+import { databaseLimits, rateLimit, redisLimits, type LimitStore } from '../../../src/auth/index.js'
+import { App, Database, databaseSessions, redisSessions, transaction } from '../../../src/index.js'
 import { config, OrdersResource } from './orders.js'
-import { redisUrl } from './redis.js'
+import { redisUrl } from '../servers/redis.js'
 
 const database = new Database(config(''), 'test')
 const sessionStore =

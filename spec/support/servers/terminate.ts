@@ -1,6 +1,6 @@
-import type { Database } from '../../src/index.js'
-import type { Context } from '../../src/index.js'
-import { engine } from './engine.js'
+import type { Database } from '../../../src/index.js'
+import type { Context } from '../../../src/index.js'
+import { engine } from '../engine.js'
 
 /** The server's number for the connection of a request's transaction. */
 export async function connectionOf(ctx: Context): Promise<number> {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { environment, kitFile } from './kit.js'
-import { temporaryFolder } from './temporary-folder.js'
+import { environment, kitFile } from '../kit.js'
+import { temporaryFolder } from '../temporary-folder.js'
 
 /** How a process has ended. */
 export interface End {

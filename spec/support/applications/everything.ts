@@ -8,10 +8,10 @@ import {
   type MigrationInterface,
   type QueryRunner,
 } from 'typeorm'
-import { coerce } from '../../src/data/coerce.js'
-import { attributesOf, type AttributeKind } from '../../src/data/attributes.js'
-import { RecordNotFound } from '../../src/errors.js'
-import { columnTypes, type ColumnDetails } from '../../src/data/columns.js'
+import { coerce } from '../../../src/data/coerce.js'
+import { attributesOf, type AttributeKind } from '../../../src/data/attributes.js'
+import { RecordNotFound } from '../../../src/errors.js'
+import { columnTypes, type ColumnDetails } from '../../../src/data/columns.js'
 import {
   App,
   BaseResource,
@@ -23,10 +23,10 @@ import {
   timestamps,
   transaction,
   type Context,
-} from '../../src/index.js'
-import { newDatabase } from './engine.js'
-import { Site } from './site.js'
-import { temporaryFolder } from './temporary-folder.js'
+} from '../../../src/index.js'
+import { newDatabase } from '../engine.js'
+import { Site } from '../site.js'
+import { temporaryFolder } from '../temporary-folder.js'
 
 const levels = ['low', 'high']
 

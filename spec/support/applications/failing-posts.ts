@@ -10,7 +10,7 @@ import {
   timestamps,
   type Context,
   type DatabaseConfig,
-} from '../../src/index.js'
+} from '../../../src/index.js'
 
 @Entity('posts')
 export class Post extends Model {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { symlinkSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { temporaryFolder } from './temporary-folder.js'
-import { root } from './kit.js'
+import { temporaryFolder } from '../temporary-folder.js'
+import { root } from '../kit.js'
 
 const blog = join(root, 'examples/blog/')
 

@@ -1,7 +1,7 @@
 /** The `src/main.ts` of an application that never completes a request. */
 import 'reflect-metadata'
 import { writeFileSync } from 'node:fs'
-import { App } from '../../src/index.js'
+import { App } from '../../../src/index.js'
 
 const app = new App({ api: true, drainTimeout: 100 })
 app.get('/for-ever', (ctx) => {

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
-import type { App, Database } from '../../src/index.js'
-import { sharedDatabase } from './engine.js'
-import { Site } from './site.js'
+import type { App, Database } from '../../../src/index.js'
+import { sharedDatabase } from '../engine.js'
+import { Site } from '../site.js'
 
-const folder = new URL('../../../examples/blog/', import.meta.url)
+const folder = new URL('../../../../examples/blog/', import.meta.url)
 
 interface Blog {
   app: App

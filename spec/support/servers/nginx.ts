@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './free-port.js'
-import { temporaryFolder } from './temporary-folder.js'
+import { temporaryFolder } from '../temporary-folder.js'
 
 const program = '/usr/sbin/nginx'
 const advice = 'Run apt-get install nginx-light.'

@@ -1,7 +1,7 @@
 import type { InitializeHook, ResolveHook } from 'node:module'
 
 /** The part of an URL that all files of the checkout have, whose modules are shared by all runs. */
-const checkout = new URL('../../../dist/', import.meta.url).href
+const checkout = new URL('../../../../dist/', import.meta.url).href
 
 let runs = new Int32Array()
 

@@ -1,6 +1,6 @@
 import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, type Relation } from 'typeorm'
-import { Database, Model, Present, RelationIds } from '../../src/index.js'
-import { newDatabase } from './engine.js'
+import { Database, Model, Present, RelationIds } from '../../../src/index.js'
+import { newDatabase } from '../engine.js'
 
 /** A ticket with two relations to one model, and two many-to-many relations to another. */
 @Entity('tickets')

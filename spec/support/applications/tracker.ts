@@ -1,8 +1,8 @@
 import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, OneToMany, OneToOne } from 'typeorm'
 import type { Relation } from 'typeorm'
-import { Database } from '../../src/data/database.js'
-import { Model } from '../../src/data/model.js'
-import { newDatabase } from './engine.js'
+import { Database } from '../../../src/data/database.js'
+import { Model } from '../../../src/data/model.js'
+import { newDatabase } from '../engine.js'
 
 /** A model with a relation of every kind. */
 @Entity('issues')
