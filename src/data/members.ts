@@ -68,9 +68,9 @@ export interface DataMembers {
    * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers
    * `Link` and `X-Total-Count`. If the handler has `@Queryable`, clients filter, sort and search the list.
    *
-   * A page shows the errors of a query: its status is 400, and there are no records.
+   * An HTML page shows the errors of a query: the status is 400, and the list is empty.
    *
-   * @throws ValidationErrors (400) when a JSON or XML client sends a query that the list does not allow
+   * @throws ValidationErrors (400) when a client of JSON or XML sends a query that the list does not allow
    */
   paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
 
