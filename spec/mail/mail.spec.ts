@@ -1,12 +1,15 @@
 import { expect } from 'chai'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { SMTPServer } from 'smtp-server'
 import { absoluteUrl, mailer, mailInbox, mails, sendMail, type MailerOptions } from '../../src/mail/index.js'
 import { textOf } from '../../src/mail/text.js'
-import { App, Database, transaction, translations, type AppOptions } from '../../src/index.js'
+import { App, Database, errors, transaction, translations, type AppOptions } from '../../src/index.js'
+import { caughtLog } from '../../src/testing/index.js'
 import { newDatabase } from '../support/engine.js'
 import { Site } from '../support/site.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
@@ -53,10 +56,11 @@ describe('Mails', () => {
     app.post('/', async (ctx) => {
       const locale = ctx.query['lang']
       if (isTransactional) await ctx.tx.query('SELECT 1')
+      const { to = 'ada@example.com', name = 'Ada' } = Object(ctx.request.body) as Record<string, string>
       sendMail(ctx, {
-        to: 'ada@example.com',
+        to,
         name: 'welcome',
-        locals: { name: 'Ada', url: absoluteUrl('/start?a=1&b=2') },
+        locals: { name, url: absoluteUrl('/start?a=1&b=2') },
         ...(typeof locale === 'string' && { locale }),
       })
       ctx.body = { sent: mails.all.length, locale: ctx.locale }
@@ -130,30 +134,116 @@ describe('Mails', () => {
     expect(await start({ BASE_URL: 'https://shop.example' })).to.match(/^Mails need MAIL_URL in production/)
   })
 
-  it('are received by a mail server', async () => {
-    const received: string[] = []
+  it('are sent once by a request that is retried, and not at all if the commit fails', async () => {
+    const app = new App({ templates: join(folder, 'templates'), logger: caughtLog().logger })
+    app.use(mailer())
+    app.use(transaction(database))
+    app.use(translations(join(folder, 'locales')))
+    let attempts = 0
+    app.put('/', async (ctx) => {
+      sendMail(ctx, { to: 'ada@example.com', name: 'welcome', locals: { name: `${++attempts}`, url: '/' } })
+      await ctx.tx.query('SELECT 1')
+      if (attempts === 1) throw new errors.TransactionConflict()
+      ctx.body = 'done'
+    })
+    app.post('/', (ctx) => {
+      sendMail(ctx, { to: 'ada@example.com', name: 'welcome', locals: { name: 'Ada', url: '/' } })
+      // A query without await lets the commit fail.
+      ctx.tx.query('SELECT 1').catch(() => undefined)
+      ctx.body = 'done'
+    })
+    const site = await Site.open(app)
+    expect([(await site.put('/')).status, (await site.post('/')).status]).to.deep.equal([200, 500])
+    await site.close()
+    expect(mails.all.map(({ subject }) => subject)).to.deep.equal(['Welcome, 2'])
+  })
+
+  /** The mails that a server receives: its recipients and its text. */
+  async function receive(work: (url: string) => Promise<unknown>): Promise<{ to: string[]; text: string }[]> {
+    const received: { to: string[]; text: string }[] = []
     const server = new SMTPServer({
       authOptional: true,
       disabledCommands: ['STARTTLS'],
-      onData(stream, _session, done) {
+      onData(stream, { envelope }, done) {
         let text = ''
         stream.on('data', (part: Buffer) => (text += part.toString()))
         stream.on('end', () => {
-          received.push(text)
+          received.push({ to: envelope.rcptTo.map(({ address }) => address), text })
           done()
         })
       },
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.server.address() as { port: number }
-    const site = await open({ url: `smtp://127.0.0.1:${port}` })
-    await site.post('/')
-    // A closing application waits for its mails.
-    await site.close()
+    await work(`smtp://127.0.0.1:${port}`)
     await new Promise<void>((resolve) => server.close(resolve))
-    expect(received).to.have.length(1)
-    expect(received[0]).to.include('Subject: Welcome, Ada').and.include('multipart/alternative')
-    expect(received[0]).to.include('From: Shop <shop@example.com>')
+    return received
+  }
+
+  it('are received by a mail server', async () => {
+    const [mail, ...more] = await receive(async (url) => {
+      const site = await open({ url })
+      await site.post('/?fails=1')
+      await site.post('/')
+      // A closing application waits for its mails.
+      await site.close()
+    })
+    expect([mail?.to, more]).to.deep.equal([['ada@example.com'], []])
+    expect(mail?.text).to.include('Subject: Welcome, Ada').and.include('multipart/alternative')
+    expect(mail?.text).to.include('From: Shop <shop@example.com>')
+    for (const type of ['text/plain', 'text/html']) expect(mail?.text).to.include(`Content-Type: ${type}`)
+  })
+
+  it('have one recipient, and no headers from a visitor', async () => {
+    const [mail, ...more] = await receive(async (url) => {
+      const site = await open({ url })
+      expect(
+        (await site.post('/', { json: { name: 'Ada\r\nBcc: eve@example.com\r\n\r\nHi' } })).status,
+      ).to.equal(200)
+      for (const to of [
+        'ada@example.com, eve@example.com',
+        'ada@example.com;eve@example.com',
+        'ada@example.com\r\nBcc: eve@example.com',
+        'ada@example.com\nRCPT TO:<eve@example.com>',
+        'Ada <ada@example.com>, Eve <eve@example.com>',
+        'Friends: ada@example.com, eve@example.com;',
+        'ada@example.com <eve@example.com>',
+        'Ada',
+        '',
+      ])
+        expect((await site.post('/', { json: { to } })).status, to).to.equal(500)
+      await site.close()
+    })
+    expect([mail?.to, more]).to.deep.equal([['ada@example.com'], []])
+    expect(mail?.text)
+      .to.match(/^Subject: Welcome, Ada Bcc: eve@example\.com/m)
+      .and.not.match(/^Bcc/m)
+  })
+
+  it('accept a recipient with a name', async () => {
+    const site = await open()
+    const all = ['Ada <ada@example.com>', '"Lovelace, Ada" <ada@example.com>', 'Zoë Ñ <zoe@example.com>']
+    for (const to of all) expect((await site.post('/', { json: { to } })).status).to.equal(200)
+    await site.close()
+    expect(mails.all.map(({ to }) => to)).to.deep.equal(all)
+  })
+
+  it('delay no response if the mail server does not respond', async () => {
+    const silent = createServer()
+    await once(silent.listen(0, '127.0.0.1'), 'listening')
+    const { port } = silent.address() as { port: number }
+    const connected = once(silent, 'connection')
+    const { logger, text } = caughtLog()
+    const site = await open({ url: `smtp://127.0.0.1:${port}` }, { logger })
+    const response = await site.post('/')
+    const [socket] = (await connected) as [Socket]
+    expect([response.status, text()]).to.satisfy(
+      ([status, log]: [number, string]) => status === 200 && !/not sent/.test(log),
+    )
+    socket.destroy()
+    await site.close()
+    silent.close()
+    expect(text()).to.include('the mail welcome was not sent')
   })
 
   it('delay no response if the mail server is down, and the log says what was not sent', async () => {

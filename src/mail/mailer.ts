@@ -19,6 +19,7 @@ export interface MailerOptions {
 
 /** A mail to one person. */
 export interface Mail {
+  /** One address: `ada@example.com` or `Ada <ada@example.com>`. */
   to: string
   /**
    * The template `templates/mails/<name>.pug`. The subject is the translation `mail.<name>.subject`.
@@ -29,6 +30,10 @@ export interface Mail {
   /** The language (that of the request). */
   locale?: string
 }
+
+/** One address, with or without a name. A comma would add recipients, and a line break headers. */
+const recipient =
+  /^(?:(?:"[^"\r\n]*"|[^<>,;:@"\r\n]*) ?<[^\s<>,;:@"]+@[^\s<>,;:@"]+>|[^\s<>,;:@"]+@[^\s<>,;:@"]+)$/
 
 /** Milliseconds that a closing application waits for mails that are being sent. */
 const closeTimeout = 10_000
@@ -100,10 +105,16 @@ export function mailer(options: MailerOptions = {}): Middleware {
  * server does not accept it, the log says so.
  *
  * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
+ * @throws DeclarationError when `to` isn't one address, or without `mailer()`
  */
 export function sendMail(ctx: Context, mail: Mail): void {
   const delivery = deliveries.get(ctx)
   if (!delivery) throw new DeclarationError('sendMail() needs app.use(mailer()) above the route.')
+  if (!recipient.test(mail.to)) {
+    throw new DeclarationError(
+      'The recipient of a mail is one address: ada@example.com or Ada <ada@example.com>.',
+    )
+  }
   const letter = write(ctx, mail, delivery.from)
   const transaction = transactionOf(ctx)
   if (transaction) transaction.hooks.push(() => delivery.send(ctx, letter))
