@@ -86,7 +86,6 @@ describe('kit generate auth', () => {
     generate(folder, authActions(folder, 'user'))
     generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'user' }))
     expect(() => authDestruction(folder, 'user')).to.throw('use the model User. Remove that first')
-    expect(() => resourceActions(folder, 'note', { owner: 'user', singular: true })).to.throw('--singular')
     await destroy(folder, resourceDestruction(folder, 'post').actions, yes)
     await destroy(folder, authDestruction(folder, 'user').actions, yes)
     expect(application.tree()).to.deep.equal(before)

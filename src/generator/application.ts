@@ -56,6 +56,17 @@ export function ownerOf(folder: string, names: Names): Names | undefined {
   return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
+/** Whether the handlers of a resource have a policy, generated or written by hand. */
+export function hasPolicy(folder: string, names: Names): boolean {
+  return /^@Resource\(.*\bpolicy:/m.test(handlersIn(folder, names))
+}
+
+/** The model of the users who sign in: `authenticate(database, User)`; undefined if the application has no accounts. */
+export function accountsOf(folder: string): Names | undefined {
+  const model = /\bauthenticate\(database, (\w+)/.exec(read(folder, 'src/authentication.ts') ?? '')?.[1]
+  return model === undefined ? undefined : modelNamesOf(model)
+}
+
 /** The text of a resource's handlers; empty if there are none. */
 export function handlersIn(folder: string, { file }: Names): string {
   return read(folder, `src/actions/${file}.ts`) ?? ''

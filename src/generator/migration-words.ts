@@ -26,7 +26,8 @@ export function wordsOfMigration(folder: string, names: Names): TableWords | und
   const shown = shownIn(folder, names)
   return {
     attributes: [...columnsIn(text, plural, shown), ...joins.map((table) => listIn(table, plural))],
-    uniques: [...text.matchAll(/columnNames: \[([^\]]*)\], isUnique: true/g)].map(([, columns = '']) =>
+    // The index of the owner's only record has a single column.
+    uniques: [...text.matchAll(/columnNames: \[([^\]]*,[^\]]*)\], isUnique: true/g)].map(([, columns = '']) =>
       columns.replaceAll(/[' ]/g, ''),
     ),
   }

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { BadUnique, CommandError } from '../command-errors.js'
+import { BadRoute, BadUnique, CommandError } from '../command-errors.js'
 import {
+  accountsOf,
   existingNames,
+  hasPolicy,
   ownerOf,
   readApplication,
   requireModel,
@@ -68,8 +68,12 @@ export interface ResourcePlan {
   /** The queries that clients may send to the list; undefined if there are none. */
   list: ListPlan | undefined
   owner: Names | undefined
-  /** The owner of the parent's records. */
-  parentOwner: Names | undefined
+  /** The model of the users who sign in. */
+  accounts: Names | undefined
+  /** The parents with a policy, the nearest first. */
+  guards: readonly Names[]
+  /** Returns the owner of the records of another model. */
+  ownerOf: (names: Names) => Names | undefined
 }
 
 /**
@@ -89,7 +93,7 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
-  if (plan.owner) requireOwner(folder, plan.owner, options)
+  if (plan.owner) requireOwner(folder, plan.owner, plan, options)
   rejectImportedNames(plan)
   return stepsOf(folder, plan, options)
 }
@@ -128,14 +132,32 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
   const uniques = parseUniques(options.uniques ?? [], [
     ...attributes.filter(({ isList }) => !isList).map(({ name }) => name),
     ...keysOf(parent).slice(0, 1),
+    ...ownerKeys(options).slice(0, 1),
   ])
   const list = parseList(options, attributes)
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   const kind = options.api ? 'api' : application
   const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
-  const parentOwner = parent && ownerOf(folder, parent)
-  return { kind, application, names, model, attributes, routes, uniques, list, owner, parentOwner }
+  return {
+    kind,
+    application,
+    names,
+    model,
+    attributes,
+    routes,
+    uniques,
+    list,
+    owner,
+    accounts: accountsOf(folder),
+    guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
+    ownerOf: (other) => ownerOf(folder, other),
+  }
+}
+
+/** The parents of a resource, the nearest first. */
+function parentsOf({ parent }: Names): Names[] {
+  return parent ? [parent, ...parentsOf(parent)] : []
 }
 
 /** @throws BadUnique for a column that the table does not have, or a single or a repeated one */
@@ -185,16 +207,31 @@ export function filesOf(
 }
 
 /** @throws CommandError when the resource cannot have an owner */
-function requireOwner(folder: string, owner: Names, options: ResourceOptions): void {
-  const { parent, singular, useModel, skipModel, api } = options
-  if (parent !== undefined || singular || useModel !== undefined || skipModel || api) {
+function requireOwner(
+  folder: string,
+  owner: Names,
+  { names, routes, accounts }: ResourcePlan,
+  { useModel, skipModel }: ResourceOptions,
+): void {
+  if (useModel !== undefined || skipModel) {
     throw new CommandError(
-      'A resource with --owner has its own list, model and pages. Generate it without --parent, --singular, --use-model, --skip-model and --api.',
+      '--owner adds a column to the model. Generate the resource without --use-model and --skip-model.',
     )
   }
-  if (!existsSync(join(folder, 'src/authentication.ts'))) {
+  if (!accounts)
     throw new CommandError('There are no accounts that could own records. Run `kit generate auth` first.')
+  if (owner.model !== accounts.model) {
+    throw new CommandError(
+      `Records belong to the ${accounts.words.one} who has signed in. Use --owner ${accounts.singular}.`,
+    )
   }
+  if (names.parent?.singular === owner.singular) {
+    throw new CommandError(
+      `--parent and --owner would both add the column ${owner.singular}_id. Remove one of the two options.`,
+    )
+  }
+  const [scope] = routes.filter(({ handler }) => handler === 'scope')
+  if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
   requireModel(folder, owner)
 }
 

@@ -14,11 +14,13 @@ import { columnsOf, indexName, indicesOf, type Index } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
-  const { kind, names, model, attributes: all, routes, uniques, list, owner, parentOwner } = plan
+  const { kind, names, model, attributes: all, routes, uniques, list, owner, guards } = plan
   const attributes = all.filter(({ isSecret }) => !isSecret)
   const { parent, one } = names
-  const nesting = nestingOf(names, parentOwner !== undefined)
+  const isRootGuarded = guards.some((one) => one.parent === undefined)
+  const nesting = nestingOf(names, isRootGuarded, owner)
   const file = `src/actions/${names.file}`
+  const find = `await this.find${model.model}(${nesting.item.arguments})`
   const references = referencesOf(attributes)
   const choices = choicesOf(one, references)
   const joins = joinTablesOf(names.plural, all)
@@ -27,8 +29,15 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
   const belongsTo = [owner, parent].filter((one) => one !== undefined)
   const keys = belongsTo.map(({ singular }) => `${singular}_id`)
-  const indexed = indexesOf(all, list, keys[0])
-  const pairs = uniques.map((columns) => ({ name: columns.join('_'), columns, isUnique: true }))
+  // The list of a nested resource has conditions on its parent, and with an owner on both.
+  const leading = names.isSingular ? [] : keys.toReversed()
+  const indexed = indexesOf(all, list, leading)
+  const onePerOwner = names.isSingular && owner ? [keys] : []
+  const pairs = [...onePerOwner, ...uniques].map((columns) => ({
+    name: columns.join('_'),
+    columns,
+    isUnique: true,
+  }))
   return {
     ...names,
     model: model.model,
@@ -41,11 +50,9 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     },
     policyModels: modelImportsOf(owner ? [model, owner] : [], `src/policies/${model.singular}`),
     /** Finds the record of a handler that changes it. */
-    found: owner
-      ? `await ctx.authorize(await this.find${model.model}(ctx))`
-      : `await this.find${model.model}(ctx)`,
-    /** Whether the parent has a policy. */
-    guard: parentOwner !== undefined,
+    found: owner ? `await ctx.authorize(${find})` : find,
+    /** The parent whose policy the handlers ask, because the resource has none. */
+    guard: owner ? undefined : guards[0]?.one,
     /** The foreign keys of the parent and of the owner. */
     keys,
     parentPath: parent && relativePath(file, `src/actions/${parent.file}`),
@@ -79,7 +86,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     list: listLocals(list, names),
     pages: pagesOf(names, nesting, references, choices, list),
     ...added,
-    kitImports: kitImports(names, routes, list !== undefined),
+    kitImports: kitImports(names, routes, list !== undefined, owner !== undefined),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
     handlers: handlersOf(names, added.routes),
     /** The name of the record in translation ids and in XML. */
@@ -87,11 +94,11 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     texts: textsOf(names, added.routes, { record: model.singular, attributes }, otherIds),
     calls: callsOf(names, nesting),
     named: namedOf(names, nesting),
-    spec: specLocals(names, nesting, model, references, attributes, { owner, parentOwner }),
+    spec: specLocals(names, nesting, model, references, attributes, plan),
     accept: acceptOf(plan),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
-    modelImports: modelImports(all, belongsTo[0], uniques.length > 0),
+    modelImports: modelImports(all, belongsTo[0], pairs.length > 0),
     relations: relationsOf(referencesOf(all), belongsTo),
     /** The tables of many-to-many relations. */
     joins,
@@ -181,21 +188,26 @@ function functionOf(isAsync: boolean): string {
   return isAsync ? 'async () =>' : '() =>'
 }
 
-/** The columns of each index: of attributes that ask for one, of those that the list is sorted by, and of the parent's key. */
+/**
+ * The columns of each index: of attributes that ask for one, of those that the list is sorted by, and of the keys of the parent
+ * and the owner.
+ *
+ * @param leading the keys on which every list has conditions
+ */
 function indexesOf(
   attributes: readonly Attribute[],
   list: ListPlan | undefined,
-  parentKey: string | undefined,
+  leading: readonly string[],
 ): Index[] {
   const sorted = sortedColumns(list, attributes)
   const names = [
     ...attributes.filter(({ name, isIndexed }) => isIndexed || sorted.includes(name)).map(({ name }) => name),
     ...sorted.filter((name) => attributes.every((attribute) => attribute.name !== name)),
   ]
-  const leading = parentKey === undefined ? [] : [parentKey]
   return [
     ...names.map((name) => ({ name, columns: sorted.includes(name) ? [...leading, name, 'id'] : [name] })),
-    ...(parentKey === undefined ? [] : [{ columns: [parentKey, 'id'] }]),
+    ...(leading.length > 0 ? [{ columns: [...leading, 'id'] }] : []),
+    ...leading.slice(1).map((column) => ({ columns: [column] })),
   ]
 }
 
@@ -236,17 +248,18 @@ function kitImports(
   { parent, isSingular }: Names,
   routes: readonly AddedRoute[],
   hasQueries: boolean,
+  hasOwner: boolean,
 ): string {
   const all = [
     'BaseResource',
     isSingular && 'HttpError',
     parent && 'Parent',
     hasQueries && 'Queryable',
-    isSingular && 'RecordNotFound',
+    isSingular && !hasOwner && 'RecordNotFound',
     'Resource',
     routes.length > 0 && 'Route',
-    isSingular && 'transactionOptions',
-    isSingular && 'Use',
+    isSingular && !hasOwner && 'transactionOptions',
+    isSingular && !hasOwner && 'Use',
     'type Context',
   ]
   return all.filter(Boolean).join(', ')

@@ -4,6 +4,7 @@ import type { Reference } from './arguments/attribute-words.js'
 import { itemName } from '../words/words.js'
 import type { Names } from './arguments/names.js'
 import type { Nesting } from './arguments/nesting.js'
+import type { ResourcePlan } from './resource-generator.js'
 import { modelImportsOf, relativePath } from './files/paths.js'
 
 type AttributeReference = Reference & { attribute: Attribute }
@@ -24,10 +25,9 @@ export function specLocals(
   model: Names,
   references: readonly AttributeReference[],
   attributes: readonly Attribute[],
-  { owner, parentOwner }: { owner?: Names | undefined; parentOwner?: Names | undefined } = {},
+  { owner, accounts, guards, ownerOf }: Pick<ResourcePlan, 'owner' | 'accounts' | 'guards' | 'ownerOf'>,
 ) {
   const { parent } = names
-  const user = owner ?? parentOwner
   const file = `spec/actions/${names.file}`
   // A reference to the same model is left out of the spec.
   const others = references.filter((reference) => reference.model.model !== model.model)
@@ -44,25 +44,29 @@ export function specLocals(
     form: members(plain, ({ samples }) => samples.form),
     sent: withKeys('values', keys),
     sentForm: withKeys('form', keys),
-    newer: newerOf(owner ? `${owner.singular}_id` : parentKey),
+    newer: newerOf([parentKey, owner && `${owner.singular}_id`]),
     /** The support of specs that sign in. */
-    users: user && {
-      model: user.model,
-      path: relativePath(file, `spec/support/${user.plural}`),
-      fromModel: relativePath(`spec/models/${model.singular}`, `spec/support/${user.plural}`),
+    users: accounts && {
+      model: accounts.model,
+      path: relativePath(file, `spec/support/${accounts.plural}`),
+      fromModel: relativePath(`spec/models/${model.singular}`, `spec/support/${accounts.plural}`),
+      /** Whether others get a 404 for the records. */
+      areApart: owner !== undefined || guards.some((one) => ownerOf(one)),
     },
+    /** Whether the records that `sent` refers to belong to the owner. */
+    hasOwnReferences: others.some((other) => ownerOf(other.model)),
     variables: [
       ...others.map(({ property }) => ({ name: idOf(property), type: 'string' })),
       { name: 'record', type: model.model },
     ],
     setup: [
-      ...others.map((other) => `${idOf(other.property)} = (await factory.make(${other.model.model})).id`),
-      ...(user ? [`const owner = await make${user.model}()`, 'await signIn(client, owner)'] : []),
+      ...(accounts ? [`const owner = await make${accounts.model}()`, 'await signIn(client, owner)'] : []),
+      ...others.map(
+        (other) => `${idOf(other.property)} = (${make(other.model, [], ownerOf(other.model))}).id`,
+      ),
       ...(parent
-        ? nestedSetup(names, nesting, model, parentOwner)
-        : [
-            `record = await factory.make(${model.model}${owner ? `, { ${owner.singular}_id: owner.id }` : ''})`,
-          ]),
+        ? nestedSetup(names, nesting, model, owner, ownerOf)
+        : [`record = ${make(model, [], owner)}`]),
     ],
   }
 }
@@ -73,6 +77,7 @@ function nestedSetup(
   { parents }: Nesting,
   { model }: Names,
   owner: Names | undefined,
+  ownerOf: ResourcePlan['ownerOf'],
 ): string[] {
   const [first] = parents
   const root = first?.parent
@@ -81,21 +86,25 @@ function nestedSetup(
     root ? fullPath.replace(`{${root.param}}`, `\${parent${first.model}.${root.singular}_id}`) : fullPath,
   )
   const made = parents.map(
-    (names, index) =>
-      `const parent${names.model} = ${make(names, parents[index - 1], index === 0 ? owner : undefined)}`,
+    (one, index) =>
+      `const parent${one.model} = ${make(one, parents.slice(0, index).slice(-1), ownerOf(one))}`,
   )
-  return [...made, `record = ${make({ model }, parents.at(-1))}`, `path = \`${path}\``]
+  return [...made, `record = ${make({ model }, parents.slice(-1), owner)}`, `path = \`${path}\``]
 }
 
-function newerOf(key: string | undefined): string {
-  return key ? `, { ${key}: record.${key} }` : ''
+/** The keys of a newer record, which has the same parent and owner. */
+function newerOf(keys: readonly (string | undefined)[]): string {
+  const members = keys.flatMap((key) => (key ? `${key}: record.${key}` : []))
+  return members.length > 0 ? `, { ${members.join(', ')} }` : ''
 }
 
-function make({ model }: Pick<Names, 'model'>, parent: Names | undefined, owner?: Names): string {
-  if (owner) return `await factory.make(${model}, { ${owner.singular}_id: owner.id })`
-  return parent
-    ? `await factory.make(${model}, { ${parent.singular}_id: parent${parent.model}.id })`
-    : `await factory.make(${model})`
+/** The source that creates a record of a parent, and of an owner. */
+function make({ model }: Pick<Names, 'model'>, parents: readonly Names[], owner: Names | undefined): string {
+  const members = [
+    ...parents.map((parent) => `${parent.singular}_id: parent${parent.model}.id`),
+    ...(owner ? [`${owner.singular}_id: owner.id`] : []),
+  ]
+  return `await factory.make(${model}${members.length > 0 ? `, { ${members.join(', ')} }` : ''})`
 }
 
 function members(attributes: readonly Attribute[], valueOf: (attribute: Attribute) => string): string {

@@ -30,12 +30,18 @@ export interface Finder {
 /** A parent, and the method that finds it. */
 type Found = Names & { finder: Finder }
 
-/** Returns how a resource is nested: not at all, also if it is singular, in a parent, or in a parent that is itself nested, to any depth. */
-export function nestingOf(names: Names, isGuarded = false): Nesting {
+/**
+ * Returns how a resource is nested: not at all, also if it is singular, in a parent, or in a parent that is itself nested, to
+ * any depth.
+ *
+ * @param isGuarded whether the outermost parent has a policy
+ * @param owner the model that owns the records
+ */
+export function nestingOf(names: Names, isGuarded = false, owner?: Names): Nesting {
   const { parent, isSingular } = names
-  if (isSingular) return only(names)
+  if (isSingular) return owner ? owned(names, owner) : only(names)
   if (!parent) return flat(names)
-  if (parent.parent) return deep(names, parent, parent.parent)
+  if (parent.parent) return deep(names, parent, parent.parent, isGuarded)
   return isGuarded ? guarded(names, parent) : once(names, parent)
 }
 
@@ -62,6 +68,12 @@ function only(names: Names): Nesting {
   return { ...flat(names), item, records: '' }
 }
 
+/** Each owner has one record, whose path has no id. */
+function owned(names: Names, owner: Names): Nesting {
+  const item = finder(`return ctx.findOneBy(${names.model}, { ${owner.singular}_id: userOf(ctx).id })`)
+  return { ...flat(names), item, records: '' }
+}
+
 /** A single query finds an item, by its id and by its parent's id, which is a column of the item. */
 function once(names: Names, parent: Names): Nesting {
   const key = `${parent.singular}_id`
@@ -82,9 +94,10 @@ function guarded(names: Names, parent: Names): Nesting {
 }
 
 /** Each record is found by its parent's id, beginning with the outermost one, because an item has no column for its grandparent. */
-function deep(names: Names, parent: Names, grandparent: Names): Nesting {
-  const parents = chainOf(parent, grandparent)
-  const parentRecords = parents.map(({ one }) => one).join(', ')
+function deep(names: Names, parent: Names, grandparent: Names, isGuarded: boolean): Nesting {
+  const parents = chainOf(parent, grandparent, isGuarded)
+  // The outermost parent has no place in paths, because the next one has its id.
+  const parentRecords = (isGuarded ? parents.slice(1) : parents).map(({ one }) => one).join(', ')
   return {
     parents,
     before: parents,
@@ -96,10 +109,16 @@ function deep(names: Names, parent: Names, grandparent: Names): Nesting {
   }
 }
 
-/** The parents that are found: all except the outermost one, whose id is in the path and in a column of the next one. */
-function chainOf(names: Names, parent: Names): Found[] {
-  if (!parent.parent) return [{ ...names, finder: byPath(names, parent) }]
-  return [...chainOf(parent, parent.parent), { ...names, finder: among(names, parent) }]
+/**
+ * The parents that are found: all except the outermost one, whose id is in the path and in a column of the next one. If it has
+ * a policy, it is found, too.
+ */
+function chainOf(names: Names, parent: Names, isGuarded: boolean): Found[] {
+  const own = { ...names, finder: among(names, parent) }
+  if (parent.parent) return [...chainOf(parent, parent.parent, isGuarded), own]
+  return isGuarded
+    ? [{ ...parent, finder: byId(parent) }, own]
+    : [{ ...names, finder: byPath(names, parent) }]
 }
 
 function byId({ model, param }: Names): Finder {

@@ -1,0 +1,128 @@
+import { expect } from 'chai'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { authActions } from '../../src/generator/auth-generator.js'
+import { destroy, generate } from '../../src/generator/files/files.js'
+import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
+import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
+import { engine, itOnce, newDatabase } from '../support/engine.js'
+import { Application } from '../support/applications/generated.js'
+import { root } from '../support/kit.js'
+
+const own = { owner: 'user' }
+
+/** Resources that users own, and resources that are nested in them, in the order in which they are generated. */
+const RESOURCES: [name: string, attributes: string[], options?: ResourceOptions][] = [
+  ['label', ['name'], { ...own, search: 'name' }],
+  [
+    'post',
+    [
+      'title',
+      'body:nulls.Text',
+      'main_label:nulls.references:label',
+      'labels:many',
+      'editor:nulls.references:user',
+    ],
+    {
+      ...own,
+      routes: ['publish:post', 'import:post:collection', 'preview:get', 'archive:delete'],
+      filter: 'title,main_label',
+      sort: '-created_at,title',
+      search: 'title',
+      uniques: ['user_id,title'],
+    },
+  ],
+  [
+    'comment',
+    ['text'],
+    { ...own, parent: 'post', routes: ['hide:post', 'sweep:post:collection'], filter: 'text' },
+  ],
+  ['reaction', ['kind', 'label:references'], { ...own, parent: 'comment' }],
+  ['vote', ['stars:int'], { parent: 'comment' }],
+  [
+    'note',
+    ['text', 'label:references'],
+    { parent: 'post', routes: ['pin:put', 'sort:post:collection'], sort: 'text' },
+  ],
+  ['reply', ['text'], { parent: 'note', routes: ['hide:post'] }],
+  ['topic', ['name', 'labels:many']],
+  ['answer', ['text'], { ...own, parent: 'topic', sort: 'text' }],
+  ['profile', ['nickname', 'labels:many'], { ...own, singular: true, routes: ['verify:post'] }],
+  ['preferences', ['theme:enum:dark,light'], { ...own, singular: true }],
+  [
+    'api/v1/task',
+    ['title', 'label:references'],
+    { ...own, api: true, routes: ['finish:post', 'clear:post:collection'] },
+  ],
+  ['api/v1/step', ['text'], { api: true, parent: 'api/v1/task', routes: ['skip:post'] }],
+  ['api/v1/remark', ['text'], { ...own, api: true, parent: 'api/v1/task' }],
+  ['api/v1/setup', ['name'], { ...own, api: true, singular: true }],
+]
+
+/** The resources with indexes, links and scopes of parents, which depend on the engine. */
+const onServers = ['label', 'post', 'comment', 'note', 'preferences']
+const resources = RESOURCES.filter(([name]) => engine === 'sqlite' || onServers.includes(name))
+
+describe('Generated resources that users own', () => {
+  let app: Application
+  let accounts: Record<string, string>
+
+  before(async () => {
+    app = Application.web()
+    if (engine !== 'sqlite') {
+      const [DATABASE_URL, TEST_DATABASE_URL] = [await newDatabase(), await newDatabase()]
+      Object.assign(app.environment, { DATABASE_URL, TEST_DATABASE_URL })
+    }
+    generate(app.folder, authActions(app.folder, 'user'))
+    accounts = app.tree()
+    for (const [name, attributes, options] of resources)
+      generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
+  })
+
+  after(() => app.remove())
+
+  itOnce('are formatted', () => {
+    const config = join(root, '.prettierrc.json')
+    const { output } = app.run('prettier', '--check', '--config', config, '.', '!dist')
+    expect(output).to.contain('All matched files use Prettier code style')
+  })
+
+  it('have complete specs that pass', () => {
+    expect(app.run('tsc', '--noUnusedLocals')).to.deep.equal({ status: 0, output: '' })
+    const { status, output } = app.run('mocha')
+    expect(output).to.not.contain('failing')
+    expect(status).to.equal(0)
+  })
+
+  itOnce('are taken back by kit destroy', async () => {
+    for (const [name] of resources.toReversed()) {
+      const { actions } = resourceDestruction(app.folder, name, async () => false)
+      await destroy(app.folder, actions, { confirm: () => Promise.resolve(true) })
+    }
+    rmSync(app.path('node_modules'), { force: true })
+    expect(app.tree()).to.deep.equal(accounts)
+  })
+
+  itOnce('are rejected if they cannot belong to the user who has signed in', () => {
+    const application = Application.web()
+    const messageOf = (options: ResourceOptions, name = 'note') => {
+      try {
+        resourceActions(application.folder, name, options)
+      } catch (error) {
+        return String(error)
+      }
+      return ''
+    }
+    expect(messageOf(own)).to.include('Run `kit generate auth` first')
+    generate(application.folder, authActions(application.folder, 'user'))
+    generate(application.folder, resourceActions(application.folder, 'team', { attributes: ['name'] }))
+    expect(messageOf({ owner: 'team' })).to.include('Use --owner user.')
+    expect(messageOf({ ...own, useModel: 'team' })).to.include('without --use-model and --skip-model')
+    expect(messageOf({ ...own, attributes: ['user:references'] })).to.include('user_id')
+    expect(messageOf({ ...own, routes: ['scope:post'] })).to.include('reserved in a policy')
+    expect(messageOf({ ...own, singular: true, parent: 'team' })).to.include('no --parent')
+    generate(application.folder, resourceActions(application.folder, 'user', { useModel: 'user' }))
+    expect(messageOf({ ...own, parent: 'user' })).to.include('both add the column user_id')
+    application.remove()
+  })
+})
