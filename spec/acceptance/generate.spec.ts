@@ -439,7 +439,7 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
-  it('notices handlers with a route that was written by hand', async () => {
+  it('reports handlers with a route that was written by hand as edited', async () => {
     await kitGenerate('resource', 'post', 'title', '--route', 'publish:post')
     const handlers = app.read('src/actions/posts.ts')
     const added = "  @Route('GET', '/find_similar')\n  async findSimilar() {}\n\n  /** Finds"

@@ -52,11 +52,6 @@ export function timestamps(runner: QueryRunner): TableColumnOptions[] {
   ]
 }
 
-/** The type of a UUID column, for a foreign key: `uuid` where the engine has it. */
-export function uuidType(runner: QueryRunner): string {
-  return typeOf(runner, 'uuid')
-}
-
 function typeOf(runner: QueryRunner, kind: AttributeKind): string {
   return runner.dataSource.driver.normalizeType({ type: columnTypes[kind] })
 }

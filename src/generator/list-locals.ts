@@ -1,6 +1,7 @@
 import type { Attribute } from './arguments/attributes.js'
 import type { Names } from './arguments/names.js'
 import { operatorsOf, timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
+import { quote } from './files/lines.js'
 
 /** The columns that a list needs an index for: those that it sorts by, except enums and unique columns. */
 export function sortedColumns(list: ListPlan | undefined, attributes: readonly Attribute[]): string[] {
@@ -72,8 +73,4 @@ function parameterOf({ name, kind, isNullable }: ListAttribute): string {
 
 function bare(name: string): string {
   return name.replace('-', '')
-}
-
-function quote(text: string): string {
-  return `'${text}'`
 }

@@ -2,6 +2,7 @@ import type { Choices } from '../data/records/choices.js'
 import type { ListQuery, QueryField } from '../data/lists/list-query.js'
 import { recordName } from '../words/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
+import { errorSummary } from './error-summary.js'
 import { hiddenField } from './hidden-fields.js'
 import { attributes, html, inputTag, type Attributes, type Html } from './html.js'
 import { dateTimeValue, dateValue, timeValue } from './input-values.js'
@@ -78,13 +79,7 @@ class FilterForm {
           : html`<li>${text}</li>`,
       ),
     )
-    if (messages.length === 0) return html``
-    return html`<div class="error-summary" role="alert" tabindex="-1" autofocus>
-      <h2>${this.context.t('kit.filter_errors', { count: messages.length })}</h2>
-      <ul>
-        ${messages}
-      </ul>
-    </div>`
+    return errorSummary(this.context.t('kit.filter_errors', { count: messages.length }), messages)
   }
 
   private search(): Html {

@@ -1,4 +1,5 @@
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
+import { errorSummary } from './error-summary.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { hiddenField, hiddenFields } from './hidden-fields.js'
 import { attributes, html, inputTag, type Html } from './html.js'
@@ -30,13 +31,7 @@ export class Form extends Fields {
   errorSummary(): Html {
     const entries = Object.entries(this.errors?.messages ?? {})
     const messages = entries.flatMap(([field, texts]) => texts.map((text) => this.errorLink(field, text)))
-    if (messages.length === 0) return html``
-    return html`<div class="error-summary" role="alert" tabindex="-1" autofocus>
-      <h2>${this.context.t('kit.errors', { count: messages.length })}</h2>
-      <ul>
-        ${messages}
-      </ul>
-    </div>`
+    return errorSummary(this.context.t('kit.errors', { count: messages.length }), messages)
   }
 
   /** Renders a text field. Set `type` for an email address, a password, a phone number and so on. */

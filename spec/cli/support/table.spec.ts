@@ -14,7 +14,7 @@ describe('table(head, rows)', () => {
     ).to.equal('A    | B\nlong |\nx    | y')
   })
 
-  it('works without a head', () => {
+  it('aligns the columns without a head, too', () => {
     expect(
       table(undefined, [
         ['a', 'b'],

@@ -221,7 +221,7 @@ describe('Records', () => {
       expect(await tx.count(Post)).to.equal(1)
     })
 
-    it('works if a model lacks the hooks', async () => {
+    it('saves a record whose model lacks the hooks', async () => {
       const post = Object.assign(newPost('one'), { validateCreate: undefined })
       // A JavaScript model may lack a member of the type.
       expect(await saveRecord(tx, post as unknown as Post)).to.equal(undefined)

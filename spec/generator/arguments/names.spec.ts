@@ -6,76 +6,39 @@ import { viewContext } from '../../support/view-context.js'
 
 describe('namesOf(word)', () => {
   const rows = [
-    // word, model, resource, file, path, param, collection path
-    ['post', 'Post', 'PostsResource', 'posts', '/posts', 'post_id', 'postsPath'],
-    ['posts', 'Post', 'PostsResource', 'posts', '/posts', 'post_id', 'postsPath'],
+    // words, model, resource, path, param, collection path
+    [['post', 'posts'], 'Post', 'PostsResource', '/posts', 'post_id', 'postsPath'],
     [
-      'blog_post',
+      ['blog_post', 'BlogPost', 'blog-posts'],
       'BlogPost',
       'BlogPostsResource',
-      'blog_posts',
       '/blog_posts',
       'blog_post_id',
       'blogPostsPath',
     ],
+    [['person', 'people'], 'Person', 'PeopleResource', '/people', 'person_id', 'peoplePath'],
+    [['category'], 'Category', 'CategoriesResource', '/categories', 'category_id', 'categoriesPath'],
+    [['news'], 'News', 'NewsResource', '/news', 'news_id', 'newsIndexPath'],
+    [['status'], 'Status', 'StatusesResource', '/statuses', 'status_id', 'statusesPath'],
+    [['focus'], 'Focus', 'FocusesResource', '/focuses', 'focus_id', 'focusesPath'],
     [
-      'BlogPost',
-      'BlogPost',
-      'BlogPostsResource',
-      'blog_posts',
-      '/blog_posts',
-      'blog_post_id',
-      'blogPostsPath',
-    ],
-    [
-      'blog-posts',
-      'BlogPost',
-      'BlogPostsResource',
-      'blog_posts',
-      '/blog_posts',
-      'blog_post_id',
-      'blogPostsPath',
-    ],
-    ['person', 'Person', 'PeopleResource', 'people', '/people', 'person_id', 'peoplePath'],
-    ['people', 'Person', 'PeopleResource', 'people', '/people', 'person_id', 'peoplePath'],
-    [
-      'category',
-      'Category',
-      'CategoriesResource',
-      'categories',
-      '/categories',
-      'category_id',
-      'categoriesPath',
-    ],
-    ['news', 'News', 'NewsResource', 'news', '/news', 'news_id', 'newsIndexPath'],
-    ['status', 'Status', 'StatusesResource', 'statuses', '/statuses', 'status_id', 'statusesPath'],
-    ['focus', 'Focus', 'FocusesResource', 'focuses', '/focuses', 'focus_id', 'focusesPath'],
-    [
-      'admin/widget',
+      ['admin/widget', 'Admin/Widget'],
       'Widget',
       'AdminWidgetsResource',
-      'admin/widgets',
-      '/admin/widgets',
-      'widget_id',
-      'adminWidgetsPath',
-    ],
-    [
-      'Admin/Widget',
-      'Widget',
-      'AdminWidgetsResource',
-      'admin/widgets',
       '/admin/widgets',
       'widget_id',
       'adminWidgetsPath',
     ],
   ] as const
 
-  for (const [word, model, resource, file, path, param, collection] of rows) {
-    it(`derives all names of ${word}`, () => {
-      const names = namesOf(word)
-      expect(names).to.include({ model, resource, file, path, param })
-      expect(names.paths.collection).to.equal(collection)
-    })
+  for (const [words, model, resource, path, param, collection] of rows) {
+    for (const word of words) {
+      it(`derives all names of ${word}`, () => {
+        const names = namesOf(word)
+        expect(names).to.include({ model, resource, file: path.slice(1), path, param })
+        expect(names.paths.collection).to.equal(collection)
+      })
+    }
   }
 
   it('names a nested resource as routing does', () => {
@@ -120,7 +83,7 @@ describe('namesOf(word)', () => {
     expect(namesOf('blog_post')).to.include({ one: 'blogPost', many: 'blogPosts' })
   })
 
-  it('humanizes names', () => {
+  it('returns the words of a name for texts, with article and acronyms', () => {
     expect(namesOf('blog_post').words).to.deep.equal({
       one: 'blog post',
       many: 'blog posts',
@@ -163,7 +126,7 @@ describe('namesOf(word)', () => {
     })
   }
 
-  it('knows the names of all helpers', () => {
+  it('reserves the names of all template helpers', () => {
     expect(Object.keys(viewHelpers(viewContext())).filter((name) => !templateNames.has(name))).to.deep.equal(
       [],
     )

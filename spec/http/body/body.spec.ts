@@ -129,7 +129,7 @@ describe('The body of a request', () => {
       })
     }
 
-    it('has an error that says where it is broken', async () => {
+    it('has an error that describes the mistake', async () => {
       const detail = async (type: string, body: string): Promise<string> =>
         (await send(type, body)).json.detail
       expect(await detail('application/json', '{"a":')).to.equal(

@@ -2,6 +2,7 @@ import type { AttributeKind } from '../../data/attributes.js'
 import { columnTypes } from '../../data/columns.js'
 import { RepeatedAttribute } from '../../command-errors.js'
 import { readAttribute, type AttributeWords, type Digits } from './attribute-words.js'
+import { quote } from '../files/lines.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */
 const usualDigits: Digits = { precision: 10, scale: 2 }
@@ -190,8 +191,4 @@ function source(value: unknown): string {
   return JSON.stringify(value)
     .replaceAll(/"(\w+)":/g, '$1: ')
     .replaceAll(/^\{(.*)\}$/g, '{ $1 }')
-}
-
-function quote(text: string): string {
-  return `'${text}'`
 }

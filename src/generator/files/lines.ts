@@ -15,6 +15,11 @@ export function closeClasses(text: string): string {
   return text.replaceAll(/\{\n+\}/g, '{}').replaceAll(/\n{2,}\}/g, '\n}')
 }
 
+/** Returns text as a string of TypeScript. */
+export function quote(text: string): string {
+  return `'${text}'`
+}
+
 /** Formats a list, on one line if it fits. */
 export function listOf(indent: number, name: string, items: readonly string[], isLong = false): string {
   const line = `${name}: [${items.join(', ')}],`
