@@ -151,12 +151,14 @@ describe('Signing in', () => {
   })
 
   it('gives the session a new id, and a copied cookie ends with the sign-out', async () => {
-    await site.get('/mine')
+    const planted = cookieOf(await site.get('/mine')) ?? ''
     const before = cookieOf(await site.get('/session/new'))
     const entered = await enter()
     const cookie = cookieOf(entered) ?? ''
     expect(cookie).not.to.equal(before)
     expect((await site.get('/', { headers: { cookie } })).text).to.include('ada')
+    expect(planted).not.to.equal('')
+    expect((await site.get('/', { headers: { cookie: planted } })).text).to.include('nobody')
     await site.delete('/session', { form: {} })
     expect((await site.get('/', { headers: { cookie } })).text).to.include('nobody')
   })
