@@ -1,8 +1,11 @@
 import { expect } from 'chai'
+import { pino } from 'pino'
 import { as, BaseResource, filter, Queryable, Resource, Route, type Context } from '../../../src/index.js'
+import { definitionOf } from '../../../src/data/lists/compile.js'
 import type { Database, ResourceClass } from '../../../src/index.js'
 import { Article, articlesApp, openArticles, Vault, Writer } from '../../support/applications/articles.js'
 import { describeOnce } from '../../support/engine.js'
+import { Site } from '../../support/site.js'
 
 describeOnce('@Queryable(declaration)', () => {
   let database: Database
@@ -179,6 +182,70 @@ describeOnce('@Queryable(declaration)', () => {
       expect(await failureOf(declaration)).to.equal(`${list} ${message}`)
     })
   }
+
+  const text = ['eq', 'not', 'in', 'prefix', 'contains', 'null']
+  const ordered = ['eq', 'not', 'in', 'lt', 'lte', 'gt', 'gte', 'null']
+  const words = ['eq', 'not', 'in', 'null']
+  const operators: { [Name in keyof Article]?: string[] } = {
+    title: text,
+    body: text,
+    votes: ordered,
+    views: ordered,
+    score: ordered,
+    price: ordered,
+    day: ordered,
+    hour: ordered,
+    published_at: ordered,
+    pinned: ['eq', 'null'],
+    state: words,
+    writer_id: words,
+  }
+  it('accepts the operators of a kind, and stops the start for all others', async () => {
+    for (const [name, accepted] of Object.entries(operators)) {
+      for (const operator of new Set([...text, ...ordered])) {
+        const check = () =>
+          definitionOf(database.getMetadata(Article), { filter: { [name]: [operator as 'eq'] } }, list)
+        if (accepted.includes(operator)) check()
+        else expect(check, `${name}.${operator}`).to.throw(`has the operator "${operator}" of "${name}"`)
+      }
+    }
+  })
+
+  it('stops a handler whose order has a column that cursors cannot have', async () => {
+    @Resource('/feed', { model: Article })
+    class FeedResource extends BaseResource {
+      @Queryable<Article>({ pages: 'cursor' })
+      override async list(ctx: Context) {
+        await ctx.paginate(Article, { order: { votes: 'ASC' } })
+      }
+    }
+    const errors: string[] = []
+    const logger = pino({}, { write: (line: string) => void errors.push(JSON.parse(line).err?.message) })
+    const site = await Site.open(articlesApp(database, [FeedResource], { logger }))
+    expect((await site.get('/feed', { accept: 'json' })).status).to.equal(500)
+    await site.close()
+    expect(errors).to.include(
+      'FeedResource.list has cursor pages and sorts by "votes", which can be null. Remove it from the order, or use pages: \'numbers\'.',
+    )
+  })
+
+  it('logs one line for a list without indexes when the application starts in development', async () => {
+    for (const [env, expected] of Object.entries({ development: 1, production: 0 })) {
+      class UnindexedResource extends BaseResource {
+        override list(_ctx: Context): void {}
+      }
+      decorate(UnindexedResource, { filter: { votes: ['eq'] }, sort: ['price'] })
+      Resource('/unindexed', { model: Article })(UnindexedResource)
+      const lines: string[] = []
+      const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
+      const app = articlesApp(database, [UnindexedResource], { logger, env })
+      await app.start()
+      await app.close()
+      expect(
+        lines.filter((line) => line.startsWith('UnindexedResource.list: It filters by articles.votes,')),
+      ).to.have.length(expected)
+    }
+  })
 
   const hidden = {
     unselected: 'select: false',

@@ -32,13 +32,22 @@ class OthersResource extends BaseResource {
   }
 }
 
+@Resource('/plain', { model: Article })
+class PlainResource extends BaseResource {
+  override async list(ctx: Context) {
+    const { records, query } = await ctx.paginate(Article)
+    ctx.set('X-Errors', String(query.errors))
+    return ctx.respond({ data: records })
+  }
+}
+
 describe('The model of a list', () => {
   let database: Database
   let site: Site
 
   before(async () => {
     database = await openArticles()
-    site = await articlesSite(database, RemarksResource, OthersResource)
+    site = await articlesSite(database, RemarksResource, OthersResource, PlainResource)
     const article = await database.manager.save(newArticle({ title: 'The article' }))
     for (const body of ['ab', 'aa', 'b', 'ac'])
       await database.manager.save(Object.assign(new Remark(), { body, article_id: article.id }))
@@ -62,5 +71,13 @@ describe('The model of a list', () => {
     expect(failed.status).to.equal(500)
     const own = await site.get('/others?name=Ada', { accept: 'json', headers: { 'X-Own': '1' } })
     expect(own.json.map(({ name }: Writer) => name)).to.deep.equal(['Ada'])
+  })
+
+  it('has no filters without @Queryable, and ignores the query', async () => {
+    const query = 'title=nothing&title.prefix=x&sort=nothing&search=nothing&include=writer&after=x&unknown=1'
+    const response = await site.get(`/plain?${query}`, { accept: 'json' })
+    expect([response.status, response.headers.get('X-Errors')]).to.deep.equal([200, 'undefined'])
+    expect(response.json.map(({ title }: Article) => title)).to.deep.equal(['The article'])
+    expect(response.json[0]).not.to.have.property('writer')
   })
 })

@@ -20,6 +20,7 @@ class ArticlesResource extends BaseResource {
     },
     sort: ['-title', 'votes'],
     search: ['title', 'body'],
+    include: ['writer'],
     params: ['tab'],
   })
   override async list(ctx: Context) {
@@ -33,6 +34,15 @@ class ArticlesResource extends BaseResource {
 }
 
 const declaration: Queryable<Article> = { filter: { title: ['prefix'], votes: ['gte'] } }
+
+@Resource('/feed', { model: Article })
+class FeedResource extends BaseResource {
+  @Queryable<Article>({ pages: 'cursor', filter: { title: ['prefix'] }, sort: ['title'] })
+  override async list(ctx: Context) {
+    const { records, pagination, query } = await ctx.paginate(Article, { perPage: 2 })
+    return ctx.respond({ html: () => ctx.render('articles', { articles: records, pagination, query }) })
+  }
+}
 
 /** Lists of which there is no page. */
 @Resource('/exports', { model: Article })
@@ -68,7 +78,7 @@ class ExportsResource extends BaseResource {
 }
 
 const template = `
-!= filterForm(query, { choices: { writer_id: writers } })
+!= filterForm(query, { choices: { writer_id: writers || [] } })
 table
   tr
     th(scope='col' aria-sort=query.ariaSort('title'))!= sortLink(query, 'title')
@@ -91,7 +101,9 @@ describeOnce('The page of a list with @Queryable', () => {
     database = await openArticles()
     for (const title of ['aa', 'ab', 'ba', 'bb'])
       await database.manager.save(newArticle({ title, state: title.startsWith('a') ? 'public' : 'draft' }))
-    site = await Site.open(articlesApp(database, [ArticlesResource, ExportsResource], { templates: folder }))
+    site = await Site.open(
+      articlesApp(database, [ArticlesResource, ExportsResource, FeedResource], { templates: folder }),
+    )
   })
   after(async () => {
     await site.close()
@@ -195,6 +207,7 @@ describeOnce('The page of a list with @Queryable', () => {
     ],
     ['title.lt=a', 'Title cannot be filtered by &quot;lt&quot;. Use prefix, contains.', undefined],
     ['title=a', 'Title cannot be filtered by &quot;&quot;. Use prefix, contains.', undefined],
+    ['include=reviewer', '&quot;reviewer&quot; cannot be included.', undefined],
     ['sort=body', 'The list cannot be sorted by &quot;body&quot;.', undefined],
   ]
   for (const [query, message, id] of mistakes) {
@@ -212,6 +225,28 @@ describeOnce('The page of a list with @Queryable', () => {
       expect(response.text).to.contain('Clear filters').and.not.contain('sort=body')
     })
   }
+
+  it('has links to the next and the previous cursor page, which keep the query', async () => {
+    const linkOf = (text: string, rel: string) =>
+      new RegExp(`<a[^>]*rel="${rel}"[^>]*>`)
+        .exec(text)?.[0]
+        .match(/href="([^"]*)"/)?.[1]
+        ?.replaceAll('&amp;', '&')
+    const first = (await site.get('/feed?sort=title')).text
+    expect(titlesIn(first)).to.deep.equal(['aa', 'ab'])
+    expect(linkOf(first, 'prev')).to.equal(undefined)
+    const second = (await site.get(`/feed${linkOf(first, 'next')}`)).text
+    expect(titlesIn(second)).to.deep.equal(['ba', 'bb'])
+    expect(linkOf(second, 'next')).to.equal(undefined)
+    expect(titlesIn((await site.get(`/feed${linkOf(second, 'prev')}`)).text)).to.deep.equal(['aa', 'ab'])
+  })
+
+  it('shows the error of a cursor that does not belong to the list, and no records', async () => {
+    const { status, text } = await site.get('/feed?after=nonsense')
+    expect([status, titlesIn(text)]).to.deep.equal([400, []])
+    expect(text).to.contain('<li>').and.contain('after')
+    expect(text).not.to.contain('rel="next"')
+  })
 
   it('responds in JSON with the same errors', async () => {
     const response = await site.get('/articles?votes.gte=many', { accept: 'json' })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { LessThan, MoreThan } from 'typeorm'
+import { LessThan, MoreThan, SelectQueryBuilder } from 'typeorm'
 import {
   as,
   BaseResource,
@@ -121,6 +121,7 @@ describe('A list with @Queryable', () => {
     ['', [odd, 'Help', 'hello', 'Hello']],
     ['title.eq=Hello', ['Hello']],
     ['title.not=Hello', [odd, 'Help', 'hello']],
+    ['title.not=Hello,Help', [odd, 'Help', 'hello', 'Hello']],
     ['title=Hello,Help', ['Help', 'Hello']],
     ['title.in=Hello&title.in=Help', ['Help', 'Hello']],
     ['title.in=,Hello,,', ['Hello']],
@@ -352,6 +353,37 @@ describe('A list with @Queryable', () => {
     expect(await titles(conditions.slice(0, 20).join('&'))).to.deep.equal([])
     const { status, json } = await get(conditions.join('&'))
     expect([status, json.errors]).to.deep.equal([400, { base: ['A query can have at most 20 filters.'] }])
+  })
+
+  it('allows as many values, characters, sort keys, relations and words as the bounds', async () => {
+    const most = 'x'.repeat(200)
+    for (const query of [
+      `title.eq=${most}`,
+      `title.eq=${'😀'.repeat(200)}`,
+      `search=${most}+b+c+d+e+f+g+h`,
+      `votes=${Array.from({ length: 100 }, (_, number) => number + 10).join(',')}`,
+      'title.eq=none&sort=title,-votes,state,-price,pinned',
+      'title.eq=none&include=writer,remarks,writer',
+    ])
+      expect(await titles(query), query.slice(0, 30)).to.deep.equal([])
+  })
+
+  it('lets TypeORM build the statements of a shape once', async () => {
+    const { prototype } = SelectQueryBuilder
+    const build = prototype.getQueryAndParameters
+    let built = 0
+    prototype.getQueryAndParameters = function (this: typeof prototype) {
+      built += 1
+      return build.call(this)
+    }
+    try {
+      for (const title of ['a', 'b', 'c'])
+        await get(`title.prefix=${title}&price.lt=1&state=draft,public&sort=votes,-title`)
+      // The count, and the records.
+      expect(built).to.equal(2)
+    } finally {
+      prototype.getQueryAndParameters = build
+    }
   })
 
   it('rejects a filter after a thousand parameters, too', async () => {
