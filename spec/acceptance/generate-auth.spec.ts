@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { authActions, type AuthOptions } from '../../src/generator/auth-generator.js'
@@ -79,6 +80,17 @@ describe('kit generate auth', () => {
     expect(application.tree()).to.deep.equal(example)
   })
 
+  it('writes a sign-up without a confirmation whose specs pass', () => {
+    const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [join(root, 'node_modules/mocha/bin/mocha.js'), '--exit', '--grep', 'RegistrationResource'],
+      { cwd: join(root, 'examples/members'), encoding: 'utf8', env: { ...env, LOG_LEVEL: 'silent' } },
+    )
+    expect(stdout).to.include('creates one account if two visitors sign up with an address at once')
+    expect(status, stdout).to.equal(0)
+  })
+
   it('is taken back with the resources that users own', async () => {
     const before = application.tree()
     const { folder } = application
@@ -118,8 +130,10 @@ describe('kit generate auth', () => {
     expect(format.status, format.output).to.equal(0)
     const build = application.run('node', `${root}/dist/src/cli/main.js`, 'build')
     expect(build.status, build.output).to.equal(0)
+    application.write('dist/spec/contract.spec.js', contract)
     const specs = application.run('mocha', '--exit')
     expect(specs.status, specs.output).to.equal(0)
+    expect(specs.output).to.include('allow 50 wrong passwords')
     const routes = application.run('node', `${root}/dist/src/cli/main.js`, 'routes', '--public', '--json')
     const paths = (JSON.parse(routes.output) as { path: string }[]).map(({ path }) => path)
     expect(paths).to.include.members(['/', '/session/new', '/registration/new', '/password_reset/edit'])
@@ -127,3 +141,77 @@ describe('kit generate auth', () => {
     expect(paths).to.not.include.members(['/account']).and.not.include('/account/sessions')
   })
 })
+
+/** A further spec of the generated application: limits across networks, and the work for known and unknown addresses. */
+const contract = `
+import crypto from 'node:crypto'
+import http from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+import { expect } from 'chai'
+import { mails } from 'resource-kit/mail'
+import { client, isolate } from './support/app.js'
+import { makeMember, password, signIn } from './support/members.js'
+
+describe('The accounts', () => {
+  isolate()
+  beforeEach(() => mails.clear())
+
+  /** The number of hashes that a request computes. */
+  async function hashesOf(request) {
+    const { scrypt } = crypto
+    let count = 0
+    crypto.scrypt = (...args) => (count++, scrypt(...args))
+    syncBuiltinESMExports()
+    try {
+      await request()
+      return count
+    } finally {
+      crypto.scrypt = scrypt
+      syncBuiltinESMExports()
+    }
+  }
+
+  it('cost the same work for known and unknown addresses', async () => {
+    const { email } = await makeMember()
+    const counts = {}
+    for (const path of ['/session', '/registration', '/password_reset', '/confirmation']) {
+      const post = (email) => client.post(path, { json: { email, password: 'a wrong password' }, accept: 'json' })
+      counts[path] = [await hashesOf(() => post(email)), await hashesOf(() => post('new@example.com'))]
+    }
+    expect(counts).to.deep.equal({
+      '/session': [1, 1],
+      '/registration': [1, 1],
+      '/password_reset': [0, 0],
+      '/confirmation': [0, 0],
+    })
+  })
+
+  /** The status of a sign-in from another network. */
+  function statusFrom(localAddress, email, password) {
+    const headers = { 'Content-Type': 'application/json', Accept: 'application/json' }
+    const options = { method: 'POST', localAddress, headers, agent: false }
+    return new Promise((resolve, reject) => {
+      const request = http.request(client.url + '/session', options, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode))
+      })
+      request.on('error', reject).end(JSON.stringify({ email, password }))
+    })
+  }
+
+  it('allow 50 wrong passwords from all networks, until a reset by mail; sessions go on', async () => {
+    const ada = await makeMember()
+    await signIn(client, ada)
+    for (let network = 2; network <= 6; network++)
+      for (let attempt = 1; attempt <= 10; attempt++)
+        expect(await statusFrom('127.0.0.' + network, ' ' + ada.email.toUpperCase(), 'wrong')).to.equal(401)
+    expect(await statusFrom('127.0.0.7', ada.email, password)).to.equal(429)
+    expect((await client.get('/account/edit')).status).to.equal(200)
+
+    await client.get('/password_reset/new')
+    await client.post('/password_reset', { form: { email: ada.email } })
+    await client.get((await client.get(mails.last.text.match(/[/]password_reset[/]open[/]\\S+/)[0])).location)
+    await client.post('/password_reset', { form: { _method: 'PUT', password: 'another long password' } })
+    expect(await statusFrom('127.0.0.7', ada.email, 'another long password')).to.equal(200)
+  })
+})
+`

@@ -21,6 +21,11 @@ describe('AccountResource', () => {
     return client.post(path, { form: { _method: 'PUT', ...form } })
   }
 
+  /** The path of the link in the last mail. */
+  function linkTo(path: string): string {
+    return new RegExp(`http://[^/]+(${path}/\\S+)`).exec(mails.last?.text ?? '')?.[1] ?? 'no link'
+  }
+
   it('changes the password, and ends the other sessions', async () => {
     const other = client.another()
     await signIn(other, ada)
@@ -28,6 +33,26 @@ describe('AccountResource', () => {
     expect((await client.get('/account/edit')).status).to.equal(200)
     expect((await other.get('/account/edit')).location).to.equal('/session/new')
     expect(mails.last).to.include({ name: 'password_changed', to: ada.email })
+    expect(mails.last?.text).to.match(/\/password_reset\/new$/m)
+  })
+
+  it('ends the links to reset the password, when password or address change', async () => {
+    for (const change of ['/account', '/account/email']) {
+      await client.get('/password_reset/new')
+      await client.post('/password_reset', { form: { email: ada.email } })
+      const link = linkTo('/password_reset/open')
+      await put(change, { present_password, password: present_password, email: 'new@example.com' })
+      if (change === '/account/email') await client.get(linkTo('/account/email'))
+      await client.get(link)
+      expect((await client.get('/password_reset/edit')).location, change).to.equal('/password_reset/new')
+    }
+  })
+
+  it('rejects even the right password after ten wrong ones, and the session goes on', async () => {
+    const wrong = { present_password: 'wrong', password }
+    for (let attempt = 1; attempt <= 10; attempt += 1) await put('/account', wrong)
+    expect((await put('/account', { present_password, password })).status).to.equal(429)
+    expect((await client.get('/account/edit')).status).to.equal(200)
   })
 
   it('requires the present password', async () => {
@@ -43,9 +68,12 @@ describe('AccountResource', () => {
     await put('/account/email', { present_password, email: ' New@Example.com ' })
     expect(mails.last).to.include({ name: 'email_change', to: 'new@example.com' })
     expect((await client.get('/account/edit')).text).to.include(ada.email)
-    const path = /http:\/\/[^/]+(\/account\/email\/\S+)/.exec(mails.last?.text ?? '')?.[1] ?? 'no link'
+    const path = linkTo('/account/email')
+    const other = client.another()
+    await signIn(other, ada)
     expect((await client.get(path)).location).to.equal('/account/edit')
     expect((await client.get('/account/edit')).text).to.include('new@example.com')
+    expect((await other.get('/account/edit')).location).to.equal('/session/new')
     expect(mails.last).to.include({ name: 'email_changed', to: ada.email })
     expect((await client.get(path)).status).to.equal(400)
   })

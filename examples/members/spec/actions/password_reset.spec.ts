@@ -52,6 +52,30 @@ describe('PasswordResetResource', () => {
     expect((await client.get(opened.location)).headers.get('Cache-Control')).to.equal('no-store')
   })
 
+  it('sends another link on request, and earlier ones work until one is used', async () => {
+    const ada = await makeUser()
+    await request(ada.email)
+    const first = link()
+    await request(ada.email)
+    const second = link()
+    await client.get(first)
+    expect((await choose(first)).location).to.equal('/session/new')
+    expect((await client.get('/account/edit')).location).to.equal('/session/new')
+    expect((await choose(second)).location).to.equal('/password_reset/new')
+  })
+
+  it('rejects a link after 20 minutes', async () => {
+    const ada = await makeUser()
+    await request(ada.email)
+    const { now } = Date
+    try {
+      Date.now = () => now() + 20 * 60_000
+      expect((await choose(link())).location).to.equal('/password_reset/new')
+    } finally {
+      Date.now = now
+    }
+  })
+
   it('rejects a forged link, and a common password', async () => {
     await client.get('/password_reset/open/forged')
     expect((await client.get('/password_reset/edit')).location).to.equal('/password_reset/new')
@@ -65,6 +89,11 @@ describe('PasswordResetResource', () => {
   it('sends at most three mails an hour to an address', async () => {
     const ada = await makeUser()
     for (let mail = 1; mail <= 3; mail += 1) await request(ada.email)
-    expect((await request(ada.email)).status).to.equal(429)
+    expect((await request(` ${ada.email.toUpperCase()}`)).status).to.equal(429)
+  })
+
+  it('sends at most ten mails an hour for a client', async () => {
+    for (let mail = 1; mail <= 10; mail += 1) await request(`nobody${mail}@example.com`)
+    expect((await request('nobody@example.com')).status).to.equal(429)
   })
 })

@@ -28,6 +28,13 @@ describe('RegistrationResource', () => {
     expect((await signUp({ email, password })).status).to.equal(422)
   })
 
+  it('creates one account if two visitors sign up with an address at once', async () => {
+    const request = { json: { email: 'ada@example.com', password }, accept: 'json' }
+    const visitors = [client, client.another()]
+    const responses = await Promise.all(visitors.map((it) => it.post('/registration', request)))
+    expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([201, 422])
+  })
+
   it('ignores attributes that only the application sets', async () => {
     const json = { email: 'ada@example.com', password, password_hash: 'mine', id: 'mine' }
     const response = await client.post('/registration', { json, accept: 'json' })

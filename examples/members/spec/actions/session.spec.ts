@@ -42,5 +42,5 @@ describe('SessionResource', () => {
     const ada = await makeUser()
     for (let attempt = 1; attempt <= 10; attempt += 1) await signIn(client, ada, 'wrong')
     expect((await signIn(client, ada)).status).to.equal(429)
-  }).timeout(60_000)
+  })
 })
