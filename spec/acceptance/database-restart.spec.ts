@@ -56,7 +56,8 @@ describe('A restart of the database server under load', function () {
       })
       await until(() => seen.created.length > 20)
       await server.stop(signal)
-      await delay(1500)
+      // Each client has met the downtime.
+      await until(() => (seen.statuses.get(503) ?? 0) >= 8)
       const before = seen.created.length
       await server.start()
       await until(() => seen.created.length > before + 20)

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
-import { environment, kitFile, kitProcess, linkPackages, root, type Run } from '../support/kit.js'
+import { environment, kit, kitFile, linkPackages, root, type Run } from '../support/kit.js'
 import { isAddition, withMethods } from '../support/applications/merged-example.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -61,13 +62,13 @@ describe('docs/getting-started.md', function () {
     if (program === 'curl') return visitUntil(args, documented)
     expect(program).to.equal('kit')
     if (command === 'new') return makeApplication(args)
-    if (command !== 'dev') return succeed(await kitProcess(folder, args))
+    if (command !== 'dev') return succeed(await kit(folder, args))
     server = await DevelopmentServer.start(folder)
     return server.output.replace(server.url, documentedUrl)
   }
 
   async function makeApplication(args: string[]): Promise<string> {
-    const output = succeed(await kitProcess(parent, [...args, '--skip-install', '--kit', '^0.1.0']))
+    const output = succeed(await kit(parent, [...args, '--skip-install', '--kit', '^0.1.0']))
     linkPackages(folder)
     return output.replace('  npm install\n', '')
   }
@@ -78,6 +79,7 @@ describe('docs/getting-started.md', function () {
     for (;;) {
       const text = await visit(args)
       if (documented === undefined || patternOf(documented).test(text) || Date.now() > deadline) return text
+      await delay(50)
     }
   }
 

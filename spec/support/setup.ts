@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { mochaHooks as databases } from './engine.js'
 import { endPendingRuns } from './kit.js'
+import { siteHooks } from './site.js'
 
 process.env['GO_ENV'] ??= 'test'
 // The specs that read a log have one of their own.
@@ -9,7 +10,8 @@ process.env['LOG_LEVEL'] ??= 'silent'
 /** Mocha calls these around each spec, in each of its processes. */
 export const mochaHooks = {
   ...databases,
-  afterEach: [databases.afterEach, endPendingRuns],
+  beforeEach: [databases.beforeEach, siteHooks.beforeEach],
+  afterEach: [siteHooks.afterEach, databases.afterEach, endPendingRuns],
   afterAll: [databases.afterAll, endPendingRuns],
 }
 

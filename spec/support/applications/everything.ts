@@ -229,8 +229,7 @@ export async function openEverything(): Promise<{ site: Site; database: Database
   app.post('/search', search)
   app.get('/search', search)
   app.resource(ThingsResource)
-  const site = await Site.open(app)
-  await database.migrate()
+  const site = await Site.open(app, () => database.migrate())
   return {
     site,
     database,

@@ -13,11 +13,12 @@ interface Blog {
 /** examples/blog on a database of its own, migrated and empty. */
 export async function openExampleBlog(): Promise<Blog & { site: Site }> {
   const { app, database } = await load()
-  const site = await Site.open(app)
-  await database.migrate()
-  await database.query('DELETE FROM posts')
-  // The page of a form, which contains the token for the site.
-  await site.get('/posts/new')
+  const site = await Site.open(app, async (site) => {
+    await database.migrate()
+    await database.query('DELETE FROM posts')
+    // The page of a form, which contains the token for the site.
+    await site.get('/posts/new')
+  })
   return { app, site, database }
 }
 
