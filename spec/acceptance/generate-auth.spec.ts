@@ -22,7 +22,14 @@ describe('kit generate auth', () => {
   const yes = { confirm: () => Promise.resolve(true) }
 
   const all = { confirm: true, sessions: true }
-  const variants: AuthOptions[] = [{}, { signUp: false }, { confirm: true }, { sessions: true }, all]
+  const variants: AuthOptions[] = [
+    {},
+    { signUp: false },
+    { confirm: true },
+    { sessions: true },
+    all,
+    { api: true, confirm: true, sessions: true },
+  ]
 
   for (const options of variants) {
     it(`is taken back by kit destroy auth, with the options ${JSON.stringify(options)}`, async () => {
@@ -103,10 +110,7 @@ describe('kit generate auth', () => {
     expect(application.tree()).to.deep.equal(before)
   })
 
-  it('refuses an API application, and is not taken back while another file uses the model', () => {
-    const api = Application.api()
-    expect(() => authActions(api.folder, 'user')).to.throw('which has no sessions')
-    api.remove()
+  it('is not taken back while another file uses the model', () => {
     generate(application.folder, authActions(application.folder, 'user'))
     application.write(
       'src/owners.ts',

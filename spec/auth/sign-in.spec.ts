@@ -24,6 +24,7 @@ import {
   transaction,
   type Context,
 } from '../../src/index.js'
+import { countQueries } from '../support/count-queries.js'
 import { newDatabase } from '../support/engine.js'
 import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
@@ -252,6 +253,44 @@ describe('Signing in', () => {
       expect(await emailFor('forged')).to.equal(null)
     })
 
+    it('returns 401 for any other Authorization, without a query, also beside the session of a user', async () => {
+      const text = await issue()
+      await enter()
+      const secret = text.replace(/^shop_/, '')
+      const others = ['Bearer', `Bearer ${text} x`, `Basic ${text}`, text, 'Bearer %00', `Bearer ${secret}`]
+      const typo = `Bearer ${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`
+      expect((await site.get('/')).text).to.include('ada')
+      for (const Authorization of [...others, typo]) {
+        for (const accept of ['html', 'json', 'xml']) {
+          const response = await site.get('/mine', { accept, headers: { Authorization } })
+          const challenge = response.headers.get('WWW-Authenticate')
+          expect([response.status, challenge], Authorization).to.deep.equal([401, 'Bearer'])
+        }
+        const headers = { Authorization, cookie: '' }
+        const count = await countQueries(database, () => site.get('/mine', { headers }))
+        expect(count, Authorization).to.equal(0)
+      }
+    })
+
+    it('ends with the next request when the user is deleted or suspended', async () => {
+      const text = await issue()
+      await database.manager.update(User, ada.id, { suspended: true })
+      expect(await emailFor(text)).to.equal(null)
+      await database.manager.update(User, ada.id, { suspended: false })
+      expect(await emailFor(text)).to.equal('ada@example.com')
+      await database.manager.delete(User, ada.id)
+      expect(await emailFor(text)).to.equal(null)
+    })
+
+    it('starts no session, even if a handler signs the user in', async () => {
+      const text = await issue()
+      const headers = { Authorization: `Bearer ${text}` }
+      const json = { email: 'ada@example.com', password: 'correct horse' }
+      const response = await site.post('/session', { json, headers })
+      expect([response.status, cookieOf(response)]).to.deep.equal([303, undefined])
+      expect((await site.get('/')).text).to.include('nobody')
+    })
+
     it('is never a recent sign-in, also beside the session of one', async () => {
       const text = await issue()
       await enter()
@@ -269,6 +308,12 @@ describe('Signing in', () => {
       const [second] = await database.manager.find(Token)
       expect(first?.last_used_at).to.be.instanceOf(Date)
       expect(Number(second?.last_used_at)).to.equal(Number(first?.last_used_at))
+      await database.manager.update(Token, first?.id ?? '', {
+        last_used_at: new Date(Date.now() - 3_700_000),
+      })
+      await emailFor(text)
+      const [third] = await database.manager.find(Token)
+      expect(Number(third?.last_used_at)).to.be.at.least(Number(first?.last_used_at))
     })
 
     it('rejects tokens that are forged, have expired, or are older than the password', async () => {

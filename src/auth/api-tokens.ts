@@ -56,9 +56,8 @@ export async function findByToken(
 ): Promise<ApiToken | undefined> {
   const { id, secret } = parse(text) ?? {}
   if (!id || !secret) return undefined
-  const token = await database.read((tx) => tx.findOneBy(model, { id }))
-  if (!token || token.secret_hash !== hashed(secret) || Number(token.expires_at) <= Date.now())
-    return undefined
+  const token = await database.read((tx) => tx.findOneBy(model, { id, secret_hash: hashed(secret) }))
+  if (!token || Number(token.expires_at) <= Date.now()) return undefined
   if (Number(token.last_used_at ?? 0) < Date.now() - hour) await noteUse(database, model, id)
   return token
 }

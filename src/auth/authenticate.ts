@@ -3,7 +3,7 @@ import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
-import { currentUser, setUser } from './current-user.js'
+import { currentUser, setUser, useBearer } from './current-user.js'
 import { noteClient, userOfSession, type SessionUser } from './sign-in.js'
 
 /** The options of `authenticate()`. */
@@ -34,6 +34,7 @@ export function authenticate<User extends Account>(
 
   return async function authenticate(ctx: Context, next: Next): Promise<void> {
     const usesToken = tokens && ctx.get('Authorization') !== ''
+    if (usesToken) useBearer(ctx)
     const session = !usesToken && ctx.hasSession ? userOfSession(ctx) : undefined
     const user = await (usesToken ? ofToken(ctx, tokens) : ofSession(session))
     if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)

@@ -21,6 +21,19 @@ export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0)
   times.set(ctx, signedInAt)
 }
 
+/** The requests that are authenticated by `Authorization`. */
+const bearers = new PerRequest<boolean>('usesBearer')
+
+/** Notes that the request has `Authorization`, so that its session does not count. */
+export function useBearer(ctx: Context): void {
+  bearers.set(ctx, true)
+}
+
+/** Whether the request is authenticated by `Authorization`, and not by its session. */
+export function usesBearer(ctx: Context): boolean {
+  return bearers.has(ctx)
+}
+
 /** The time at which the user signed in, in milliseconds since 1970; 0 with a bearer token. */
 export function signInTime(ctx: Context): number {
   return times.get(ctx) ?? 0

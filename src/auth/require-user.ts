@@ -2,7 +2,7 @@ import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { chooseFormat } from '../http/responder.js'
 import { logAccess } from './access-log.js'
-import { currentUser, signInTime } from './current-user.js'
+import { currentUser, signInTime, usesBearer } from './current-user.js'
 import { milliseconds, type Duration } from './duration.js'
 import { Unauthorized } from './errors.js'
 import { keepReturnTo } from './return-to.js'
@@ -32,7 +32,7 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
   async function requireUser(ctx: Context, next: Next): Promise<void> {
     if (currentUser(ctx) && isRecent(ctx)) return next()
     logAccess(ctx, 'rejected', currentUser(ctx))
-    if (!ctx.hasSession) throw new Unauthorized('Bearer')
+    if (!ctx.hasSession || usesBearer(ctx)) throw new Unauthorized('Bearer')
     if (chooseFormat(ctx) !== 'html') throw new Unauthorized('Session')
     keepReturnTo(ctx)
     ctx.seeOther(ctx.pathFor(signInPath), { info: ctx.t('account.sign_in_first') })

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import { logAccess } from './access-log.js'
 import { passwordStamp, type Account } from './account.js'
-import { setUser } from './current-user.js'
+import { setUser, usesBearer } from './current-user.js'
 
 /** The values that a session has about its user. */
 export const keys = { user: 'user_id', stamp: 'user_stamp', time: 'signed_in_at', client: 'client' }
@@ -16,9 +16,11 @@ export interface SessionUser {
 
 /**
  * Signs a user in: the session gets a new id, which prevents session fixation, and remembers the user. It ends when the
- * user's password changes. The values of another user's session are dropped.
+ * user's password changes. The values of another user's session are dropped. A request that is authenticated by a bearer
+ * token gets no session.
  */
 export function signIn(ctx: Context, user: Account): void {
+  if (usesBearer(ctx)) return setUser(ctx, user)
   const before = ctx.session[keys.user]
   if (before !== undefined && before !== user.id) ctx.session = {}
   ctx.renewSession()

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError } from '../command-errors.js'
 import { readApplication } from './application.js'
-import { importing, insertion } from './files/insertion.js'
-import type { FileAction } from './files/files.js'
+import { importing, insertion, withImport } from './files/insertion.js'
+import type { EditFile, FileAction } from './files/files.js'
 import { breakLongLines } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
 import { namesOf, type Names } from './arguments/names.js'
@@ -12,6 +12,8 @@ import { renderScaffolds } from './files/templates.js'
 
 /** The options of `kit generate auth`, except for the name. */
 export interface AuthOptions {
+  /** Whether clients sign in with bearer tokens. In an API application they always do (no). */
+  api?: boolean
   /** Whether visitors can sign up (yes). */
   signUp?: boolean
   /** Whether a visitor who signs up has to confirm the address, by a link in a mail (no). */
@@ -24,26 +26,30 @@ export interface AuthOptions {
 
 /**
  * Returns the steps that add accounts to an application: the model of users, sign-in, sign-up, password reset, the account,
- * mails, and their registration in src/app.ts.
+ * mails, and their registration in src/app.ts. A web application has sessions, an API application has bearer tokens.
  *
  * @throws CommandError
  */
 export function authActions(folder: string, word: string, options: AuthOptions = {}): FileAction[] {
   const text = readApplication(folder)
-  if (isApi(text)) {
+  const kind = isApi(text) ? 'api' : 'web'
+  const { signUp: hasSignUp = true, confirm: hasConfirm = false, sessions: hasSessions = false } = options
+  const hasTokens = options.api === true || kind === 'api'
+  if (kind === 'api' && (hasConfirm || hasSessions)) {
     throw new CommandError(
-      'src/app.ts creates an API application, which has no sessions. `kit generate auth` adds accounts to web applications.',
+      '--confirm and --sessions add pages, and src/app.ts creates an API application. Remove the option.',
     )
   }
-  const { signUp: hasSignUp = true, confirm: hasConfirm = false, sessions: hasSessions = false } = options
   if (hasConfirm && !hasSignUp) {
     throw new CommandError(
       '--confirm is for accounts that visitors sign up for, and --no-sign-up leaves out the sign-up. Remove one of the two options.',
     )
   }
   const parts = [
-    web,
-    ...(hasSignUp ? [signUp] : []),
+    kind === 'web' ? web : api,
+    common,
+    ...(hasSignUp ? [kind === 'web' ? signUp : apiSignUp] : []),
+    ...(hasTokens ? [tokens] : []),
     ...(hasConfirm ? [confirm] : []),
     ...(hasSessions ? [sessions] : []),
   ]
@@ -51,10 +57,13 @@ export function authActions(folder: string, word: string, options: AuthOptions =
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { singular: names.singular, plural: names.plural, migration: migration.file }
   const scaffolds = parts.map(({ scaffold }) => scaffold)
-  const locals = { ...names, hasSignUp, hasConfirm, hasSessions, migrationClass: migration.className }
+  const has = { hasSignUp, hasConfirm, hasSessions, hasTokens, isApi: kind === 'api' }
+  const locals = { ...names, ...titleOf(folder), ...has, migrationClass: migration.className }
+  const app = applicationName(text) ?? 'app'
   return [
     ...renderScaffolds(folder, scaffolds, paths, locals),
-    ...editsOf(applicationName(text) ?? 'app', names, parts),
+    ...(kind === 'web' ? editsOfPages() : editsOfApi(app)),
+    ...editsOf(app, names, parts),
   ]
 }
 
@@ -62,7 +71,12 @@ export function authActions(folder: string, word: string, options: AuthOptions =
 export function authOptionsOf(folder: string): AuthOptions {
   const has = ({ open = [], closed = [] }: Part) =>
     [...open, ...closed].every(([, file]) => existsSync(join(folder, `src/actions/${file}.ts`)))
-  return { signUp: has(signUp) || has(confirm), confirm: has(confirm), sessions: has(sessions) }
+  return {
+    api: has(tokens),
+    signUp: has(signUp) || has(apiSignUp) || has(confirm),
+    confirm: has(confirm),
+    sessions: has(sessions),
+  }
 }
 
 type Resource = readonly [name: string, file: string]
@@ -74,19 +88,29 @@ interface Part {
   closed?: readonly Resource[]
 }
 
-const web: Part = {
-  scaffold: 'auth/web',
-  open: [
-    ['Session', 'session'],
-    ['PasswordReset', 'password_reset'],
-  ],
+const common: Part = {
+  scaffold: 'auth/common',
+  open: [['PasswordReset', 'password_reset']],
   closed: [['Account', 'account']],
 }
+const web: Part = { scaffold: 'auth/web', open: [['Session', 'session']] }
+const api: Part = { scaffold: 'auth/api' }
 const signUp: Part = { scaffold: 'auth/sign-up', open: [['Registration', 'registration']] }
+const apiSignUp: Part = { scaffold: 'auth/sign-up-api', open: [['SignUp', 'sign_up']] }
+const tokens: Part = { scaffold: 'auth/tokens', open: [['Tokens', 'tokens']] }
 const confirm: Part = { scaffold: 'auth/confirm', open: [['Confirmation', 'confirmation']] }
 const sessions: Part = { scaffold: 'auth/sessions', closed: [['AccountSessions', 'account_sessions']] }
 
-/** The insertions in src/app.ts and in the layout. */
+/** The application's name in mails, and the prefix of its bearer tokens. */
+function titleOf(folder: string): { title: string; prefix: string } {
+  const file = join(folder, 'package.json')
+  const { name } = Object(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}) as { name?: string }
+  const words = (name ?? 'kit').split(/[^a-z\d]+/i).filter(Boolean)
+  const title = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ')
+  return { title, prefix: words.join('_').toLowerCase() }
+}
+
+/** The insertions in src/app.ts. */
 function editsOf(app: string, names: Names, parts: readonly Part[]): FileAction[] {
   const open = parts.flatMap((part) => part.open ?? [])
   const closed = parts.flatMap((part) => part.closed ?? [])
@@ -117,10 +141,6 @@ function editsOf(app: string, names: Names, parts: readonly Part[]): FileAction[
         place: 'before the resources',
       },
     ]),
-    sessionStore(),
-    insertion('templates/layout.pug', 'the account in the header', [
-      { lines: ['      include /_account'], place: 'after the links' },
-    ]),
   ]
 }
 
@@ -134,35 +154,48 @@ function importsOf(resources: readonly Resource[]): FileAction {
   ])
 }
 
+/** Sessions in the database, so that a copied cookie ends with the sign-out, and the account in the header of each page. */
+function editsOfPages(): FileAction[] {
+  return [
+    withImport(sessionStore(), 'databaseSessions', 'resource-kit'),
+    insertion('templates/layout.pug', 'the account in the header', [
+      { lines: ['      include /_account'], place: 'after the links' },
+    ]),
+  ]
+}
+
+/** The texts of mails, which a new API application has no place for. */
+function editsOfApi(app: string): FileAction[] {
+  const lines = [
+    '// Loads the texts in locales/ and chooses a language for each request.',
+    `${app}.use(translations('locales'))`,
+    '',
+  ]
+  const loading = insertion('src/app.ts', 'the texts of accounts', [{ lines, place: 'before the routes' }])
+  return [withImport(loading, 'translations', 'resource-kit')]
+}
+
 const option = 'sessionStore: databaseSessions(database)'
 
-/** Sessions in the database, so that a copied cookie ends with the sign-out. */
-function sessionStore(): FileAction {
+function sessionStore(): EditFile {
   return {
     path: 'src/app.ts',
     what: option,
     insert: (text) =>
       text.includes('sessionStore')
         ? text
-        : breakLongLines(
-            text
-              .replace(/(new App\(\{.*?) \}\)/, `$1, ${option} })`)
-              .replace(/^(import \{ App, (?:csrf, )?)(.*\} from 'resource-kit')/m, '$1databaseSessions, $2'),
-          ),
-    remove: (text) =>
-      joined(joined(text, /new App\(\{[^}]*\}\)/), /import \{[^}]*\} from 'resource-kit'/)
-        .replace(`, ${option}`, '')
-        .replace(' databaseSessions,', ''),
+        : breakLongLines(text.replace(/(new App\(\{.*?) \}\)/, `$1, ${option} })`)),
+    remove: (text) => text.replace(/new App\(\{[^}]*\}\)/, withoutOption),
     leftover: (text) =>
       text.includes(option) ? `src/app.ts still contains ${option}. Remove it yourself.` : undefined,
   }
 }
 
-/** Writes a part of a text that contains the inserted code on one line again. */
-function joined(text: string, part: RegExp): string {
-  return text.replace(part, (lines) =>
-    lines.includes('databaseSessions')
-      ? lines.replaceAll(/,?\n\s*(\})/g, ' $1').replaceAll(/\n\s*/g, ' ')
-      : lines,
-  )
+/** Writes the options of the application on one line again. */
+function withoutOption(options: string): string {
+  if (!options.includes(option)) return options
+  return options
+    .replaceAll(/,?\n\s*(\})/g, ' $1')
+    .replaceAll(/\n\s*/g, ' ')
+    .replace(`, ${option}`, '')
 }

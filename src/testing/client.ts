@@ -79,6 +79,9 @@ export class Client {
   /** The CSRF token of the last page that had one. Forms without it are rejected. */
   token: string | undefined
 
+  /** The bearer token of an API, which is sent with each request as `Authorization`. */
+  bearer: string | undefined
+
   constructor(
     private readonly app: App,
     options: ClientOptions = {},
@@ -114,10 +117,11 @@ export class Client {
     return other
   }
 
-  /** Forgets cookies and token, like a new visitor. */
+  /** Forgets cookies and tokens, like a new visitor. */
   forget(): void {
     this.cookies.clear()
     this.token = undefined
+    this.bearer = undefined
   }
 
   get(path: string, options?: RequestOptions): Promise<ClientResponse> {
@@ -150,6 +154,7 @@ export class Client {
       ...(type && { 'content-type': type }),
       ...(fromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
       ...this.cookies.header,
+      ...(this.bearer !== undefined && { authorization: `Bearer ${this.bearer}` }),
       ...options.headers,
     })
     const headers = headersOf(response)

@@ -20,6 +20,7 @@ export class CreateUsers1795132800000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner) {
-    for (const table of ['rate_limits', 'sessions', 'users']) await runner.dropTable(table)
+    const tables = ['rate_limits', 'sessions', 'users']
+    for (const table of tables) await runner.dropTable(table)
   }
 }

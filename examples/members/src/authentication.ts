@@ -20,57 +20,29 @@ declare module 'resource-kit' {
 /** Sets `ctx.user` to the user of the session. Templates have it as `currentUser`. */
 export const authenticateUser = authenticate(database, User)
 
-const store = databaseLimits(database)
+const limit = { store: databaseLimits(database), ifStoreFails: 'reject' } as const
+const failures = { ...limit, failures: true }
+const byAccount = { ...failures, name: 'sign-in by account', to: 50, within: '1 hour' } as const
 
 /** At most 10 wrong passwords in 3 minutes from one network. */
-export const limitClient = rateLimit({
-  name: 'sign-in by client',
-  to: 10,
-  within: '3 minutes',
-  failures: true,
-  store,
-  ifStoreFails: 'reject',
-})
+export const limitClient = rateLimit({ ...failures, name: 'sign-in by client', to: 10, within: '3 minutes' })
 
 /** At most 50 wrong passwords in an hour for one account: that of the submitted address. A password reset frees it. */
-export const limitAccount = rateLimit({
-  name: 'sign-in by account',
-  to: 50,
-  within: '1 hour',
-  by: submittedEmail,
-  failures: true,
-  store,
-  ifStoreFails: 'reject',
-})
+export const limitAccount = rateLimit({ ...byAccount, by: submittedEmail })
 
-/** The same limit for pages that ask the user for the present password. Both share their counts. */
-export const limitPresentPassword = rateLimit({
-  name: 'sign-in by account',
-  to: 50,
-  within: '1 hour',
-  by: (ctx) => ctx.user?.email,
-  failures: true,
-  store,
-  ifStoreFails: 'reject',
-})
+/** The same limit for requests that need the present password of the user. Both share their counts. */
+export const limitPresentPassword = rateLimit({ ...byAccount, by: (ctx) => ctx.user?.email })
 
 /** At most 10 mails an hour that one network requests. */
-export const limitMailsOfClient = rateLimit({
-  name: 'mails by client',
-  to: 10,
-  within: '1 hour',
-  store,
-  ifStoreFails: 'reject',
-})
+export const limitMailsOfClient = rateLimit({ ...limit, name: 'mails by client', to: 10, within: '1 hour' })
 
 /** At most 3 mails an hour to one address. */
 export const limitMailsToAddress = rateLimit({
+  ...limit,
   name: 'mails to address',
   to: 3,
   within: '1 hour',
   by: submittedEmail,
-  store,
-  ifStoreFails: 'reject',
 })
 
 /** The user who has signed in. */

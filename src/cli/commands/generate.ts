@@ -126,6 +126,7 @@ function specOption(): Option {
 }
 
 interface AuthFlags extends WriteFlags {
+  api?: boolean
   signUp: boolean
   confirm?: true
   sessions?: true
@@ -136,9 +137,11 @@ function authCommand(out: Output, folder: () => string): Command {
     .summary('generate accounts')
     .description(
       'Generates accounts: a model of users, sign-in, sign-up, password reset by mail, and change of password and address, ' +
-        'with pages, texts and complete specs. The resources in src/app.ts, and those that are generated later, become private.',
+        'with pages, texts and complete specs. The resources in src/app.ts, and those that are generated later, become private. ' +
+        'An API application gets bearer tokens instead of sessions and pages.',
     )
     .argument('[name]', 'singular name of the model', 'user')
+    .option('--api', 'bearer tokens for clients of an API, also beside the sessions of a web application')
     .option('--no-sign-up', 'visitors cannot sign up')
     .option('--confirm', 'visitors who sign up confirm their address by a link in a mail')
     .option('--sessions', 'add a page on which users see and end their sessions')
@@ -146,7 +149,7 @@ function authCommand(out: Output, folder: () => string): Command {
     .option('--force', 'overwrite existing files')
     .addHelpText(
       'after',
-      '\nExample:\n  $ kit generate auth --confirm --sessions\n  $ kit generate auth member --no-sign-up',
+      '\nExample:\n  $ kit generate auth --confirm --sessions\n  $ kit generate auth member --no-sign-up\n  $ kit generate auth --api',
     )
     .action((name: string, { dryRun, force, ...options }: AuthFlags) => {
       const flags = { dryRun, force }

@@ -1,4 +1,5 @@
 import type { EditFile } from './files.js'
+import { breakLongLines } from './lines.js'
 
 /** Lines to insert, and the place for them. */
 export interface Block {
@@ -6,7 +7,7 @@ export interface Block {
   place: keyof typeof places
 }
 
-/** The index of the line before which a block is inserted; -1 if there is no such place. */
+/** The index of the line before which a block is inserted; 0 or less if there is no such place. */
 const places = {
   'before the routes': (lines: readonly string[]) =>
     lines.findIndex((line) => /^\w+\.(get|resource|static|group)\(/.test(line)),
@@ -46,6 +47,36 @@ export function importing(
   }
 }
 
+/** A step that also imports a name that its code needs, with the other names from the same path. */
+export function withImport(step: EditFile, name: string, from: string): EditFile {
+  const isUsed = (text: string) => new RegExp(`\\b${name}\\(`).test(text)
+  const change = (text: string, edit: (names: string[]) => readonly string[]) =>
+    text.replace(new RegExp(`^import \\{([^}]*)\\} from '${from}'`, 'm'), (_import, list: string) => {
+      const names = list.split(',').map((one) => one.trim())
+      return breakLongLines(`import { ${edit(names.filter(Boolean)).join(', ')} } from '${from}'`)
+    })
+  return {
+    ...step,
+    insert: (text) => {
+      const after = step.insert(text)
+      return isUsed(after) ? change(after, (names) => added(names, name)) : after
+    },
+    remove: (text) => {
+      const after = step.remove(text)
+      return after === text || isUsed(after)
+        ? after
+        : change(after, (names) => names.filter((one) => one !== name))
+    },
+  }
+}
+
+/** The names with another one, in the order of the alphabet. */
+function added(names: readonly string[], name: string): readonly string[] {
+  if (names.includes(name)) return names
+  const next = names.findIndex((other) => other.toLowerCase() > name.toLowerCase())
+  return names.toSpliced(next === -1 ? names.length : next, 0, name)
+}
+
 /** Whether a line imports from a path that comes later: packages are first, then relative paths. */
 function isAfter(line: string, from: string): boolean {
   const other = /from '(.*)'/.exec(line)?.[1] ?? ''
@@ -71,14 +102,20 @@ function insert(text: string, { lines, place }: Block): string {
   const all = text.split('\n')
   const missing = lines.filter((line) => line === '' || !hasLine(text, line))
   if (missing.every((line) => line === '')) return text
-  const index = Math.max(0, places[place](all))
-  return all.toSpliced(index, 0, ...missing).join('\n')
+  const index = places[place](all)
+  if (index > 0) return all.toSpliced(index, 0, ...missing).join('\n')
+  return `${text.trimEnd()}\n\n${missing.join('\n').trimEnd()}\n`
 }
 
-/** Removes the lines if they are together, else each of them. */
+/** Removes the lines, with a superfluous blank line, if they are together, else each of them. */
 function remove(text: string, lines: readonly string[]): string {
-  const block = `${lines.join('\n')}\n`
-  if (text.includes(block)) return text.replace(block, '')
+  const block = `${lines.join('\n').trimEnd()}\n`
+  const start = text.indexOf(block)
+  if (start !== -1) {
+    const [before, after] = [text.slice(0, start), text.slice(start + block.length)]
+    const isTooMany = before.endsWith('\n\n') && /^(\n|$)/.test(after)
+    return (isTooMany ? before.slice(0, -1) : before) + after
+  }
   const own = new Set(lines.filter((line) => line !== ''))
   return text
     .split('\n')
