@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { dayFormat, keptByLocale } from '../../src/translations/formatters.js'
+import { dayFormat, memoizedByLocale } from '../../src/translations/formatters.js'
 
-describe('keptByLocale(make)', () => {
+describe('memoizedByLocale(make)', () => {
   it('creates a formatter once', () => {
     expect(dayFormat('de')).to.equal(dayFormat('de')).and.not.to.equal(dayFormat('fr'))
   })
@@ -12,7 +12,7 @@ describe('keptByLocale(make)', () => {
 
   it('keeps at most a hundred', () => {
     let made = 0
-    const count = keptByLocale(() => ++made)
+    const count = memoizedByLocale(() => ++made)
     const first = count('de-x-0')
     for (let index = 1; index < 100; index++) count(`de-x-${index}`)
     expect(count('de-x-0')).to.equal(first)

@@ -7,7 +7,7 @@ const key = 'csrf'
 const size = 32
 
 /** The secrets of sessions that are not saved. */
-const lent = new WeakMap<Session, Buffer>()
+const unsavedSecrets = new WeakMap<Session, Buffer>()
 
 /**
  * Creates a token for a page: the session's secret with a new mask. Every token differs, so that the compressed size of a
@@ -30,30 +30,30 @@ export function isTokenOf(session: Session | null, token: unknown): boolean {
 }
 
 /** A value that changes with the secret of a session; undefined if it has no secret. */
-export function secretSign(session: Session): unknown {
-  return session[key] ?? lent.get(session)
+export function secretFingerprint(session: Session): unknown {
+  return session[key] ?? unsavedSecrets.get(session)
 }
 
 /** Sets the secret of a session that is not saved. It must be the same for each request of its browser. */
-export function lendSecret(session: Session, secret: Buffer): void {
-  lent.set(session, secret)
+export function setUnsavedSecret(session: Session, secret: Buffer): void {
+  unsavedSecrets.set(session, secret)
 }
 
 /** Invalidates the tokens of all earlier pages. The next page creates a new secret. */
-export function dropSecret(session: Session): void {
+export function deleteSecret(session: Session): void {
   delete session[key]
-  lent.delete(session)
+  unsavedSecrets.delete(session)
 }
 
 /** Whether a session contains nothing except its secret. */
-export function isSecretAlone(session: Session): boolean {
+export function hasOnlySecret(session: Session): boolean {
   return Object.keys(session).every((name) => name === key)
 }
 
 function secretOf(session: Session): Buffer | undefined {
   const kept = session[key]
   const secret = typeof kept === 'string' ? Buffer.from(kept, 'base64url') : undefined
-  return secret?.length === size ? secret : lent.get(session)
+  return secret?.length === size ? secret : unsavedSecrets.get(session)
 }
 
 function newSecret(session: Session): Buffer {

@@ -60,7 +60,7 @@ export class FlashCookie {
    *
    * @returns a function that restores them before the request is retried
    */
-  remember(ctx: KoaContext): () => void {
+  takeSnapshot(ctx: KoaContext): () => void {
     const state = this.states.get(ctx)
     const noted = state && { ...state }
     return () => {

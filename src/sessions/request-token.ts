@@ -1,5 +1,5 @@
 import { PerRequest } from '../common/per-request.js'
-import { maskedToken, secretSign } from './csrf-token.js'
+import { maskedToken, secretFingerprint } from './csrf-token.js'
 
 /** The parts of a context that a token depends on. */
 interface TokenContext {
@@ -28,12 +28,12 @@ export function tokenOfPage(ctx: TokenContext): string | undefined {
   if (!kept) return undefined
   const { session } = ctx
   const isCurrent =
-    kept.token !== undefined && kept.session === session && kept.secret === secretSign(session)
+    kept.token !== undefined && kept.session === session && kept.secret === secretFingerprint(session)
   if (!isCurrent) {
     // Nobody sees the page that HEAD asks for: no session begins with it.
     kept.token = maskedToken(ctx.method === 'HEAD' ? { ...session } : session)
     kept.session = session
-    kept.secret = secretSign(session)
+    kept.secret = secretFingerprint(session)
   }
   return kept.token
 }

@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import type { Logger } from 'pino'
-import { dropSecret, lendSecret } from './csrf-token.js'
+import { deleteSecret, setUnsavedSecret } from './csrf-token.js'
 import { markPersonal } from '../http/personal.js'
 import { PerRequest } from '../common/per-request.js'
 import { secretOfUnknown } from './session-store.js'
@@ -111,7 +111,7 @@ export class SessionContents {
    *
    * @returns a function that restores it before the request is retried
    */
-  remember(ctx: KoaContext): () => void {
+  takeSnapshot(ctx: KoaContext): () => void {
     const state = this.states.get(ctx)
     const noted = state && JSON.stringify(state.content)
     const isRenewed = this.renewed.has(ctx)
@@ -128,15 +128,15 @@ export class SessionContents {
   }
 
   /** Checks that a session can be saved. An unchanged session was saved before and needs no check. */
-  fit(ctx: KoaContext): void {
+  checkContent(ctx: KoaContext): void {
     const content = this.states.get(ctx)?.content
     if (content && JSON.stringify(content) !== this.found.get(ctx)) this.check(content)
   }
 
   /** Prepares the session for saving after the request: an empty one is removed, a renewed one gets a new id. */
-  async settle(ctx: KoaContext): Promise<void> {
+  async prepareSave(ctx: KoaContext): Promise<void> {
     if (!this.states.has(ctx)) return
-    this.fit(ctx)
+    this.checkContent(ctx)
     const content = this.of(ctx)
     const isEmpty = Object.keys(content).length === 0
     if (this.read.call(ctx) === null && !isEmpty) this.replace(ctx, content)
@@ -154,11 +154,11 @@ export class SessionContents {
   private begin(ctx: KoaContext, session: KoaSession, content: SessionContent): void {
     this.found.set(ctx, session.content === undefined ? undefined : JSON.stringify(content))
     const secret = secretOfUnknown(ctx)
-    if (secret) lendSecret(content, secret)
+    if (secret) setUnsavedSecret(content, secret)
   }
 
   private renew(ctx: KoaContext): void {
-    dropSecret(this.of(ctx))
+    deleteSecret(this.of(ctx))
     this.renewed.add(ctx)
   }
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { QueryFailedError } from 'typeorm'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { PendingMigrations, ServiceUnavailable } from '../errors.js'
-import { isSecretAlone } from './csrf-token.js'
+import { hasOnlySecret } from './csrf-token.js'
 import { expiring } from './session-cookie.js'
 import type { Signer } from './signer.js'
 
@@ -86,7 +86,7 @@ const stored = new WeakMap<object, string>()
 const unknown = new WeakMap<object, string>()
 
 /** The prefix of a value that is the session itself and not an id. No id begins with it. */
-const whole = '~'
+const contentPrefix = '~'
 
 /** The signed cookie in which koa-session reads and writes the id of a session. */
 export function idCookie(name: string, signer: Signer, options: object) {
@@ -141,7 +141,7 @@ class RequestStore {
   ) {}
 
   async get(key: string): Promise<SessionData | undefined> {
-    if (key.startsWith(whole)) return unpack(key)
+    if (key.startsWith(contentPrefix)) return decodeContent(key)
     const data = await reach(() => this.store.get(hashed(key)))
     if (data) {
       this.known = { key, id: key }
@@ -152,11 +152,11 @@ class RequestStore {
 
   async set(key: string, data: SessionData, maxAge: number): Promise<void> {
     const known = this.known?.key === key ? this.known : undefined
-    if (!known && isSecretAlone(Object(data['content']))) {
-      values.set(this.ctx, pack(data))
+    if (!known && hasOnlySecret(Object(data['content']))) {
+      values.set(this.ctx, encodeContent(data))
       return
     }
-    const id = known?.id ?? (key.startsWith(whole) ? randomId() : key)
+    const id = known?.id ?? (key.startsWith(contentPrefix) ? randomId() : key)
     if (await reach(() => this.store.set(hashed(id), data, { maxAge, isNew: !known }))) {
       this.known = { key, id }
       values.set(this.ctx, id)
@@ -172,13 +172,13 @@ class RequestStore {
 }
 
 /** Encodes a session as the value of a cookie. */
-function pack(data: SessionData): string {
-  return whole + Buffer.from(JSON.stringify(expiring(data))).toString('base64url')
+function encodeContent(data: SessionData): string {
+  return contentPrefix + Buffer.from(JSON.stringify(expiring(data))).toString('base64url')
 }
 
 /** Decodes such a value. It has been verified, and only we create it. */
-function unpack(value: string): SessionData | undefined {
-  return expiring(JSON.parse(Buffer.from(value.slice(whole.length), 'base64url').toString()))
+function decodeContent(value: string): SessionData | undefined {
+  return expiring(JSON.parse(Buffer.from(value.slice(contentPrefix.length), 'base64url').toString()))
 }
 
 function hashed(id: string): string {

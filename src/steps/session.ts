@@ -64,13 +64,13 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   return async function session(ctx, next) {
     // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
     if (secure) ctx.cookies.secure = true
-    beforeCommit(ctx, () => contents.fit(ctx))
-    for (const part of [contents, flash]) restoreOnRetry(ctx, () => part.remember(ctx))
+    beforeCommit(ctx, () => contents.checkContent(ctx))
+    for (const part of [contents, flash]) restoreOnRetry(ctx, () => part.takeSnapshot(ctx))
     await keep(ctx, async () => {
       try {
         await next()
         if (ctx.status >= 500) undo(ctx)
-        else await contents.settle(ctx)
+        else await contents.prepareSave(ctx)
       } catch (error) {
         undo(ctx)
         throw error

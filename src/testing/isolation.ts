@@ -40,7 +40,7 @@ export class Isolation {
     const shared = new SharedRunner(database, runner, new Semaphore(1, ACQUIRE_TIMEOUT, BUSY))
     this.shared = shared
     // An own member overrides that of DataSource until it is deleted.
-    database.createQueryRunner = (mode?: ReplicationMode): QueryRunner => shared.lend(mode)
+    database.createQueryRunner = (mode?: ReplicationMode): QueryRunner => shared.createRunner(mode)
   }
 
   /** Sets the mark for `undo`. */

@@ -21,21 +21,21 @@ export class SharedRunner {
   ) {}
 
   /** The runner as one user sees it. */
-  lend(mode: ReplicationMode = 'master'): QueryRunner {
-    const borrower = new Borrower(this, this.lock)
+  createRunner(mode: ReplicationMode = 'master'): QueryRunner {
+    const user = new RunnerUser(this, this.lock)
     const members: Partial<Record<PropertyKey, unknown>> = {
       getReplicationMode: () => mode,
-      query: (...args: Parameters<QueryRunner['query']>) => borrower.query(() => this.runner.query(...args)),
+      query: (...args: Parameters<QueryRunner['query']>) => user.query(() => this.runner.query(...args)),
       connect: () => this.runner.connect(),
-      startTransaction: () => borrower.begin(),
-      commitTransaction: () => borrower.commit(),
-      rollbackTransaction: () => borrower.rollback(),
-      release: () => borrower.release(),
+      startTransaction: () => user.begin(),
+      commitTransaction: () => user.commit(),
+      rollbackTransaction: () => user.rollback(),
+      release: () => user.release(),
     }
-    const lent: QueryRunner = new Proxy(this.runner, {
+    const runner: QueryRunner = new Proxy(this.runner, {
       get: (target, name) => {
-        if (name === 'isTransactionActive') return borrower.depth > 0
-        if (name === 'isReleased') return borrower.isReleased
+        if (name === 'isTransactionActive') return user.depth > 0
+        if (name === 'isReleased') return user.isReleased
         return name in members ? members[name] : Reflect.get(target, name)
       },
       set: (_target, name, value) => {
@@ -43,8 +43,8 @@ export class SharedRunner {
         return true
       },
     })
-    members['manager'] = this.dataSource.createEntityManager(lent)
-    return lent
+    members['manager'] = this.dataSource.createEntityManager(runner)
+    return runner
   }
 
   /** Runs a statement outside of any user's transaction. If it fails, nothing else is lost. */
@@ -101,7 +101,7 @@ export class SharedRunner {
 }
 
 /** The current user of the runner. */
-class Borrower {
+class RunnerUser {
   isReleased = false
   private readonly marks: number[] = []
   private releaseLock: Release | undefined

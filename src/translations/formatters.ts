@@ -7,12 +7,12 @@ export const defaultLocale = 'en-US'
  * Memoizes a formatter for each locale, because formatters of Intl are slow to create. A malformed locale (`xx_YY`) uses
  * the formatter of the default one.
  */
-export function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
+export function memoizedByLocale<T>(make: (locale: string) => T): (locale: string) => T {
   return memoize((locale) => make(isLocale(locale) ? locale : defaultLocale))
 }
 
 /** Formats a day: `May 1, 2026`. */
-export const dayFormat = keptByLocale(
+export const dayFormat = memoizedByLocale(
   (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }),
 )
 
@@ -21,7 +21,7 @@ export function zonedFormat(locale: string, timeZone: string): (date: Date) => s
   return zonedFormats(locale)(timeZone)
 }
 
-const zonedFormats = keptByLocale((locale) =>
+const zonedFormats = memoizedByLocale((locale) =>
   memoize((timeZone) => {
     const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone })
     // `timeZoneName` cannot be combined with the styles.
@@ -33,12 +33,12 @@ const zonedFormats = keptByLocale((locale) =>
 
 /** Formats lists: `a, b and c` and `a, b or c`. */
 export const listFormats = {
-  conjunction: keptByLocale((locale) => new Intl.ListFormat(locale, { type: 'conjunction' })),
-  disjunction: keptByLocale((locale) => new Intl.ListFormat(locale, { type: 'disjunction' })),
+  conjunction: memoizedByLocale((locale) => new Intl.ListFormat(locale, { type: 'conjunction' })),
+  disjunction: memoizedByLocale((locale) => new Intl.ListFormat(locale, { type: 'disjunction' })),
 }
 
 /** Selects the plural form of a number. */
-export const pluralRules = keptByLocale((locale) => new Intl.PluralRules(locale))
+export const pluralRules = memoizedByLocale((locale) => new Intl.PluralRules(locale))
 
 function isLocale(text: string): boolean {
   try {

@@ -1,4 +1,4 @@
-import { defaultLocale, keptByLocale } from '../translations/formatters.js'
+import { defaultLocale, memoizedByLocale } from '../translations/formatters.js'
 import { attributes, html, type Html } from './html.js'
 import { textValue } from './input-values.js'
 
@@ -58,7 +58,7 @@ function givenLabel({ title, name }: Labelled): string {
 }
 
 /** Numeric order: `Part 2` comes before `Part 10`. */
-const collator = keptByLocale((locale) => new Intl.Collator(locale, { numeric: true }))
+const collator = memoizedByLocale((locale) => new Intl.Collator(locale, { numeric: true }))
 
 /** The label of a record: its title, else its name, else its id. */
 export function recordLabel({ id, title, name }: Labelled): string {

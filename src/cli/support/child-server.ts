@@ -103,7 +103,7 @@ async function end(started: Started | undefined): Promise<void> {
   const { child } = started
   const ended = once(child, 'close')
   child.kill('SIGTERM')
-  const patience = setTimeout(() => child.kill('SIGKILL'), 1000)
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 1000)
   await ended
-  clearTimeout(patience)
+  clearTimeout(killTimer)
 }

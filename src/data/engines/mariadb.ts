@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
-import { DeclarationError } from '../../errors.js'
 import type { ColumnDetails } from '../columns.js'
 import { connected, connectionSemaphore, pingConnections, silenceGrace } from './connections.js'
-import { addressOf, type ServerAddress } from './database-url.js'
+import { addressOf } from './database-url.js'
+import { encryptionOf } from './encryption.js'
 import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
 import { configureMysqlDriver, isMariadb } from './mysql-driver.js'
 import { pingBy, type Ping } from './ping.js'
@@ -170,9 +169,9 @@ export const mariadb: Engine = {
 
   updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
 
-  /** Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value. */
   rowLock: () => ({ mode: 'pessimistic_write' }),
 
+  // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
   prepareInsert({ columns }, record) {
     for (const column of columns) {
       const isFilled = !column.enum || column.isNullable || column.default !== undefined
@@ -308,42 +307,4 @@ async function endConnections(server: Server, name: string): Promise<void> {
 
 function ticked(name: string): string {
   return `\`${name.replaceAll('`', '``')}\``
-}
-
-/**
- * Reads how a connection to MariaDB or MySQL is encrypted, from the same options as `pg`. `sslmode=require` (also
- * `verify-full`, `ssl=true`) verifies the server's certificate, with the certificate authority in `sslrootcert` if it is
- * given. `no-verify` does not verify it.
- *
- * @throws DeclarationError for an unknown option, and for a file that cannot be read
- */
-function encryptionOf({
-  parameters,
-}: ServerAddress): { ca?: string; rejectUnauthorized?: boolean } | undefined {
-  const mode = parameters.get('sslmode') ?? SSL[parameters.get('ssl') ?? ''] ?? 'disable'
-  const file = parameters.get('sslrootcert')
-  switch (mode) {
-    case 'disable':
-      return undefined
-    case 'no-verify':
-      return { rejectUnauthorized: false }
-    case 'require':
-    case 'verify-ca':
-    case 'verify-full':
-      return file ? { ca: readCertificate(file) } : {}
-    default:
-      throw new DeclarationError(
-        `Unknown sslmode "${mode}". Known: disable, no-verify, require, verify-ca, verify-full.`,
-      )
-  }
-}
-
-const SSL: Record<string, string> = { true: 'require', 1: 'require', false: 'disable', 0: 'disable' }
-
-function readCertificate(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new DeclarationError(`The certificate ${file} (sslrootcert) cannot be read.`, { cause })
-  }
 }

@@ -15,7 +15,7 @@ export function formReader(limit: number): BodyReader {
   let parse: Parser | undefined
 
   return async function readForm(ctx) {
-    await (parse ??= parser(limit))(beside(ctx, decompressed(ctx)), ignore)
+    await (parse ??= parser(limit))(withBodyStream(ctx, decompressed(ctx)), ignore)
   }
 }
 
@@ -36,7 +36,7 @@ function parser(limit: number): Parser {
  * The members of a context that koa-body uses, with another stream for the body. The context does not become the prototype
  * of another one, because V8 would keep it in memory until the next major garbage collection.
  */
-function beside(ctx: Context, req: BodyStream): Context {
+function withBodyStream(ctx: Context, req: BodyStream): Context {
   const { request, method } = ctx
   const is = (...types: string[]) => ctx.is(...types)
   return { req, request, method, is } as unknown as Context
