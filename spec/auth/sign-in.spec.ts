@@ -81,6 +81,7 @@ function application(database: Database, options: { isStored?: boolean; api?: bo
   app.use(authenticate(database, User, { tokens: Token, isActive: (user) => !user.suspended }))
   const start = (ctx: Context) => {
     const user = Reflect.get(ctx, 'user')
+    if (ctx.query['cache']) ctx.set('Cache-Control', 'max-age=60')
     return ctx.respond({
       html: () => show(ctx, user?.email ?? 'nobody'),
       data: { email: user?.email ?? null },
@@ -201,11 +202,23 @@ describe('Signing in', () => {
     expect((await site.get('/')).status).to.equal(200)
   })
 
+  it('costs two queries a page: the session and the user', async () => {
+    const queries = () => countQueries(database, () => site.get('/'))
+    await site.get('/')
+    expect(await queries()).to.equal(0)
+    await enter()
+    await site.get('/')
+    expect(await queries()).to.equal(2)
+  })
+
   it('keeps pages for users out of all caches', async () => {
     await enter()
     expect((await site.get('/')).headers.get('Cache-Control')).to.equal('private, no-store')
     expect((await site.get('/', { accept: 'json' })).headers.get('Cache-Control')).to.equal(
       'private, no-cache',
+    )
+    expect((await site.get('/?cache=60', { accept: 'json' })).headers.get('Cache-Control')).to.equal(
+      'max-age=60',
     )
   })
 
