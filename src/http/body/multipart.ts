@@ -49,7 +49,7 @@ class MultipartForm {
   }
 
   async read(): Promise<void> {
-    await pipeline(this.source, this.parser).catch(this.fail)
+    await pipeline(this.source, this.parser).catch((error: unknown) => this.fail(error))
     for (const content of this.contents) content.destroy()
     // A file that is still being written would remain when the folder is deleted.
     await Promise.all(this.writing)
@@ -81,7 +81,7 @@ class MultipartForm {
   }
 
   /** The first failure ends the reading. */
-  private readonly fail = (error: unknown): void => {
+  private fail(error: unknown): void {
     this.failure ??= error
     this.source.destroy()
     this.parser.destroy()
@@ -107,7 +107,7 @@ class MultipartForm {
     if (!isFieldName(name)) return void this.contents.at(-1)?.resume()
     const number = this.files.push([name, file])
     if (number > mostFiles) throw new TooManyFields()
-    this.writing.push(this.write(String(number), file, content).catch(this.fail))
+    this.writing.push(this.write(String(number), file, content).catch((error: unknown) => this.fail(error)))
   }
 
   private async write(name: string, file: UploadedFile, content: AsyncIterable<Buffer>): Promise<void> {
