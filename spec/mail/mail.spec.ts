@@ -14,6 +14,11 @@ import { newDatabase } from '../support/engine.js'
 import { Site } from '../support/site.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
+const orderText = `| #{t('mail.welcome.text', { name })},
+|
+|   your order: #{url}
+`
+
 describe('Mails', () => {
   let folder = ''
   let database: Database
@@ -25,6 +30,9 @@ describe('Mails', () => {
       join(folder, 'templates/mails/welcome.pug'),
       "p= t('mail.welcome.text', { name })\np: a(href=url) Go\n",
     )
+    const order = { 'order.pug': "p= t('mail.welcome.text', { name })", 'order.text.pug': orderText }
+    for (const [file, content] of Object.entries(order))
+      writeFileSync(join(folder, 'templates/mails', file), content)
     for (const [locale, subject, text] of [
       ['en-us', 'Welcome, {{name}}', 'Hello {{name}} & friends'],
       ['de', 'Willkommen, {{name}}', 'Hallo {{name}}'],
@@ -59,7 +67,7 @@ describe('Mails', () => {
       const { to = 'ada@example.com', name = 'Ada' } = Object(ctx.request.body) as Record<string, string>
       sendMail(ctx, {
         to,
-        name: 'welcome',
+        name: String(ctx.query['name'] ?? 'welcome'),
         locals: { name, url: absoluteUrl('/start?a=1&b=2') },
         ...(typeof locale === 'string' && { locale }),
       })
@@ -81,6 +89,16 @@ describe('Mails', () => {
       html: '<p>Hello Ada &amp; friends</p><p><a href="http://localhost:3000/start?a=1&amp;b=2">Go</a></p>',
       text: 'Hello Ada & friends\n\nGo: http://localhost:3000/start?a=1&b=2',
       locale: 'en-US',
+    })
+  })
+
+  it('have the text of a template of their own, if there is one', async () => {
+    const site = await open()
+    await site.post('/?name=order')
+    await site.close()
+    expect(mails.last).to.deep.include({
+      html: '<p>Hello Ada &amp; friends</p>',
+      text: 'Hello Ada & friends,\n\n  your order: http://localhost:3000/start?a=1&b=2',
     })
   })
 
@@ -288,5 +306,14 @@ describe('The text of a mail', () => {
         `${html}<ul><li>a</li><li>b</li></ul><a class="x" href="https://a.example">https://a.example</a>`,
       ),
     ).to.equal("Hi Ada\n\nOne two\nthree <4> '5'\n\n- a\n- b\n\nhttps://a.example")
+  })
+
+  it('has the cells of tables, and the descriptions of pictures', () => {
+    const rows = '<tr><th>Item</th><td>2</td></tr><tr><th>Sum</th><td>5</td></tr>'
+    const shop = '<p><a href="https://a.example"><img src="a.png" alt="Shop"></a></p>'
+    const empty = '<p><a href="https://b.example"></a></p>'
+    expect(textOf(`<table>${rows}</table>${shop}${empty}`)).to.equal(
+      'Item 2\nSum 5\n\nShop: https://a.example\n\nhttps://b.example',
+    )
   })
 })

@@ -7,7 +7,7 @@ import { DeclarationError } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
 import { baseUrl } from './base-url.js'
 import { mails, type Letter } from './inbox.js'
-import { textOf } from './text.js'
+import { textOf, unescaped } from './text.js'
 
 /** The options of `mailer()`. */
 export interface MailerOptions {
@@ -22,7 +22,8 @@ export interface Mail {
   /** One address: `ada@example.com` or `Ada <ada@example.com>`. */
   to: string
   /**
-   * The template `templates/mails/<name>.pug`. The subject is the translation `mail.<name>.subject`.
+   * The template `templates/mails/<name>.pug`. The subject is the translation `mail.<name>.subject`. The plain text is made
+   * from the HTML, unless there is a template `<name>.text.pug`.
    */
   name: string
   /** The variables of the template, and the values in the subject. */
@@ -101,8 +102,8 @@ export function mailer(options: MailerOptions = {}): Middleware {
 }
 
 /**
- * Sends a mail after the commit of the request's transaction. A request that is rolled back sends nothing. If the mail
- * server does not accept it, the log says so.
+ * Sends a mail after the commit of the request's transaction. A request that is rolled back sends nothing. A failure
+ * of the mail server is logged.
  *
  * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
  * @throws DeclarationError when `to` isn't one address, or without `mailer()`
@@ -126,8 +127,11 @@ function write(ctx: Context, { to, name, locals = {}, locale }: Mail, from: stri
   const view = Object.create(ctx) as Context
   if (locale !== undefined) view.locale = locale
   const subject = view.t(`mail.${name}.subject`, locals)
-  const html = view.renderToString(`mails/${name}`, { ...locals, subject })
-  return { name, to, from, subject, html, text: textOf(html), locale: view.locale, date: new Date() }
+  const values = { ...locals, subject }
+  const html = view.renderToString(`mails/${name}`, values)
+  const plain = `mails/${name}.text`
+  const text = view.hasTemplate(plain) ? unescaped(view.renderToString(plain, values)) : textOf(html)
+  return { name, to, from, subject, html, text, locale: view.locale, date: new Date() }
 }
 
 /** @throws DeclarationError without the settings that production needs */

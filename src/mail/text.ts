@@ -1,21 +1,30 @@
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 
-/** The plain text of a mail: its paragraphs, and the address of each link after its text. */
+const entity = /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi
+
+/** The plain text of a mail: its paragraphs, the cells of its tables, and the address of each link after its text. */
 export function textOf(html: string): string {
   return html
     .replaceAll(/<(head|style|script)\b.*?<\/\1>/gis, '')
+    .replaceAll(/<img\b[^>]*\balt="([^"]*)"[^>]*>/gi, '$1')
     .replaceAll(/<a\b[^>]*\bhref="([^"]*)"[^>]*>(.*?)<\/a>/gis, (_link, url: string, text: string) =>
-      text.trim() === url ? url : `${text}: ${url}`,
+      ['', url].includes(text.trim()) ? url : `${text}: ${url}`,
     )
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/<br\s*\/?>/gi, '\n')
-    .replaceAll(/<\/(p|h[1-6]|div|ul|ol|table)>/gi, '\n\n')
+    .replaceAll(/<br\s*\/?>|<\/tr>/gi, '\n')
+    .replaceAll(/<\/t[dh]>/gi, ' ')
+    .replaceAll(/<\/(p|h[1-6]|div|ul|ol|table|blockquote)>/gi, '\n\n')
     .replaceAll(/<li\b[^>]*>/gi, '\n- ')
     .replaceAll(/<[^>]*>/g, '')
-    .replaceAll(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, character)
+    .replaceAll(entity, character)
     .replaceAll(/ *\n */g, '\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
+}
+
+/** Text that a template of plain text has rendered, which pug has escaped like HTML. */
+export function unescaped(text: string): string {
+  return text.replaceAll(entity, character).trim()
 }
 
 function character(entity: string, decimal?: string, hex?: string, name = ''): string {

@@ -8,6 +8,13 @@ export interface PageMembers {
 
   /** Returns the text of a template, for example for a mail. The response does not change. */
   renderToString(view: string, locals?: Record<string, unknown>): string
+
+  /**
+   * Whether the `templates` folder has a template.
+   *
+   * @internal
+   */
+  hasTemplate(view: string): boolean
 }
 
 export function pageMembers(pages: Pages): PageMembers & ThisType<Context> {
@@ -20,5 +27,7 @@ export function pageMembers(pages: Pages): PageMembers & ThisType<Context> {
     renderToString(view, locals) {
       return pages.renderToString(this, view, locals)
     },
+
+    hasTemplate: (view) => pages.has(view),
   }
 }

@@ -40,6 +40,10 @@ export class Pages {
     return this.renderer.render(view, Object.assign(helpers, this.helpersFor(ctx), ctx.state, locals))
   }
 
+  has(view: string): boolean {
+    return this.renderer.has(view)
+  }
+
   private helpersFor(ctx: Context): Record<string, (...args: unknown[]) => unknown> {
     const bound: Record<string, (...args: unknown[]) => unknown> = {}
     for (const [name, helper] of Object.entries(this.helpers)) bound[name] = (...args) => helper(ctx, ...args)

@@ -59,6 +59,11 @@ export class Renderer {
     }
   }
 
+  /** Whether one of the folders has a template. */
+  has(view: string): boolean {
+    return isWithin(view) && this.folders.some((folder) => existsSync(join(folder, `${view}.pug`)))
+  }
+
   private template(view: string): pug.compileTemplate {
     const kept = this.compiled.get(view)
     if (kept) return kept
