@@ -94,6 +94,19 @@ describe('Generated resources that users own', () => {
     expect(status).to.equal(0)
   })
 
+  itOnce('are marked by kit routes if a handler uses ctx.tx, which their policies do not limit', () => {
+    const routes = (...args: string[]) =>
+      app.run('node', join(root, 'dist/src/cli/main.js'), 'routes', ...args).output
+    expect(routes()).to.not.include('ctx.tx')
+    const file = 'dist/src/actions/labels.js'
+    app.write(file, app.read(file).replace(/async list\(ctx\) \{/, '$& await ctx.tx.query("");'))
+    expect(routes()).to.match(/ LabelsResource\.list \(ctx\.tx is unscoped\)/)
+    const rows = JSON.parse(routes('--json')) as { handler: string; unscoped?: boolean }[]
+    expect(rows.filter(({ unscoped }) => unscoped).map(({ handler }) => handler)).to.deep.equal([
+      'LabelsResource.list',
+    ])
+  })
+
   itOnce('are taken back by kit destroy', async () => {
     for (const [name] of resources.toReversed()) {
       const { actions } = resourceDestruction(app.folder, name, async () => false)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, OneToMany, Table } from 'typeorm'
+import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, Not, OneToMany, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner, Relation } from 'typeorm'
 import {
   App,
@@ -98,6 +98,8 @@ class CreatePosts1700000000000 implements MigrationInterface {
 
 class OwnPolicy<T extends Model & { user_id: string }> extends Policy<T> {
   scope(user?: User) {
+    if (user?.id === 'forgotten') return undefined as unknown as PolicyScope<T>
+    if (user?.id === 'undefined') return { user_id: undefined } as PolicyScope<T>
     return (user ? { user_id: user.id } : nothing) as PolicyScope<T>
   }
   create(user: User | undefined) {
@@ -120,7 +122,13 @@ class PostPolicy extends OwnPolicy<Post> {
 @Resource('/posts', { model: Post, policy: PostPolicy })
 class PostsResource extends BaseResource {
   @Queryable<Post>({
-    filter: { title: ['eq', 'in'], either: filter(['all'], () => [{ title: 'first' }, { title: 'second' }]) },
+    filter: {
+      title: ['eq', 'in'],
+      either: filter(['all', 'any'], (value) =>
+        value === 'all' ? [{ title: 'first' }, { title: 'second' }] : [{ title: Not('') }, { title: '' }],
+      ),
+      topic_name: filter('string', (value) => ({ topics: { name: value } })),
+    },
     include: { topic: true, topics: { limit: 1 }, comments: true },
     sort: ['title'],
     params: ['load'],
@@ -175,6 +183,15 @@ class PostsResource extends BaseResource {
   }
   private find(ctx: Context) {
     return ctx.find(Post, ctx.params['post_id'])
+  }
+}
+
+@Resource('/feed', { model: Post, policy: PostPolicy })
+class FeedResource extends BaseResource {
+  @Queryable<Post>({ pages: 'cursor' })
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Post)
+    return ctx.respond({ html: () => page(ctx, records), data: records })
   }
 }
 
@@ -245,7 +262,8 @@ describe('Policies', () => {
       await next()
     })
     declareOwn(app)
-    for (const resource of [PostsResource, CommentsResource, TopicsResource]) app.resource(resource)
+    for (const resource of [PostsResource, FeedResource, CommentsResource, TopicsResource])
+      app.resource(resource)
     site = await Site.open(app)
   })
 
@@ -264,6 +282,10 @@ describe('Policies', () => {
     app.get('/by/{id}', async (ctx) => {
       const where = [{ id: ctx.params['id']!, user_id: 'ada' }, { title: 'second' }]
       ctx.body = (await ctx.paginate(Post, { where })).records.map(({ title }) => title)
+    })
+    app.get('/by-topic/{name}', async (ctx) => {
+      const where = { topics: { name: ctx.params['name'] } }
+      ctx.body = (await ctx.findAll(Post, { where })).map(({ title }) => title)
     })
     app.get('/extended', async (ctx) => {
       const posts = await ctx.findAll(Article, { where: { id: adas.id } })
@@ -324,6 +346,37 @@ describe('Policies', () => {
         expect(statuses).to.deep.equal([404, 404, 404, 404, 404, 404, html, other, other])
       })
     }
+
+    it('walks lists, filters, includes and cursors as nobody, as another user and as the owner', async () => {
+      for (let number = 1; number <= 3; number += 1) {
+        await database.manager.save(
+          database.manager.create(Post, { user_id: 'ada', title: `Post ${number}` }),
+        )
+      }
+      const all = await database.manager.find(Post)
+      const idsOf = (user: string) => all.filter(({ user_id }) => user_id === user).map(({ id }) => id)
+      for (const path of [
+        '/posts',
+        '/posts?either=any',
+        '/posts?sort=title',
+        '/posts?include=topics',
+        '/feed',
+      ]) {
+        for (const accept of formats) {
+          for (const user of ['', 'bob', 'ada']) {
+            const { status, text } = await site.get(path, as(user, { accept }))
+            const shown = all.filter(({ id }) => text.includes(id)).map(({ id }) => id)
+            expect([status, shown], `${path} ${accept} ${user}`).to.deep.equal([200, idsOf(user)])
+          }
+        }
+      }
+      // The cursor of another user is a position, and gives no access to the records there.
+      const page = await site.get('/feed?per_page=2', as('ada'))
+      const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('Link') ?? '')?.[1] ?? ''
+      expect((await site.get(next, as('ada'))).json).to.have.length(2)
+      expect((await site.get(next, as('bob'))).text).to.not.match(new RegExp(idsOf('ada').join('|')))
+      expect((await site.get(next, as(''))).json).to.deep.equal([])
+    })
 
     it('lists the records of the user only, and counts only these', async () => {
       const found: unknown[] = []
@@ -481,6 +534,29 @@ describe('Policies', () => {
     expect((await give('bob')).status).to.equal(403)
     expect(await database.manager.countBy(Post, { user_id: 'ada', title: 'first' })).to.equal(1)
     expect((await give('ada')).status).to.equal(200)
+  })
+
+  it('are an error if their scope is undefined or has an undefined value, and never show every record', async () => {
+    for (const user of ['forgotten', 'undefined']) {
+      const paths = ['/posts', `/posts/${adas.id}`, '/feed', `/posts/${adas.id}/comments`, '/choices']
+      for (const path of paths) {
+        const { status, text } = await site.get(path, as(user))
+        expect([status, text.includes('first')], path).to.deep.equal([500, false])
+      }
+    }
+  })
+
+  it('limit the related records on which a list has conditions', async () => {
+    const titles = async (name: string) =>
+      (await site.get(`/posts?topic_name=${encodeURIComponent(name)}`, as('ada'))).json.map(
+        ({ title }: Post) => title,
+      )
+    expect(await titles("Ada's")).to.deep.equal(['first'])
+    expect(await titles("Bob's")).to.deep.equal([])
+    const joined = async (name: string) =>
+      (await site.get(`/by-topic/${encodeURIComponent(name)}`, as('ada'))).json
+    expect(await joined("Ada's")).to.deep.equal(['first'])
+    expect(await joined("Bob's")).to.deep.equal([])
   })
 
   it('apply to models that extend the model', async () => {

@@ -12,7 +12,12 @@ import { paginateRequest, type ListRequest } from './lists/request.js'
 import { linkHeader, type Page, type PageOptions, type Pagination } from './records/pagination.js'
 import { findRecord, findRecordBy } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
-import { referencesOutside, rejectUnscopedRelations, withinScope } from './records/scope.js'
+import {
+  referencesOutside,
+  rejectUnscopedRelations,
+  withinScope,
+  withRelatedScopes,
+} from './records/scope.js'
 import type { ScopeFor } from './records/scoped-ids.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -266,7 +271,8 @@ function scopedWhere<T>(
   const metadata = tx.dataSource.getMetadata(model)
   rejectUnscopedRelations(metadata, relations, scopeFor)
   // The scope has conditions on the same model.
-  return withinScope(metadata, where, scopeFor(metadata.target)) as
+  const related = where && withRelatedScopes(metadata, where, scopeFor)
+  return withinScope(metadata, related, scopeFor(metadata.target)) as
     FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined
 }
 

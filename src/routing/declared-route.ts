@@ -49,6 +49,8 @@ export interface RouteResource {
   itemPath: string
   /** The path of the item that it is nested in, or of a group with parameters; empty if there is none. */
   parentPath: string
+  /** The class of the resource. */
+  class: { readonly prototype: object }
   /** The name of the handler: `list`, `show`, or the name of a method with `@Route`. */
   action: string
   /** The model of `@Resource`. */

@@ -78,6 +78,7 @@ export function resourceRoutes(
       parentKeys: mountPoint.parentKeys,
       itemPath: item,
       parentPath: parentPathOf(mountPoint),
+      class: resource,
       action: handler,
       model: options.model,
       queryable: decorations.methods.get(handler)?.queryable,

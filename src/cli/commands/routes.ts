@@ -5,6 +5,7 @@ import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'
 import { locate } from '../support/function-location.js'
 import { table } from '../support/table.js'
+import { isUnscoped } from '../support/unscoped-handlers.js'
 
 /** A route in the output of `kit routes`. */
 export interface RouteRow {
@@ -16,6 +17,8 @@ export interface RouteRow {
   name: string
   /** `PostsResource.list` */
   handler: string
+  /** Whether the resource has a policy, and the handler uses `ctx.tx`, which the policy does not limit. */
+  unscoped?: true
 }
 
 /** A middleware in the output of `kit routes --match`. */
@@ -64,7 +67,7 @@ async function list(app: App, { grep = '', json, public: isPublic = false }: Opt
       !(isPublic && needsUser(route)) &&
       Object.values(rowOf(route, app))
         .flat()
-        .some((value) => value.toLowerCase().includes(word)),
+        .some((value) => String(value).toLowerCase().includes(word)),
   )
   const rows = routes.map((route) => rowOf(route, app))
   if (json) return JSON.stringify(await withFiles(rows, routes), null, 2)
@@ -77,7 +80,7 @@ async function list(app: App, { grep = '', json, public: isPublic = false }: Opt
       row.path,
       aliases.join(', '),
       row.name,
-      row.handler,
+      nameAndMark(row),
     ]),
   )
 }
@@ -106,9 +109,13 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
         .join(', ') || 'none',
     ],
     ['Middleware', row.middleware.map(nameAndFile).join(', ') || 'none'],
-    ['Handler', row.handler],
+    ['Handler', nameAndMark(row)],
     ['File', row.file ?? 'unknown'],
   ])
+}
+
+function nameAndMark({ handler, unscoped }: Pick<RouteRow, 'handler' | 'unscoped'>): string {
+  return unscoped ? `${handler} (ctx.tx is unscoped)` : handler
 }
 
 /** Whether a route rejects requests without a user. */
@@ -147,6 +154,7 @@ function rowOf(route: DeclaredRoute, app: App): RouteRow {
     aliases: route.aliases.map((alias) => alias.path),
     name: route.name ?? '',
     handler: route.handlerName,
+    ...(isUnscoped(route) && { unscoped: true }),
   }
 }
 

@@ -89,7 +89,7 @@ export async function paginateRequest<T extends Model>(
     if (!isHtml) throw query.errors
     return { ...emptyPage<T>(position, false), query }
   }
-  const page = await readRecords(tx, definition, parsed, position, options)
+  const page = await readRecords(tx, definition, parsed, position, options, scopeFor)
   await loadLinks(tx, metadata, page.records, scopeFor)
   for (const { name, limit } of parsed.includes)
     await loadRelations(tx, page.records, [name], { limit, ...(scopeFor && { scopeFor }) })
@@ -135,6 +135,7 @@ async function readRecords<T extends Model>(
   parsed: ParsedQuery,
   position: PagePosition,
   { where, relations, total: isCounted = true }: PageOptions<T>,
+  scopeFor: ScopeFor | undefined,
 ): Promise<RecordPage<T>> {
   const { metadata, hasCursors } = definition
   const readable = where && readAlternatives(metadata, where)
@@ -143,6 +144,7 @@ async function readRecords<T extends Model>(
   const selection = new ListSelection(tx, definition, parsed, {
     where: readable,
     relations: relations as FindOptionsRelations<ObjectLiteral> | undefined,
+    scopeFor,
   })
   // The records are of the model's class.
   const page = hasCursors

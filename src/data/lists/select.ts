@@ -11,6 +11,8 @@ import { BoundedMap, memoizeByObject } from '../../common/memoize.js'
 import { engineOf } from '../engines/engines.js'
 import { COUNTED } from '../engines/sqlite/cached-counts.js'
 import { readAlternatives } from '../records/conditions.js'
+import { withRelatedScopes } from '../records/scope.js'
+import { unscoped, type ScopeFor } from '../records/scoped-ids.js'
 import { fastPath, placeholder, run, type FastPath } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
 import type { Cursor } from './cursor.js'
@@ -23,6 +25,8 @@ export interface SelectOptions {
   /** Conditions that have been converted to the kinds of their columns. */
   where?: object | undefined
   relations?: FindOptionsRelations<ObjectLiteral> | undefined
+  /** The scopes of related records, on which own filters have conditions. */
+  scopeFor?: ScopeFor | undefined
 }
 
 /** A query, and for each of its parameters the position of its value, or a value that TypeORM has added. */
@@ -179,7 +183,8 @@ export class ListSelection {
 
   private ownConditions({ filter, values }: Condition): object[] {
     if ('column' in filter) return []
-    const conditions = filter.toConditions(values[0])
+    const { scopeFor = unscoped } = this.options
+    const conditions = withRelatedScopes(this.metadata, filter.toConditions(values[0]), scopeFor)
     return [readAlternatives(this.metadata, conditions) ?? nothing]
   }
 }

@@ -4,7 +4,7 @@ import type { Model } from '../model.js'
 import { readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { linksOf, loadLinks } from './links.js'
-import { rejectUnscopedRelations, withinScope } from './scope.js'
+import { rejectUnscopedRelations, withinScope, withRelatedScopes } from './scope.js'
 import { unscoped, type ScopeFor } from './scoped-ids.js'
 import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
 
@@ -41,7 +41,8 @@ export async function findRecordBy<T extends Model>(
   rejectUnscopedRelations(metadata, undefined, scopeFor)
   const scope = scopeFor(metadata.target)
   const where = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
-  const record = where && (await findOne<T>(tx, metadata, withinScope(metadata, where, scope) ?? where, lock))
+  const within = (found: object) => withinScope(metadata, withRelatedScopes(metadata, found, scopeFor), scope)
+  const record = where && (await findOne<T>(tx, metadata, within(where) ?? where, lock))
   if (!record) throw notFound(metadata)
   if (lock) markLocked(record)
   if (linksOf(metadata).length > 0) await loadLinks(tx, metadata, [record], scopeFor)

@@ -21,6 +21,20 @@ export function withinScope(
   return eachWithEach(read ?? {}, scope)
 }
 
+/** Adds the scopes of related models to conditions on relations: the related record must meet them, too. */
+export function withRelatedScopes(metadata: EntityMetadata, where: object, scopeFor: ScopeFor): object {
+  if (Array.isArray(where)) return where.map((one: object) => withRelatedScopes(metadata, one, scopeFor))
+  const result: Record<string, unknown> = { ...where }
+  for (const { propertyName, inverseEntityMetadata: related } of metadata.relations) {
+    const value = result[propertyName]
+    if (!isNested(value)) continue
+    const scope = scopeFor(related.target)
+    const conditions = withRelatedScopes(related, nested(value), scopeFor)
+    result[propertyName] = scope ? eachWithEach(conditions, scope) : conditions
+  }
+  return result
+}
+
 /** The alternatives of both conditions, each with each. An empty list has no conditions, as in TypeORM. */
 function eachWithEach(where: object, scope: object): Conditions {
   const [ones, others] = [alternatives(where), alternatives(scope)]
