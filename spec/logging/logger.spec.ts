@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
@@ -39,6 +40,32 @@ describe('createLogger(environment)', () => {
     const lines = written.trimEnd().split('\n')
     expect(lines).to.have.length(20_000)
     for (const line of lines) expect(JSON.parse(line)).to.have.property('level', 30)
+  })
+})
+
+describe('The log of development', () => {
+  /** Logs a request in a process that writes to a terminal, or not. */
+  async function logged(isTerminal: boolean): Promise<string> {
+    const script = `
+      process.stdout.isTTY = ${isTerminal}
+      const { createLogger } = await import('${new URL('../../src/logging/logger.js', import.meta.url).href}')
+      const line = { request_id: 'a1', method: 'GET', path: '/posts', status: 200, ms: 3 }
+      createLogger('development').info(line, 'GET /posts 200')`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      env: { ...process.env, LOG_LEVEL: 'info', NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    return text(child.stdout)
+  }
+
+  it('has one readable line for each request in a terminal', async () => {
+    expect(await logged(true)).to.match(
+      /^\[\d\d:\d\d:\d\d\] INFO: GET \/posts 200 \{"request_id":"a1","ms":3\}\n$/,
+    )
+  })
+
+  it('has lines of JSON elsewhere', async () => {
+    expect(JSON.parse(await logged(false))).to.include({ msg: 'GET /posts 200', path: '/posts', status: 200 })
   })
 })
 
