@@ -2,6 +2,7 @@ import { Table } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
 import { column } from '../data/columns.js'
 import type { Database } from '../data/database.js'
+import { ExpiredRows } from '../data/expired-rows.js'
 import { explainMissingTable } from '../data/migrations/pending.js'
 import { ServiceUnavailable } from '../errors.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
@@ -15,9 +16,6 @@ export interface DatabaseSessionsOptions {
   /** The clock. */
   now?: () => number
 }
-
-/** The number of expired sessions that are deleted at a time, so that the request that does it is not delayed. */
-const cleanUpLimit = 500
 
 /**
  * Keeps sessions in the application's own database.
@@ -71,17 +69,16 @@ interface Row {
 
 class DatabaseSessions implements SessionStore {
   private readonly table: string
-  private readonly cleanUpEvery: number
   private readonly now: () => number
-  private cleanedUp = 0
+  private readonly expired: ExpiredRows
 
   constructor(
     private readonly database: Database,
     { table = 'sessions', cleanUpEvery = 10 * 60 * 1000, now = Date.now }: DatabaseSessionsOptions,
   ) {
     this.table = table
-    this.cleanUpEvery = cleanUpEvery
     this.now = now
+    this.expired = new ExpiredRows(database, table, 'expires_at', cleanUpEvery)
   }
 
   async get(id: string): Promise<SessionData | undefined> {
@@ -109,7 +106,7 @@ class DatabaseSessions implements SessionStore {
           .values({ id, ...row })
           .execute(),
       )
-      await this.cleanUp()
+      await this.expired.delete(now)
       return true
     }
     const update = this.database.createQueryBuilder().update(this.table).set(row).where('id = :id', { id })
@@ -142,32 +139,6 @@ class DatabaseSessions implements SessionStore {
       .where('id = :id', { id })
       .execute()
       .catch(() => undefined)
-  }
-
-  /** Deletes some expired sessions from time to time, when a session begins. A failure does not affect that session. */
-  private async cleanUp(): Promise<void> {
-    const now = this.now()
-    if (now < this.cleanedUp + this.cleanUpEvery) return
-    this.cleanedUp = now
-    const count = await this.deleteExpired(now).catch(() => 0)
-    // There may be more, which are deleted when the next session begins.
-    if (count === cleanUpLimit) this.cleanedUp = 0
-  }
-
-  private async deleteExpired(now: number): Promise<number> {
-    const expired = await this.database
-      .createQueryBuilder()
-      .select('session.id', 'id')
-      .from(this.table, 'session')
-      .where('session.expires_at <= :now', { now })
-      .limit(cleanUpLimit)
-      .getRawMany<{ id: string }>()
-    const ids = expired.map(({ id }) => id)
-    if (ids.length === 0) return 0
-    const query = this.database.createQueryBuilder().delete().from(this.table)
-    // The condition is repeated, because a process whose clock is slow may have used one of them meanwhile.
-    await query.where('id IN (:...ids) AND expires_at <= :now', { ids, now }).execute()
-    return ids.length
   }
 
   private async ask<T>(query: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { Table, type EntityManager, type QueryRunner } from 'typeorm'
 import { column } from '../../data/columns.js'
 import type { Database } from '../../data/database.js'
+import { ExpiredRows } from '../../data/expired-rows.js'
 import { explainMissingTable } from '../../data/migrations/pending.js'
 import type { LimitCount, LimitStore } from './limit-store.js'
 
@@ -46,22 +47,21 @@ interface Row {
 
 class DatabaseLimits implements LimitStore {
   private readonly table: string
-  private readonly cleanUpEvery: number
   private readonly now: () => number
-  private cleanedUp = 0
+  private readonly expired: ExpiredRows
 
   constructor(
     private readonly database: Database,
     { table = 'rate_limits', cleanUpEvery = 600_000, now = Date.now }: DatabaseLimitsOptions,
   ) {
     this.table = table
-    this.cleanUpEvery = cleanUpEvery
     this.now = now
+    this.expired = new ExpiredRows(database, table, 'ends_at', cleanUpEvery)
   }
 
   async add(key: string, window: number): Promise<LimitCount> {
     const known = (await this.count(key, window)) ?? (await this.addNew(key, window))
-    await this.cleanUp()
+    await this.expired.delete(this.now())
     return { count: Number(known.requests), milliseconds: Math.max(0, Number(known.ends_at) - this.now()) }
   }
 
@@ -117,17 +117,5 @@ class DatabaseLimits implements LimitStore {
   private async read(tx: EntityManager, id: string): Promise<Row | undefined> {
     const query = tx.createQueryBuilder().select('requests', 'requests').addSelect('ends_at', 'ends_at')
     return query.from(this.table, 'counted').where('id = :id', { id }).getRawOne<Row>()
-  }
-
-  /** Deletes expired counts from time to time. A failure does not affect the request. */
-  private async cleanUp(): Promise<void> {
-    const now = this.now()
-    if (now < this.cleanedUp + this.cleanUpEvery) return
-    this.cleanedUp = now
-    const expired = this.database.createQueryBuilder().delete().from(this.table)
-    await expired
-      .where('ends_at <= :now', { now })
-      .execute()
-      .catch(() => undefined)
   }
 }
