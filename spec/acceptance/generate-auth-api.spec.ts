@@ -13,49 +13,59 @@ const kinds = [
   ['a web application', Application.web, { api: true }, 'TokensResource|PostsResource'],
 ] as const
 
-for (const [kind, make, options, specsToRun] of kinds) {
-  describe(`kit generate auth --api in ${kind}`, () => {
-    let application: Application
+describe('kit generate auth --api', () => {
+  /** The databases of the applications on a server. */
+  const urls: Record<string, string> = {}
 
-    beforeEach(() => {
-      application = make()
-    })
-
-    afterEach(() => application.remove())
-
-    function generateAuth(name = 'user', more: AuthOptions = {}): void {
-      generate(application.folder, authActions(application.folder, name, { ...options, ...more }))
-    }
-
-    for (const signUp of [true, false]) {
-      itOnce(`is taken back by kit destroy auth, ${signUp ? 'with' : 'without'} sign-up`, async () => {
-        const before = application.tree()
-        generateAuth('user', { signUp })
-        expect(application.tree()).to.include.keys('src/models/api_token.ts', 'src/actions/tokens.ts')
-        const { actions } = authDestruction(application.folder, 'user', async () => false)
-        await destroy(application.folder, actions, { confirm: () => Promise.resolve(true) })
-        expect(application.tree()).to.deep.equal(before)
-      })
-    }
-
-    it('writes formatted files whose specs pass, for a model of any name', async () => {
-      if (engine !== 'sqlite') application.environment['TEST_DATABASE_URL'] = await newDatabase()
-      generateAuth('member')
-      const post = { attributes: ['title'], owner: 'member' }
-      generate(application.folder, resourceActions(application.folder, 'post', post))
-      application.write(
-        '.prettierrc.json',
-        JSON.stringify({ printWidth: 110, singleQuote: true, semi: false }),
-      )
-      const format = application.run('prettier', '--check', 'src', 'spec', 'migrations')
-      expect(format.status, format.output).to.equal(0)
-      const build = application.run('node', `${root}/dist/src/cli/main.js`, 'build')
-      expect(build.status, build.output).to.equal(0)
-      const specs = application.run('mocha', '--exit', '--grep', specsToRun)
-      expect(specs.status, specs.output).to.equal(0)
-    })
+  before(async () => {
+    for (const [kind] of kinds) urls[kind] = await newDatabase()
   })
-}
+
+  for (const [kind, make, options, specsToRun] of kinds) {
+    describe(`in ${kind}`, () => {
+      let application: Application
+
+      beforeEach(() => {
+        application = make()
+      })
+
+      afterEach(() => application.remove())
+
+      function generateAuth(name = 'user', more: AuthOptions = {}): void {
+        generate(application.folder, authActions(application.folder, name, { ...options, ...more }))
+      }
+
+      for (const signUp of [true, false]) {
+        itOnce(`is taken back by kit destroy auth, ${signUp ? 'with' : 'without'} sign-up`, async () => {
+          const before = application.tree()
+          generateAuth('user', { signUp })
+          expect(application.tree()).to.include.keys('src/models/api_token.ts', 'src/actions/tokens.ts')
+          const { actions } = authDestruction(application.folder, 'user', async () => false)
+          await destroy(application.folder, actions, { confirm: () => Promise.resolve(true) })
+          expect(application.tree()).to.deep.equal(before)
+        })
+      }
+
+      it('writes formatted files whose specs pass, for a model of any name', () => {
+        // On SQLite, an application finds its databases itself.
+        if (engine !== 'sqlite') application.environment['TEST_DATABASE_URL'] = urls[kind]
+        generateAuth('member')
+        const post = { attributes: ['title'], owner: 'member' }
+        generate(application.folder, resourceActions(application.folder, 'post', post))
+        application.write(
+          '.prettierrc.json',
+          JSON.stringify({ printWidth: 110, singleQuote: true, semi: false }),
+        )
+        const format = application.run('prettier', '--check', 'src', 'spec', 'migrations')
+        expect(format.status, format.output).to.equal(0)
+        const build = application.run('node', `${root}/dist/src/cli/main.js`, 'build')
+        expect(build.status, build.output).to.equal(0)
+        const specs = application.run('mocha', '--exit', '--grep', specsToRun)
+        expect(specs.status, specs.output).to.equal(0)
+      })
+    })
+  }
+})
 
 describe('kit generate auth in an API application', () => {
   let application: Application
