@@ -14,7 +14,7 @@ import { clientNetwork } from '../../src/auth/client-network.js'
 import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
 import { App, Database, transaction } from '../../src/index.js'
 import { describeOnce, newDatabase } from '../support/engine.js'
-import { needRedis, redisUrl } from '../support/servers/redis.js'
+import { needRedis, OwnRedis, redisUrl } from '../support/servers/redis.js'
 import { Site } from '../support/site.js'
 
 class CreateLimits1700000000000 implements MigrationInterface {
@@ -154,6 +154,27 @@ describeOnce('redisLimits', () => {
   })
 
   countsRequests(() => redisLimits(redis, { prefix: `spec:${crypto.randomUUID()}:` }))
+
+  it('lets requests pass while Redis is down, or rejects them with 503, until it is back', async () => {
+    const own = await OwnRedis.start()
+    const app = new App({ logger })
+    for (const ifStoreFails of ['pass', 'reject'] as const) {
+      const store = redisLimits(createClient({ url: own.url }), { timeout: 1000 })
+      const limited = app.group(`/${ifStoreFails}`)
+      limited.use(rateLimit({ to: 1_000_000, within: '1 hour', name: ifStoreFails, store, ifStoreFails }))
+      limited.get('/', (ctx) => void (ctx.body = 'welcome'))
+    }
+    const site = await Site.open(app)
+    const statuses = async () => [(await site.get('/pass')).status, (await site.get('/reject')).status]
+    expect(await statuses()).to.deep.equal([200, 200])
+    await own.stop()
+    expect(await statuses()).to.deep.equal([200, 503])
+    expect((await site.get('/reject')).headers.get('Retry-After')).to.equal('5')
+    await own.start()
+    while ((await statuses()).join() !== '200,200') await new Promise(setImmediate)
+    await site.close()
+    await own.stop()
+  })
 })
 
 describeOnce('rateLimit', () => {
