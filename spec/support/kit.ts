@@ -22,7 +22,7 @@ export interface Run {
 }
 
 /** The variables of a command, besides its arguments. */
-export interface Surroundings {
+export interface CommandOptions {
   env?: NodeJS.ProcessEnv
   input?: string
 }
@@ -34,7 +34,7 @@ export interface Surroundings {
 export function kit(
   folder: string,
   args: string[],
-  { env = {}, input = '' }: Surroundings = {},
+  { env = {}, input = '' }: CommandOptions = {},
 ): Promise<Run> {
   const run = lastRun.then(() => runIn(startHost(), { folder, args, env: environment(env), input }))
   pending += 1
@@ -54,7 +54,7 @@ let pending = 0
 export async function kitProcess(
   folder: string,
   args: string[],
-  { env = {}, input = '' }: Surroundings = {},
+  { env = {}, input = '' }: CommandOptions = {},
 ): Promise<Run> {
   const child = spawn(process.execPath, [kitFile, ...args], { cwd: folder, env: environment(env) })
   child.stdin.end(input)

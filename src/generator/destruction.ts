@@ -14,7 +14,7 @@ export interface Destruction {
 export type HasRun = (migration: string) => Promise<boolean>
 
 /** The state of the application that the warnings need. */
-interface Circumstances {
+interface DestructionState {
   /** Whether the original options are known, so that an edited file can be recognized. */
   isKnown: boolean
   hasRun?: HasRun | undefined
@@ -28,7 +28,7 @@ interface Circumstances {
 export function destructionOf(
   folder: string,
   expected: readonly (readonly FileAction[])[],
-  { isKnown, hasRun = () => Promise.resolve(false) }: Circumstances,
+  { isKnown, hasRun = () => Promise.resolve(false) }: DestructionState,
 ): Destruction {
   const own = expected[0] ?? []
   const translations = own.flatMap(({ path }) =>

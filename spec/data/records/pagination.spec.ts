@@ -83,7 +83,7 @@ describe('paginate(tx, model, query, options)', () => {
     expect(new Set(pages.flatMap(({ records }) => records.map(({ id }) => id))).size).to.equal(45)
   })
 
-  it('does not count if the options say so, and still finds whether there is a next page', async () => {
+  it('counts no records with `total: false`, and still finds whether there is a next page', async () => {
     const first = await page({}, { total: false })
     expect(first.records).to.have.length(20)
     expect(first.pagination).to.include({ page: 1, next: 2, previous: undefined, isTotalKnown: false })

@@ -9,7 +9,7 @@ import { modelDestruction } from '../../generator/model-generator.js'
 import { resourceDestruction } from '../../generator/resource-destroyer.js'
 import { enterApplication } from '../support/application-folder.js'
 import { hasRun } from '../support/has-run.js'
-import { sayTo, type Output } from '../support/output.js'
+import { printTo, type Output } from '../support/output.js'
 import { Questions } from '../support/questions.js'
 
 /** The dependencies of `kit destroy`, besides its output. */
@@ -97,7 +97,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     const questions = new Questions(input, out)
     const confirm = yes ? () => Promise.resolve(true) : (question: string) => questions.confirm(question)
     try {
-      return await destroy(folder(), actions, { confirm, remark, say: sayTo(out) })
+      return await destroy(folder(), actions, { confirm, remark, print: printTo(out) })
     } finally {
       if (!yes) await questions.close()
     }

@@ -11,7 +11,7 @@ import { modelActions } from '../../generator/model-generator.js'
 import { migrationActions } from '../../generator/migration-generator.js'
 import { resourceActions } from '../../generator/resource-generator.js'
 import { enterApplication } from '../support/application-folder.js'
-import { sayTo, type Output } from '../support/output.js'
+import { printTo, type Output } from '../support/output.js'
 
 interface ResourceFlags {
   parent?: string
@@ -163,11 +163,11 @@ function reportPrivate(out: Output, folder: string): void {
   const lines = readFileSync(join(folder, 'src/app.ts'), 'utf8').split('\n')
   const below = lines.slice(lines.findIndex((line) => /\.use\(requireUser\(\)\)/.test(line)))
   const resources = below.flatMap((line) => /^\w+\.resource\((\w+)\)/.exec(line)?.[1] ?? [])
-  const say = sayTo(out)
-  say(
+  const print = printTo(out)
+  print(
     `These resources need a sign-in now: ${resources.join(', ')}. \`kit routes --public\` lists the other routes.`,
   )
-  say('Next: `kit db migrate`, and `kit dev`. Mails of development are at /kit/mails.')
+  print('Next: `kit db migrate`, and `kit dev`. Mails of development are at /kit/mails.')
 }
 
 function migrationCommand(out: Output, folder: () => string): Command {
@@ -207,7 +207,7 @@ function secretCommand(out: Output): Command {
     .summary('print a secret')
     .description('Prints a secret for SESSION_SECRET: 64 random bytes.')
     .addHelpText('after', '\nExample:\n  $ SESSION_SECRET=$(kit generate secret) kit start')
-    .action(() => sayTo(out)(randomBytes(64).toString('hex')))
+    .action(() => printTo(out)(randomBytes(64).toString('hex')))
 }
 
 function write(
@@ -216,23 +216,23 @@ function write(
   actions: readonly FileAction[],
   { dryRun = false, force = false }: { dryRun?: boolean | undefined; force?: boolean | undefined },
 ): void {
-  const say = sayTo(out)
+  const print = printTo(out)
   const rewritten = actions.filter((action) => isRewrittenMigration(folder, action))
-  generate(folder, actions, { dryRun, force, say })
+  generate(folder, actions, { dryRun, force, print })
   for (const { path } of rewritten) {
-    say(
+    print(
       `An earlier version of ${path} may have been run. To run the new version, use \`kit db reset\`, which deletes all ` +
         'records, and `GO_ENV=test kit db reset` for the specs.',
     )
   }
-  if (dryRun) say('Nothing was written: --dry-run.')
+  if (dryRun) print('Nothing was written: --dry-run.')
 }
 
 /** Prints how to make a secret attribute an ordinary one, because its name may have another meaning. */
 function reportSecrets(out: Output, attributes: readonly string[]): void {
   for (const { name, isSecret } of parseAttributes(attributes)) {
     if (isSecret)
-      sayTo(out)(
+      printTo(out)(
         `${name} is a secret: no page, form or response contains it. \`:shown\` after its type changes that.`,
       )
   }

@@ -4,7 +4,7 @@ import { CommandError } from '../../command-errors.js'
 import { Catalogue, frameworkCatalogue } from '../../translations/catalogue.js'
 import { missingTexts } from '../../translations/missing-texts.js'
 import { enterApplication } from '../support/application-folder.js'
-import { sayTo, type Output } from '../support/output.js'
+import { printTo, type Output } from '../support/output.js'
 import { table } from '../support/table.js'
 
 /**
@@ -24,11 +24,11 @@ export function localesCommand(out: Output, folder: () => string = enterApplicat
       const missing = new Map(
         catalogue.locales.toSorted().map((locale) => [locale, missingTexts(catalogue, locale)]),
       )
-      const say = sayTo(out)
+      const print = printTo(out)
       for (const [locale, texts] of missing) {
-        say(`${locale}: ${texts.length === 0 ? 'complete' : `${texts.length} missing`}`)
+        print(`${locale}: ${texts.length === 0 ? 'complete' : `${texts.length} missing`}`)
         if (texts.length > 0)
-          say(
+          print(
             table(
               undefined,
               texts.map(({ id, shown }) => ['', id, shown]),

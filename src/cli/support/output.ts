@@ -4,6 +4,6 @@ export interface Output {
 }
 
 /** A function that writes lines there. */
-export function sayTo(out: Output): (line: string) => void {
+export function printTo(out: Output): (line: string) => void {
   return (line) => void out.write(`${line}\n`)
 }

@@ -33,7 +33,7 @@ export interface EditFile {
 export type FileAction = CreateFile | EditFile
 
 /** Prints a line to the user. */
-export type Say = (line: string) => void
+export type Print = (line: string) => void
 
 /** The options of `generate`. */
 export interface GenerateOptions {
@@ -41,7 +41,7 @@ export interface GenerateOptions {
   force?: boolean
   /** Whether the steps are only printed. */
   dryRun?: boolean
-  say?: Say
+  print?: Print
 }
 
 /** The options of `destroy`. */
@@ -50,7 +50,7 @@ export interface DestroyOptions {
   confirm(question: string): Promise<boolean>
   /** Returns a warning about a file before it is deleted. */
   remark?(path: string): Promise<string | undefined>
-  say?: Say
+  print?: Print
 }
 
 /**
@@ -63,7 +63,7 @@ export function generate(
   actions: readonly FileAction[],
   options: GenerateOptions = {},
 ): void {
-  const { force = false, dryRun = false, say = () => undefined } = options
+  const { force = false, dryRun = false, print = () => undefined } = options
   const existing = actions.filter((action) => isCreate(action) && exists(join(folder, action.path)))
   if (existing.length > 0 && !force) throw new FilesExist(existing.map(({ path }) => path))
 
@@ -81,7 +81,7 @@ export function generate(
       throw new NotWritten(action.path, error)
     }
   }
-  lines.forEach(say)
+  lines.forEach(print)
 }
 
 /**
@@ -92,19 +92,19 @@ export function generate(
 export async function destroy(
   folder: string,
   actions: readonly FileAction[],
-  { confirm, remark, say = () => undefined }: DestroyOptions,
+  { confirm, remark, print = () => undefined }: DestroyOptions,
 ): Promise<boolean> {
   const present = actions.filter((action) => isDone(folder, action))
   const agreed = new Set<FileAction>()
   for (const action of present) {
     const note = await remark?.(action.path)
-    if (note) say(note)
+    if (note) print(note)
     if (await confirm(questionOf(action))) agreed.add(action)
   }
   for (const action of present) {
-    say(`${agreed.has(action) ? undo(folder, action) : '     keep'}  ${action.path}`)
+    print(`${agreed.has(action) ? undo(folder, action) : '     keep'}  ${action.path}`)
   }
-  if (present.length > 0) leftoversOf(folder, actions).forEach(say)
+  if (present.length > 0) leftoversOf(folder, actions).forEach(print)
   return present.length > 0
 }
 
