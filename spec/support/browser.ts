@@ -53,7 +53,7 @@ export async function visit(
 ): Promise<Visitor> {
   const context = await browser.newContext({ baseURL: url, locale: 'en-US', ...options })
   const page = await context.newPage()
-  page.setDefaultTimeout(5000)
+  page.setDefaultTimeout(60_000)
   const troubles: string[] = []
   page.on('console', (message) => {
     // Chromium reports this for error pages, too. The handler of `response` below records the relevant ones.

@@ -55,7 +55,7 @@ export class Site extends Client {
     return new Promise((response, reject) => {
       let received = ''
       const socket = connect(Number(port), hostname, () => socket.write(bytes))
-      socket.setTimeout(2000, () => socket.destroy())
+      socket.setTimeout(60_000, () => socket.destroy())
       socket.on('data', (chunk) => (received += chunk.toString()))
       socket.on('error', reject)
       socket.on('close', () => response(received))

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Database } from '../../../src/index.js'
 import type { Context } from '../../../src/index.js'
 import { engine } from '../engine.js'
@@ -13,4 +14,20 @@ export async function connectionOf(ctx: Context): Promise<number> {
 export async function terminate(database: Database, connection: number): Promise<void> {
   const sql = engine === 'postgres' ? `SELECT pg_terminate_backend(${connection})` : `KILL ${connection}`
   await database.query(sql)
+}
+
+/** A connection of mysql2 or of pg, which has its stream in a connection of its own. */
+interface DriverConnection {
+  stream?: Socket
+  connection?: { stream: Socket }
+}
+
+/** Makes the server end the connection of a request's transaction, and waits until the driver has noticed it. */
+export async function terminateOwn(database: Database, ctx: Context): Promise<void> {
+  const connection: DriverConnection = await ctx.tx.queryRunner?.connect()
+  const stream = connection.stream ?? connection.connection?.stream
+  const closed = new Promise((close) => stream?.once('close', close))
+  await terminate(database, await connectionOf(ctx))
+  await closed
+  await new Promise(setImmediate)
 }
