@@ -24,6 +24,9 @@ const frameworkFiles: StaticMount = {
   order: Number.POSITIVE_INFINITY,
 }
 
+/** The fields of a context that the dispatcher sets. */
+type Routed = { -readonly [Name in 'route' | 'params']: Context[Name] }
+
 /** The dispatcher's steps besides routing. */
 export interface DispatcherSteps {
   readBody: BodyReader
@@ -66,7 +69,7 @@ export class Dispatcher {
     if (folders.length > 0 && (await servesFile(ctx, folders, match?.route))) return
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
     // The log needs the parameters in the path, even if the request is rejected later.
-    Object.assign(ctx, { params: matches[0]?.params })
+    ctx.params = matches[0]?.params ?? {}
     const { cors, withSession } = this.steps
     if (cors && isPreflight(ctx) && (await cors.respondToPreflight(ctx, methodsOf(matches)))) return
     const run = () => this.runMatch(ctx, matches, match)
@@ -78,10 +81,12 @@ export class Dispatcher {
     if (isOverridable && hasForm(ctx) && (await this.override(ctx))) match = find(matches, ctx.method)
     if (!match) return reject(ctx, matches)
     const { route, params } = match
-    Object.assign(ctx, { route, params })
+    const routed: Routed = ctx
+    routed.route = route
+    routed.params = params
     if (ctx.request.body === undefined) {
       if (route.readsBody) await this.steps.readBody(ctx)
-      else Object.assign(ctx.request, { body: {} })
+      else ctx.request.body = {}
     }
     this.steps.guard?.(ctx)
     await route.run(ctx)

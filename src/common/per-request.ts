@@ -21,7 +21,7 @@ export class PerRequest<T> {
   }
 
   set(ctx: object, value: T): void {
-    Reflect.set(ctx, this.key, value)
+    ;(ctx as Record<symbol, T>)[this.key] = value
   }
 
   delete(ctx: object): void {

@@ -1,8 +1,12 @@
 import { Readable } from 'node:stream'
 import type { Context } from '../context.js'
 
-/** The fields of Koa's response, besides the headers, that a handler may change. */
-const fields = ['_body', '_explicitStatus', '_explicitNullBody'] as const
+/** The private fields of Koa's response that a handler may change. */
+interface ResponseFields {
+  _body: unknown
+  _explicitStatus: unknown
+  _explicitNullBody: unknown
+}
 
 /**
  * Takes a snapshot of a response: status, headers, body and `ctx.state`.
@@ -13,7 +17,7 @@ export function snapshotResponse(ctx: Context): () => void {
   const { res, response } = ctx
   const { statusCode, statusMessage } = res
   const headers = res.getHeaders()
-  const values = fields.map((field) => [field, Reflect.get(response, field)] as const)
+  const { _body, _explicitStatus, _explicitNullBody } = response as unknown as ResponseFields
   const state = { ...ctx.state }
 
   return function restoreResponse() {
@@ -22,7 +26,7 @@ export function snapshotResponse(ctx: Context): () => void {
     for (const name of res.getHeaderNames()) res.removeHeader(name)
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value)
     Object.assign(res, { statusCode, statusMessage })
-    for (const [field, value] of values) Reflect.set(response, field, value)
+    Object.assign(response, { _body, _explicitStatus, _explicitNullBody })
     for (const name of Object.keys(ctx.state)) Reflect.deleteProperty(ctx.state, name)
     Object.assign(ctx.state, state)
   }

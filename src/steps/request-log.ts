@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import { redactedPath } from '../logging/redacted-path.js'
 import { isHealthCheck } from './health.js'
 import { giveLogger, writeLine } from '../logging/request-logger.js'
 
 const header = 'X-Request-Id'
+
+/** The fields of a context that are set here. */
+type Identified = { -readonly [Name in 'requestId' | 'originalMethod']: Context[Name] }
 
 /**
  * Gives each request an id, a logger with that id, and a line in the log after the response. The id of the request's
@@ -18,7 +21,9 @@ export function requestLog(logger: Logger): Middleware {
     const given = ctx.get(header)
     const requestId = /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
     giveLogger(ctx, logger)
-    Object.assign(ctx, { requestId, originalMethod: ctx.method })
+    const identified: Identified = ctx
+    identified.requestId = requestId
+    identified.originalMethod = ctx.method
     ctx.set(header, requestId)
     ctx.res.once('close', () => {
       const { method } = ctx
