@@ -1,5 +1,6 @@
 import type { Context } from '../context.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
+import { toJson } from './json.js'
 import { formats, negotiate, type Format } from './negotiation.js'
 import { problemOf, writeProblem } from './problem.js'
 import { toPlain } from './serializer.js'
@@ -62,5 +63,5 @@ function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void 
   }
   const plain = toPlain(value)
   ctx.type = `application/${format}; charset=utf-8`
-  ctx.body = format === 'json' ? JSON.stringify(plain) : toXml(plain, rootName(value, ctx.route?.resource))
+  ctx.body = format === 'json' ? toJson(plain) : toXml(plain, rootName(value, ctx.route?.resource))
 }
