@@ -42,6 +42,18 @@ describe('kit generate auth', () => {
     })
   }
 
+  it('adds the texts to each language of the application, and destroy removes them', async () => {
+    application.write('locales/pages.de.yaml', '- id: pages.name\n  translation: Blog\n')
+    const before = application.tree()
+    generate(application.folder, authActions(application.folder, 'user', all))
+    const texts = (language: string) => application.read(`locales/authentication.${language}.yaml`)
+    expect(texts('de').match(/^- id: .*/gm)).to.deep.equal(texts('en-us').match(/^- id: .*/gm))
+    expect(texts('de')).to.include("# Sign in\n- id: session.new\n  translation: ''\n")
+    const { actions } = authDestruction(application.folder, 'user', async () => false)
+    await destroy(application.folder, actions, yes)
+    expect(application.tree()).to.deep.equal(before)
+  })
+
   it('rejects --confirm without a sign-up', () => {
     const options = { confirm: true, signUp: false }
     expect(() => authActions(application.folder, 'user', options)).to.throw('Remove one of the two options.')

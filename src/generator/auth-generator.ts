@@ -5,6 +5,7 @@ import { readApplication } from './application.js'
 import { importing, insertion, withImport } from './files/insertion.js'
 import type { EditFile, FileAction } from './files/files.js'
 import { breakLongLines } from './files/lines.js'
+import { translationActions } from './locale-generator.js'
 import { migrationNames } from './migration-names.js'
 import { namesOf, type Names } from './arguments/names.js'
 import { applicationName, isApi } from './files/registration.js'
@@ -60,8 +61,11 @@ export function authActions(folder: string, word: string, options: AuthOptions =
   const has = { hasSignUp, hasConfirm, hasSessions, hasTokens, isApi: kind === 'api' }
   const locals = { ...names, ...titleOf(folder), ...has, migrationClass: migration.className }
   const app = applicationName(text) ?? 'app'
+  const files = renderScaffolds(folder, scaffolds, paths, locals)
+  const texts = files.filter(({ path }) => path.startsWith('locales/'))
   return [
-    ...renderScaffolds(folder, scaffolds, paths, locals),
+    ...files,
+    ...texts.flatMap((file) => translationActions(folder, file)),
     ...(kind === 'web' ? editsOfPages() : editsOfApi(app)),
     ...editsOf(app, names, parts),
   ]

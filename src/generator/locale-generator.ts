@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { CommandError } from '../command-errors.js'
 import { frameworkCatalogue, frameworkLocales, languageOf, localeFiles } from '../translations/catalogue.js'
 import { pluralRules } from '../translations/formatters.js'
 import { readLocaleFile, type Entry, type Translation } from '../translations/locale-file.js'
 import type { FileAction } from './files/files.js'
+
+type Text = Pick<Entry, 'id' | 'translation'>
 
 /**
  * Returns the steps that add a language: each file with English texts gets a file with the same ids and empty
@@ -17,15 +19,29 @@ import type { FileAction } from './files/files.js'
  */
 export function localeActions(folder: string, word: string): FileAction[] {
   const locale = parseLocale(word)
-  const existing = new Set(
-    filesOf(folder, locale).flatMap((file) => readLocaleFile(file).map(({ id }) => id)),
-  )
+  const existing = idsOf(folder, locale)
   const actions = sourcesOf(folder, locale).flatMap(({ source, path }) => {
     const entries = readLocaleFile(source).filter(({ id }) => !existing.has(id))
     return entries.length > 0 ? [writing(folder, path, entries, locale)] : []
   })
   if (actions.length > 0) return actions
   throw new CommandError(`The files of ${locale} already have every id of the English texts.`)
+}
+
+/**
+ * Returns the steps that add the texts of a new English file to each other language of the application, with empty
+ * translations.
+ *
+ * @param english the file, which is not written yet
+ */
+export function translationActions(folder: string, english: { path: string; content: string }): FileAction[] {
+  const texts: Text[] = parse(english.content)
+  return otherLocales(folder).flatMap((locale) => {
+    const known = idsOf(folder, locale)
+    const missing = texts.filter(({ id }) => !known.has(id))
+    const path = `${nameOf(english.path)}.${locale.toLowerCase()}.yaml`
+    return missing.length > 0 ? [writing(folder, path, missing, locale)] : []
+  })
 }
 
 /**
@@ -97,6 +113,17 @@ function sourcesOf(folder: string, locale: string): { source: string; path: stri
   ]
 }
 
+function idsOf(folder: string, locale: string): ReadonlySet<string> {
+  return new Set(filesOf(folder, locale).flatMap((file) => readLocaleFile(file).map(({ id }) => id)))
+}
+
+/** The languages of an application, except English. */
+function otherLocales(folder: string): string[] {
+  const locales = join(folder, 'locales')
+  const all = existsSync(locales) ? localeFiles(locales).map(({ locale }) => locale) : []
+  return [...new Set(all)].filter((locale) => !['en', 'en-US'].includes(locale))
+}
+
 function englishFiles(folder: string): string[] {
   return ['en', 'en-US'].flatMap((locale) => filesOf(folder, locale))
 }
@@ -114,7 +141,7 @@ function pathOf(folder: string, file: string): string {
   return relative(folder, file).replaceAll(sep, '/')
 }
 
-function writing(folder: string, path: string, entries: readonly Entry[], locale: string): FileAction {
+function writing(folder: string, path: string, entries: readonly Text[], locale: string): FileAction {
   const text = entries.map((entry) => emptyEntry(entry, locale)).join('')
   if (!existsSync(join(folder, path))) return { path, content: text }
   return {
@@ -127,7 +154,7 @@ function writing(folder: string, path: string, entries: readonly Entry[], locale
 }
 
 /** An entry to be translated, with the English text as a comment. */
-function emptyEntry({ id, translation }: Entry, locale: string): string {
+function emptyEntry({ id, translation }: Text, locale: string): string {
   const isPlural = typeof translation !== 'string'
   const forms = pluralRules(locale).resolvedOptions().pluralCategories
   const english = isPlural ? stringify(translation) : translation
