@@ -106,10 +106,11 @@ describe('docs/getting-started.md', function () {
   }
 
   it('ends with the code that the development server shows', async () => {
-    const response = await fetch(`${server?.url}/posts`, { headers: { Accept: 'text/html' } })
-    expect(response.status).to.equal(200)
+    const response = await fetch(`${server?.url}/notes`, { headers: { Accept: 'text/html' } })
+    expect(new URL(response.url).pathname).to.equal('/session/new')
     expect(response.headers.get('server-timing')).to.match(/^app;dur=/)
-    expect(await response.text()).to.include('Hello')
+    const mails = await fetch(`${server?.url}/kit/mails`)
+    expect(await mails.text()).to.include('ada@example.com')
   })
 
   it('has formatted code', () => {
