@@ -5,7 +5,7 @@ import { authActions } from '../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
 import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
-import { engine, itOnce, newDatabase } from '../support/engine.js'
+import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { Application } from '../support/applications/generated.js'
 import { root } from '../support/kit.js'
 
@@ -61,6 +61,7 @@ const RESOURCES: [name: string, attributes: string[], options?: ResourceOptions]
 
 /** The resources with indexes, links and scopes of parents, which depend on the engine. */
 const onServers = ['label', 'post', 'comment', 'note', 'preferences']
+const inApi = ['label', 'post', 'comment', 'note', 'profile']
 const resources = RESOURCES.filter(([name]) => engine === 'sqlite' || onServers.includes(name))
 
 describe('Generated resources that users own', () => {
@@ -137,5 +138,27 @@ describe('Generated resources that users own', () => {
     generate(application.folder, resourceActions(application.folder, 'user', { useModel: 'user' }))
     expect(messageOf({ ...own, parent: 'user' })).to.include('both add the column user_id')
     application.remove()
+  })
+})
+
+describeOnce('Generated resources of an API that users own', () => {
+  const app = Application.api()
+
+  after(() => app.remove())
+
+  it('have complete specs that pass, with bearer tokens', () => {
+    generate(app.folder, authActions(app.folder, 'user'))
+    for (const [name, attributes, options] of RESOURCES) {
+      if (!inApi.includes(name)) continue
+      generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
+    }
+    expect(app.run('tsc', '--noUnusedLocals')).to.deep.equal({ status: 0, output: '' })
+    const config = join(root, '.prettierrc.json')
+    expect(app.run('prettier', '--check', '--config', config, '.', '!dist').output).to.contain(
+      'All matched files',
+    )
+    const { status, output } = app.run('mocha', '--grep', 'Label|Post|Comment|Note|Profile')
+    expect(output).to.not.contain('failing')
+    expect(status).to.equal(0)
   })
 })

@@ -63,7 +63,7 @@ export function hasPolicy(folder: string, names: Names): boolean {
 
 /** The model of the users who sign in: `authenticate(database, User)`; undefined if the application has no accounts. */
 export function accountsOf(folder: string): Names | undefined {
-  const model = /\bauthenticate\(database, (\w+)/.exec(read(folder, 'src/authentication.ts') ?? '')?.[1]
+  const model = /\bauthenticate\(\s*database,\s*(\w+)/.exec(read(folder, 'src/authentication.ts') ?? '')?.[1]
   return model === undefined ? undefined : modelNamesOf(model)
 }
 
