@@ -88,8 +88,8 @@ export { translations, type TranslationsOptions } from './middleware/translation
 // Views
 export type { Helper } from './views/pages.js'
 export { html, type Html } from './views/html.js'
-export type { FilterFormOptions } from './views/filter-form.js'
-export { sortByLabel, type Choice } from './views/choices.js'
+export type { FilterFormOptions } from './views/forms/filter-form.js'
+export { sortByLabel, type Choice } from './views/forms/choices.js'
 
 // Sessions
 export {

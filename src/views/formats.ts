@@ -1,5 +1,5 @@
 import { dayFormat, zonedFormat } from '../translations/formatters.js'
-import { recordLabel } from './choices.js'
+import { recordLabel } from './forms/choices.js'
 import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 

@@ -1,13 +1,13 @@
-import type { Choices } from '../data/records/choices.js'
-import type { ListQuery, QueryField } from '../data/lists/list-query.js'
-import { recordName } from '../words/words.js'
+import type { Choices } from '../../data/records/choices.js'
+import type { ListQuery, QueryField } from '../../data/lists/list-query.js'
+import { recordName } from '../../words/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { errorSummary } from './error-summary.js'
 import { hiddenField } from './hidden-fields.js'
-import { attributes, html, inputTag, type Attributes, type Html } from './html.js'
+import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
 import { dateTimeValue, dateValue, timeValue } from './input-values.js'
-import { label } from './labels.js'
-import type { ViewContext } from './view-context.js'
+import { label } from '../labels.js'
+import type { ViewContext } from '../view-context.js'
 
 /** The options of `filterForm`. */
 export interface FilterFormOptions {

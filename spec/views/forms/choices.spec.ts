@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { sortByLabel } from '../../src/index.js'
+import { sortByLabel } from '../../../src/index.js'
 
 describe('sortByLabel(records, locale)', () => {
   const labels = (records: Array<{ title?: unknown; name?: unknown; id: string }>, locale?: string) =>

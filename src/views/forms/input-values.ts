@@ -1,4 +1,4 @@
-import { toLocalTime } from '../common/time-zones.js'
+import { toLocalTime } from '../../common/time-zones.js'
 
 /** Converts a value to the text of an input: empty for null and undefined, JSON for an array or an object. */
 export function textValue(value: unknown): string {

@@ -1,4 +1,4 @@
-import { html, type Html } from './html.js'
+import { html, type Html } from '../html.js'
 
 /** Renders errors above a form. The browser focuses them when the page opens. Without errors, it is empty. */
 export function errorSummary(heading: string, messages: readonly Html[]): Html {

@@ -1,6 +1,6 @@
 import type { FormMethod } from './hidden-fields.js'
-import { attributes, html, type Html } from './html.js'
-import type { ViewContext } from './view-context.js'
+import { attributes, html, type Html } from '../html.js'
+import type { ViewContext } from '../view-context.js'
 
 /** The options of `actionButton`. */
 export interface ActionButtonOptions {

@@ -1,9 +1,9 @@
-import type { ValidationErrors } from '../errors.js'
-import { recordName } from '../words/words.js'
+import type { ValidationErrors } from '../../errors.js'
+import { recordName } from '../../words/words.js'
 import type { FormMethod } from './hidden-fields.js'
-import { attributes, html, inputTag, type Attributes, type Html } from './html.js'
-import { label } from './labels.js'
-import type { ViewContext } from './view-context.js'
+import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
+import { label } from '../labels.js'
+import type { ViewContext } from '../view-context.js'
 
 /** The options of a form. */
 export interface FormOptions {

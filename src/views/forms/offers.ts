@@ -1,8 +1,8 @@
-import type { Choices } from '../data/records/choices.js'
+import type { Choices } from '../../data/records/choices.js'
 import { choiceLabel, sortByLabel, type Choice } from './choices.js'
-import { html, type Html } from './html.js'
-import { linkTo } from './links.js'
-import type { ViewContext } from './view-context.js'
+import { html, type Html } from '../html.js'
+import { linkTo } from '../links.js'
+import type { ViewContext } from '../view-context.js'
 
 /** The choices of a field: a list, or what `ctx.choices` returns. */
 export type Offered = readonly Choice[] | Choices

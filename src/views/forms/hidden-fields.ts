@@ -1,5 +1,5 @@
-import { attributes, html, inputTag, type Html } from './html.js'
-import type { ViewContext } from './view-context.js'
+import { attributes, html, inputTag, type Html } from '../html.js'
+import type { ViewContext } from '../view-context.js'
 
 /** The method of a form's request. HTML can only send POST; `_method` carries the others. */
 export type FormMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -2,11 +2,11 @@ import { blankOption, choiceLabel, choiceValue, option, type Choice } from './ch
 import { errorSummary } from './error-summary.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { hiddenField, hiddenFields } from './hidden-fields.js'
-import { attributes, html, inputTag, type Html } from './html.js'
+import { attributes, html, inputTag, type Html } from '../html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
-import { label } from './labels.js'
+import { label } from '../labels.js'
 import { idHint, offer, type Offer, type Offered } from './offers.js'
-import type { ViewContext } from './view-context.js'
+import type { ViewContext } from '../view-context.js'
 
 /**
  * The form of a record. Each method renders a complete field: label, hint, input, value and errors.

@@ -1,5 +1,5 @@
-import { defaultLocale, memoizedByLocale } from '../translations/formatters.js'
-import { attributes, html, type Html } from './html.js'
+import { defaultLocale, memoizedByLocale } from '../../translations/formatters.js'
+import { attributes, html, type Html } from '../html.js'
 import { textValue } from './input-values.js'
 
 /** A choice of a select: a word, a value with a label, or a record, which is shown by its title, name or id. */
