@@ -18,13 +18,17 @@ describe('kit run FILE', function () {
 
   /** Runs a file with these lines, which can use the database and the model Post. */
   function run(lines: string, ...args: string[]): Promise<Run> {
+    return runBy(kit, lines, ...args)
+  }
+
+  function runBy(command: typeof kit, lines: string, ...args: string[]): Promise<Run> {
     const imports = [
       "import { database } from '../database.js'",
       "import { Post } from '../models/post.js'",
       'export const used = [database, Post]',
     ]
     writeFileSync(join(application.folder, 'src/jobs/nightly.ts'), [...imports, lines, ''].join('\n'))
-    return kitProcess(join(application.folder, 'src/jobs'), ['run', 'nightly.ts', ...args])
+    return command(join(application.folder, 'src/jobs'), ['run', 'nightly.ts', ...args])
   }
 
   it('runs a file of src with its database open, and closes the database', async () => {
@@ -33,7 +37,11 @@ describe('kit run FILE', function () {
       'console.log(await database.manager.count(Post))',
       "process.once('exit', () => console.log(database.isInitialized))",
     ]
-    expect(await run(lines.join('\n'))).to.deep.equal({ status: 0, output: '1\nfalse', errors: '' })
+    expect(await runBy(kitProcess, lines.join('\n'))).to.deep.equal({
+      status: 0,
+      output: '1\nfalse',
+      errors: '',
+    })
   })
 
   it('passes arguments', async () => {
@@ -50,7 +58,7 @@ describe('kit run FILE', function () {
       "process.once('exit', () => console.log(database.isInitialized))",
       "throw new Error('no disk')",
     ]
-    const { status, output, errors } = await run(lines.join('\n'))
+    const { status, output, errors } = await runBy(kitProcess, lines.join('\n'))
     expect({ status, output }).to.deep.equal({ status: 1, output: 'false' })
     expect(errors).to.match(/^Error: no disk\n +at .*src\/jobs\/nightly\.ts:5/)
   })
