@@ -48,7 +48,7 @@ describe('docs/getting-started.md', function () {
     it(`line ${block.line}: ${lines.join('; ')}`, async () => {
       const outputs: string[] = []
       for (const line of lines) outputs.push(await follow(line, documented))
-      if (documented !== undefined) expect(outputs.join('')).to.match(patternOf(documented))
+      if (documented !== undefined) expect(outputs.filter(Boolean).join('\n')).to.match(patternOf(documented))
     })
   }
 
