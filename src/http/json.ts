@@ -18,7 +18,7 @@ export function toJson(value: unknown): string {
   return JSON.stringify(Array.isArray(value) ? value.map(withDatesAsText) : withDatesAsText(value))
 }
 
-/** Returns a copy of an object, with text instead of dates. A value that isn't an object, or serializes itself, is returned unchanged. */
+/** Returns a copy of a record with text instead of dates. A value of another type, or with `toJSON`, is returned unchanged. */
 function withDatesAsText(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return value
   const copy: Record<string, unknown> = {}
