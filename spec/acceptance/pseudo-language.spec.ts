@@ -120,7 +120,8 @@ const browser = await new Client(app, { accept: 'html' }).open()
 const pages = {}
 
 async function visit(path) {
-  const { status, text } = await browser.get(path, { headers })
+  const { status, text, location } = await browser.get(path, { headers })
+  if (status === 303) return visit(location)
   pages[path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID') + ' ' + status] = text
 }
 

@@ -180,7 +180,7 @@ describe('kit start --workers 2', function () {
 
   if (engine === 'sqlite')
     it('warns of a rate limit in the memory of each worker', async () => {
-      await start()
+      served = await Served.start(main, ['start', '--workers', '2'], { DATABASE_URL: url, LIMITS: 'memory' })
       await served.logged('The rate limit "limited" counts in the memory of each worker')
       const [warning, ...more] = served.log.filter(({ msg }) => msg.includes('limited'))
       expect(warning?.msg).to.include('Give it a store: databaseLimits(database) or redisLimits(client).')

@@ -44,7 +44,9 @@ export type Attributes = Record<string, string | number | boolean | null | undef
  * @example html`<a${attributes({ href: '/posts', 'aria-current': 'page' })}>Posts</a>`
  */
 export function attributes(values: Attributes): Html {
-  return new Html(Object.entries(values).map(attribute).join(''))
+  let source = ''
+  for (const name in values) source += attribute(name, values[name])
+  return new Html(source)
 }
 
 /**
@@ -56,7 +58,7 @@ export function inputTag(rendered: Html): Html {
   return new Html(`<input${rendered}>`)
 }
 
-function attribute([name, value]: [string, Attributes[string]]): string {
+function attribute(name: string, value: Attributes[string]): string {
   if (value === null || value === undefined || value === false) return ''
   return value === true ? ` ${name}` : ` ${name}="${escapeHtml(String(value))}"`
 }

@@ -1,6 +1,6 @@
 /**
  * The `src/main.ts` of an application that serves orders, with sessions, from the database of `DATABASE_URL`. `SESSIONS`
- * names their store: in the database unless it is `redis`. `LIMITS` names the store of the rate limit of `/limited`.
+ * names their store: in the database unless it is `redis`. `LIMITS` adds `/limited`, and names the store of its rate limit.
  */
 import 'reflect-metadata'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -42,14 +42,18 @@ app.get('/busy', (ctx) => {
   ctx.body = 'busy'
 })
 const redis = { prefix: `kit_spec_limit_${process.ppid}:` }
-const limits: Record<string, () => LimitStore> = {
+const limits: Record<string, () => LimitStore | undefined> = {
+  memory: () => undefined,
   database: () => databaseLimits(database),
   redis: () => redisLimits(createClient({ url: redisUrl }), redis),
 }
-const store = limits[process.env['LIMITS'] ?? '']?.()
-const limited = app.group('/limited')
-limited.use(rateLimit({ name: 'limited', to: 10, within: '1 hour', ...(store && { store }) }))
-limited.get('/', (ctx) => void (ctx.body = { pid: process.pid }))
+const place = process.env['LIMITS']
+if (place !== undefined) {
+  const store = limits[place]?.()
+  const limited = app.group('/limited')
+  limited.use(rateLimit({ name: 'limited', to: 10, within: '1 hour', ...(store && { store }) }))
+  limited.get('/', (ctx) => void (ctx.body = { pid: process.pid }))
+}
 app.use(transaction(database))
 app.resource(OrdersResource)
 await app.listen()

@@ -1,5 +1,5 @@
 import type { FormMethod } from './hidden-fields.js'
-import { html, type Html } from '../html.js'
+import { attributes, html, type Html } from '../html.js'
 import type { ViewContext } from '../view-context.js'
 
 /** The options of `actionButton`. */
@@ -31,6 +31,7 @@ export function deleteButton(
 }
 
 function buttonForm(path: string, fields: Html, confirm: string | undefined, button: Html): Html {
-  const question = confirm === undefined ? '' : html` data-confirm="${confirm}"`
-  return html`<form action="${path}" method="post" ${question}>${fields}${button}</form>`
+  return html`<form${attributes({ action: path, method: 'post', 'data-confirm': confirm })}>
+    ${fields}${button}
+  </form>`
 }
