@@ -67,9 +67,12 @@ export class PostsFile {
     return ids
   }
 
-  /** Takes away what a round has written. */
+  /** Undoes what a round has written. */
   reset(): void {
     this.database.prepare('DELETE FROM posts WHERE rowid > ?').run(this.newest)
+    const restore = `UPDATE posts SET title = 'Post ' || (rowid - 1), description = ?, updated_at = created_at
+      WHERE updated_at <> created_at`
+    this.database.prepare(restore).run(textOf(this.textLength))
   }
 
   remove(): void {

@@ -80,7 +80,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'filtered list',
-    servers: api,
+    servers: { ours: 'api', peer: 'peerApi' },
     goals: { peer: 1 },
     status: 200,
     calls: () => [{ method: 'GET', path: '/filtered?title.prefix=Post+1&sort=-title', headers: asJson }],
