@@ -173,7 +173,7 @@ describe('docs/configuration.md', () => {
       ),
     )
     // The example of redisSessions() reads REDIS_URL. KIT_DEV is how `kit dev` recognizes its own processes.
-    const unlisted = ['REDIS_URL', 'KIT_DEV']
+    const unlisted = ['REDIS_URL', 'KIT_DEV', 'KIT_DEV_PORT']
     expect(variables).to.include('DATABASE_URL')
     expect(
       variables.filter((name) => !unlisted.includes(name) && !page.includes(`\`${name}\``)),

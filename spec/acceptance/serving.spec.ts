@@ -161,6 +161,25 @@ describe('The commands that run an application', function () {
       rmSync(join(application.folder, 'src/actions/more.ts'))
     })
 
+    it('is the address to which mails link', async () => {
+      const address = await serve('dev', { PORT: '0', BASE_URL: '' })
+      const home = join(application.folder, 'src/actions/home.ts')
+      const before = readFileSync(home, 'utf8')
+      try {
+        const link = "ctx.body = absoluteUrl('/inbox')"
+        writeFileSync(
+          home,
+          `import type { Context } from 'resource-kit'\nimport { absoluteUrl } from 'resource-kit/mail'\n\n` +
+            `export function home(ctx: Context) {\n  ${link}\n}\n`,
+        )
+        expect(await eventually(address, '/inbox')).to.equal(
+          `${address.replace('127.0.0.1', 'localhost')}/inbox`,
+        )
+      } finally {
+        writeFileSync(home, before)
+      }
+    })
+
     it('runs no migrations: its pages list the pending ones until they have been run', async () => {
       const file = join(application.folder, 'migrations/1795132800001_later.ts')
       mkdirSync(join(application.folder, 'migrations'), { recursive: true })

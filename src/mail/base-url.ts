@@ -12,5 +12,7 @@ export function absoluteUrl(path: string): string {
 
 /** @throws BadBaseUrl */
 export function baseUrl(): string {
-  return configuredBaseUrl() ?? `http://localhost:${process.env['PORT'] || 3000}`
+  return (
+    configuredBaseUrl() ?? `http://localhost:${process.env['KIT_DEV_PORT'] || process.env['PORT'] || 3000}`
+  )
 }

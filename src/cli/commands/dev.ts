@@ -40,7 +40,10 @@ async function dev(): Promise<void> {
       (error: unknown) => showFailure(req, res, hosts.check(req.headers) ? REASON_ELSEWHERE : plain(error)),
     )
   })
-  console.log(`kit dev: ${await front.listen(currentPort(), host)}`)
+  const address = await front.listen(currentPort(), host)
+  // Mails link to this port, and not to that of the application's own process.
+  process.env['KIT_DEV_PORT'] = new URL(address).port
+  console.log(`kit dev: ${address}`)
   server.change(!isStale(root))
   const watcher = watch(WATCHED, { cwd: root, ignoreInitial: true })
   watcher.on('all', () => server.changeSoon())
