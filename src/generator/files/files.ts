@@ -68,13 +68,14 @@ export function generate(
   if (existing.length > 0 && !force) throw new FilesExist(existing.map(({ path }) => path))
 
   const undos: Array<() => void> = []
-  const lines: string[] = []
+  // Several steps can change the same file.
+  const lines = new Set<string>()
   for (const action of actions) {
     const file = join(folder, action.path)
     try {
       const before = exists(file) ? readFileSync(file, 'utf8') : undefined
       const after = isCreate(action) ? action.content : action.insert(before ?? '')
-      lines.push(`${verb(before, after).padStart(9)}  ${action.path}`)
+      lines.add(`${verb(before, after).padStart(9)}  ${action.path}`)
       if (!dryRun && after !== before) write(file, before, after, undos)
     } catch (error) {
       for (const undo of undos.toReversed()) undo()
