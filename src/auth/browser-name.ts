@@ -17,8 +17,8 @@ const systems: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * The browser and the system that the header `User-Agent` names: `Firefox, Linux`. Other programs have the name before the
- * first `/`: `curl`. Empty if there is none.
+ * Returns the browser and the system in the header `User-Agent`: `Firefox, Linux`. For other programs, returns the name before
+ * the first `/`: `curl`. Returns an empty string if the header has neither.
  */
 export function browserName(userAgent: string): string {
   const browser = find(browsers, userAgent) ?? /^[\w-]+(?=\/)/.exec(userAgent)?.[0]

@@ -8,7 +8,7 @@ export function currentUser(ctx: Context): Account | undefined {
 }
 
 /** The time at which the user of a request signed in. */
-const times = new PerRequest<number>('signedInAt')
+const signInTimes = new PerRequest<number>('signedInAt')
 
 /**
  * Sets `ctx.user`, and the variable `currentUser` of templates.
@@ -18,23 +18,23 @@ const times = new PerRequest<number>('signedInAt')
 export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0): void {
   Object.assign(ctx, { user })
   ctx.state['currentUser'] = user
-  times.set(ctx, signedInAt)
+  signInTimes.set(ctx, signedInAt)
 }
 
 /** The requests that are authenticated by `Authorization`. */
-const bearers = new PerRequest<boolean>('usesBearer')
+const bearerRequests = new PerRequest<boolean>('usesBearer')
 
-/** Notes that the request has `Authorization`, so that its session does not count. */
+/** Marks the request as authenticated by `Authorization`, so that its session is ignored. */
 export function useBearer(ctx: Context): void {
-  bearers.set(ctx, true)
+  bearerRequests.set(ctx, true)
 }
 
 /** Whether the request is authenticated by `Authorization`, and not by its session. */
 export function usesBearer(ctx: Context): boolean {
-  return bearers.has(ctx)
+  return bearerRequests.has(ctx)
 }
 
 /** The time at which the user signed in, in milliseconds since 1970; 0 with a bearer token. */
 export function signInTime(ctx: Context): number {
-  return times.get(ctx) ?? 0
+  return signInTimes.get(ctx) ?? 0
 }

@@ -3,7 +3,7 @@ import { logAccess } from './access-log.js'
 import { passwordStamp, type Account } from './account.js'
 import { setUser, usesBearer } from './current-user.js'
 
-/** The values that a session has about its user. */
+/** The keys of a session under which its user is stored. */
 export const keys = { user: 'user_id', stamp: 'user_stamp', time: 'signed_in_at', client: 'client' }
 
 /** The user that a session names. */
@@ -15,9 +15,9 @@ export interface SessionUser {
 }
 
 /**
- * Signs a user in: the session gets a new id, which prevents session fixation, and remembers the user. It ends when the
- * user's password changes. The values of another user's session are dropped. A request that is authenticated by a bearer
- * token gets no session.
+ * Signs a user in. The session stores the user, and gets a new id, which prevents session fixation. It ends when the user's
+ * password changes. If another user was signed in, the session's other values are removed. A request that is authenticated
+ * by a bearer token gets no session.
  */
 export function signIn(ctx: Context, user: Account): void {
   if (usesBearer(ctx)) return setUser(ctx, user)
@@ -34,7 +34,7 @@ export function signIn(ctx: Context, user: Account): void {
   logAccess(ctx, 'signed_in', user)
 }
 
-/** Ends the session. In a store, its id becomes worthless, also in a copied cookie. */
+/** Ends the session. With a session store, a copy of the cookie is worthless, too. */
 export function signOut(ctx: Context): void {
   const user = userOfSession(ctx)
   ctx.session = null
@@ -42,7 +42,7 @@ export function signOut(ctx: Context): void {
   logAccess(ctx, 'signed_out', user)
 }
 
-/** Notes in a session from where its user has signed in during this request. */
+/** Stores the client's address and browser in the session if the user has signed in during this request. */
 export function noteClient(ctx: Context, before: SessionUser | undefined): void {
   const present = userOfSession(ctx)
   if (!present || present.signedInAt === before?.signedInAt) return

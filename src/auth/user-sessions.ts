@@ -25,7 +25,7 @@ export interface UserSession {
   /** The address of the client at the sign-in; null if it is not known. */
   ip: string | null
   signed_in_at: Date
-  /** The time of the last use, which is noted once an hour. */
+  /** The time of the last use, which is updated at most once an hour. */
   last_used_at: Date
 }
 
@@ -34,12 +34,12 @@ export interface UserSessions {
   /** Lists the sessions that have not ended, the last used first: at most 100. */
   list(ctx: Context): Promise<UserSession[]>
   /**
-   * Ends a session. The end of the present one is a sign-out.
+   * Ends a session. Ending the current one signs the user out.
    *
    * @throws HttpError (404) if the user has no such session
    */
   end(ctx: Context, id: string | undefined): Promise<UserSession>
-  /** Ends all sessions except the present one. */
+  /** Ends all sessions except the current one. */
   endOthers(ctx: Context): Promise<void>
 }
 
@@ -50,11 +50,12 @@ interface Row {
   used_at: string | number
 }
 
-const most = 100
+/** The most sessions that are listed. */
+const maxSessions = 100
 
 /**
- * Lists and ends the sessions of a user, which `databaseSessions(database)` keeps. The browser and the address are those of
- * the sign-in, if `authenticate` has the option `keepClient`.
+ * Lists and ends the sessions of a user, which `databaseSessions(database)` stores. If `authenticate` has the option
+ * `keepClient`, they contain the browser and the address of the sign-in.
  *
  * @example
  * const sessions = userSessions(database)
@@ -73,7 +74,7 @@ export function userSessions(
         .from(table, 'session')
         .where('session.user_id = :user AND session.expires_at > :now', { user: user.id, now: Date.now() })
         .orderBy('session.used_at', 'DESC')
-        .limit(most)
+        .limit(maxSessions)
         .getRawMany<Row>(),
     )
     return rows.flatMap((row) => sessionOf(ctx, row, user) ?? [])

@@ -1,14 +1,14 @@
 import type { LimitCount, LimitStore } from './limit-store.js'
 
 /** The number of keys after which expired ones are removed. */
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 interface Window {
   count: number
   endsAt: number
 }
 
-/** Keeps counts in the memory of this process. Other processes do not see them, and a restart forgets them. */
+/** Keeps counts in the memory of this process. They are not shared with other processes, and a restart clears them. */
 export class MemoryLimits implements LimitStore {
   private readonly windows = new Map<string, Window>()
 
@@ -22,7 +22,7 @@ export class MemoryLimits implements LimitStore {
     // The key moves to the end, so the first keys are the oldest.
     if (current !== known) this.windows.delete(key)
     this.windows.set(key, current)
-    if (this.windows.size > mostKeys) this.prune(now)
+    if (this.windows.size > maxKeys) this.prune(now)
     return { count: current.count, milliseconds: current.endsAt - now }
   }
 
@@ -35,10 +35,10 @@ export class MemoryLimits implements LimitStore {
     this.windows.delete(key)
   }
 
-  /** Removes expired windows. If all of them count, the oldest one is removed. */
+  /** Removes expired windows. If there are still too many, the oldest one is removed, too. */
   private prune(now: number): void {
     for (const [key, { endsAt }] of this.windows) if (endsAt <= now) this.windows.delete(key)
-    const [oldest] = this.windows.size > mostKeys ? this.windows.keys() : []
+    const [oldest] = this.windows.size > maxKeys ? this.windows.keys() : []
     if (oldest !== undefined) this.windows.delete(oldest)
   }
 }

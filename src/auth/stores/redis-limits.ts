@@ -5,7 +5,7 @@ import type { LimitCount, LimitStore } from './limit-store.js'
 export interface RedisLimitsOptions {
   /** The prefix of the keys (`limit:`). */
   prefix?: string
-  /** Milliseconds that Redis has to respond (2000). */
+  /** The time in milliseconds within which Redis must respond (2000). */
   timeout?: number
 }
 
@@ -21,7 +21,7 @@ export function redisLimits(
   return new RedisLimits(client, options)
 }
 
-/** Redis runs a script as one step. */
+/** Redis runs a script atomically. */
 const add = `
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end

@@ -6,7 +6,7 @@ import { buildWhenStale } from '../support/compilation.js'
 export function buildCommand(): Command {
   return new Command('build')
     .description(
-      'Compiles the application and its specs into dist/ if it is out of date. A running application is not affected. If ' +
+      'Compiles the application and its specs into dist/ if dist/ is out of date. A running application is not affected. If ' +
         'the code does not compile, dist/ is left unchanged. Other commands compile only the application, without specs.',
     )
     .addHelpText('after', '\nExample:\n  $ kit build && node dist/src/main.js')

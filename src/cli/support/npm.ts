@@ -5,7 +5,7 @@ import { CommandError } from '../../command-errors.js'
 /**
  * Runs npm in a folder.
  *
- * @throws CommandError when it fails; what it says is on the terminal already
+ * @throws CommandError when it fails; npm has then printed the reason on the terminal
  */
 export async function npm(
   args: string[],

@@ -45,14 +45,14 @@ interface Member {
   read: (value: unknown) => unknown
 }
 
-/** Returns the plain model of a class; undefined if the class has more than columns. */
+/** Returns the plain model of an entity; undefined if its records have more than columns. */
 export const plainModel = memoizeByObject((metadata: EntityMetadata) =>
   isPlain(metadata) ? new PlainModel(metadata) : undefined,
 )
 
 function isPlain(metadata: EntityMetadata): boolean {
   const { options, queryResultCache } = metadata.dataSource
-  const more = [
+  const extras = [
     metadata.eagerRelations,
     metadata.lazyRelations,
     metadata.relationIds,
@@ -66,7 +66,7 @@ function isPlain(metadata: EntityMetadata): boolean {
     metadata.tableType === 'regular' &&
     !metadata.discriminatorColumn &&
     !metadata.treeType &&
-    more.every((list) => list.length === 0) &&
+    extras.every((list) => list.length === 0) &&
     options.typename === undefined &&
     !queryResultCache
   )
@@ -85,7 +85,7 @@ export function hasOnlyColumns({ relations, columns }: EntityMetadata, record: o
   )
 }
 
-/** Whether the fast path can write the records of a plain model. If a write needs more, TypeORM does it. */
+/** Whether the fast path can write the records of a plain model. If not, TypeORM writes them. */
 export function hasPlainWrites(metadata: EntityMetadata): boolean {
   return (
     engineOf(metadata.dataSource).hasFastWrites &&
@@ -93,12 +93,12 @@ export function hasPlainWrites(metadata: EntityMetadata): boolean {
     metadata.primaryColumns[0]?.propertyName === 'id' &&
     metadata.columns.every(isPlainColumn) &&
     metadata.relations.every((relation) => relation.isManyToOne) &&
-    listenersOf(metadata).every(isFrameworks)
+    listenersOf(metadata).every(isTimestampListener)
   )
 }
 
 function isPlainColumn(column: ColumnMetadata): boolean {
-  const isStamp = column.propertyName === 'created_at' || column.propertyName === 'updated_at'
+  const isTimestamp = column.propertyName === 'created_at' || column.propertyName === 'updated_at'
   const isSpecial =
     column.isVirtual ||
     column.isGenerated ||
@@ -112,7 +112,7 @@ function isPlainColumn(column: ColumnMetadata): boolean {
     column.transformer !== undefined
   // Only the timestamps of Model are set here. The database sets others.
   const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
-  return !isSpecial && (isStamp || !isSetElsewhere) && PLAIN_TYPES.has(column.type)
+  return !isSpecial && (isTimestamp || !isSetElsewhere) && PLAIN_TYPES.has(column.type)
 }
 
 /** The types whose stored values can be compared. */
@@ -134,7 +134,7 @@ function listenersOf(metadata: EntityMetadata): EntityListenerMetadata[] {
   ]
 }
 
-/** Whether a listener is one of Model's own, which the fast path calls itself. */
-function isFrameworks({ target, propertyName }: EntityListenerMetadata): boolean {
+/** Whether a listener is one of those of `Model`, which the fast path calls itself. */
+function isTimestampListener({ target, propertyName }: EntityListenerMetadata): boolean {
   return target === Model && (propertyName === 'stampInsert' || propertyName === 'stampUpdate')
 }
