@@ -71,7 +71,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   }
 
   async function count(ctx: Context, key: string): Promise<void> {
-    const added = await ask(ctx, () => store.add(key, window))
+    const added = await callStore(ctx, () => store.add(key, window))
     counted.set(ctx, added !== undefined)
     if (added) check(ctx, added)
   }
@@ -87,23 +87,27 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
 
   /** After the commit, because a store in the database would wait for the request's own transaction. */
   function takeBack(ctx: Context, key: string): unknown {
-    const work = () => ask(ctx, () => store.takeBack(key), 'pass')
+    const work = () => callStore(ctx, () => store.takeBack(key), 'pass')
     const transaction = transactionOf(ctx)
     return transaction ? transaction.hooks.push(work) : work()
   }
 
-  async function ask<T>(ctx: Context, work: () => Promise<T>, fails = ifStoreFails): Promise<T | undefined> {
+  async function callStore<T>(
+    ctx: Context,
+    work: () => Promise<T>,
+    onFailure = ifStoreFails,
+  ): Promise<T | undefined> {
     try {
       return await work()
     } catch (cause) {
-      if (fails === 'reject')
+      if (onFailure === 'reject')
         throw new ServiceUnavailable('The store of rate limits does not respond.', 5, { cause })
       ctx.log.error({ err: cause }, 'the store of rate limits failed, so the request was not counted')
       return undefined
     }
   }
 
-  /** The store sees neither addresses nor accounts. */
+  /** A hash, so that the store contains neither addresses nor accounts. */
   function keyOf(text: string): string {
     return createHash('sha256')
       .update(JSON.stringify([name, text]))

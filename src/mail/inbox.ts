@@ -15,7 +15,7 @@ export interface Letter {
 }
 
 /** The number of letters that are kept. */
-const most = 100
+const maxLetters = 100
 
 /** The newest letters of this process, in specs and in development. */
 export class Inbox {
@@ -24,7 +24,7 @@ export class Inbox {
 
   add(letter: Omit<Letter, 'number'>): void {
     this.count += 1
-    this.letters = [...this.letters, { ...letter, number: this.count }].slice(-most)
+    this.letters = [...this.letters, { ...letter, number: this.count }].slice(-maxLetters)
   }
 
   /** All letters, the oldest first. */
@@ -37,11 +37,11 @@ export class Inbox {
     return this.letters.at(-1)
   }
 
-  /** Forgets all letters: call it before a test. */
+  /** Removes all letters. Call it before each test. */
   clear(): void {
     this.letters = []
   }
 }
 
-/** The letters that the application has sent: the newest 100 in specs and in development, none elsewhere. */
+/** The newest 100 letters that the application has sent, in specs and in development. It is empty in other environments. */
 export const mails = new Inbox()

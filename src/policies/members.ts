@@ -9,12 +9,12 @@ import { AuthorizedTooLate, Forbidden, NotAuthorized, NoPolicy } from '../errors
 import { isAllowed, scopeOf } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 
-/** The members of a context that ask policies. */
+/** The members of a context that call policies. */
 export interface PolicyMembers {
   /**
-   * Asks the policy of a record's model whether the user may do what the handler does: its method of the name of the
-   * action (`create`, also for `new`; `update`, also for `edit`; `destroy`; or the name of a method with `@Route`). For a
-   * record of another model than the resource's, such as its parent, the ability is `update`.
+   * Calls the policy of a record's model, to check that the user may do what the handler does. The ability is the name of
+   * the policy's method: `create` in `new` and `create`, `update` in `edit` and `update`, otherwise the name of the action.
+   * If the record has another model than the resource, for example because it is the parent, the ability is `update`.
    *
    * @returns the record
    * @example const post = await ctx.authorize(await ctx.find(Post, ctx.params.post_id))
@@ -42,15 +42,15 @@ export interface PolicyMembers {
   readonly scopeFor: ScopeFor
 
   /**
-   * Notes that a record is written. Unless the policy of its model is asked before the commit, the request fails. If the
-   * record has another owner or parent than when it was asked, it is asked again.
+   * Marks a record as written. Unless the policy of its model is called before the commit, the request fails. If the
+   * owner or parent has changed since, the policy is called again.
    *
    * @internal
    */
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 
   /**
-   * Rejects a request whose handler has asked no policy.
+   * Rejects a request whose handler has not called a policy.
    *
    * @internal
    */
@@ -60,8 +60,8 @@ export interface PolicyMembers {
 /** The actions that show a form have the ability of the action that the form submits to. */
 const abilities: Record<string, string> = { new: 'create', edit: 'update' }
 
-/** The abilities that a request has asked for each record, and that were allowed, with the owner that it then had. */
-const asked = new PerRequest<Map<object, Map<string, string>>>('authorized')
+/** The abilities that each record of a request is authorized for, with the owner that it had then. */
+const authorized = new PerRequest<Map<object, Map<string, string>>>('authorized')
 
 const isUnscoped = Symbol('resource-kit:unscoped')
 
@@ -73,7 +73,7 @@ export function policyMembers(
       const ability = given ?? abilityFor(this, record)
       const policy = policyOf(this, record.constructor)
       if (!policy) throw new NoPolicy(record.constructor.name)
-      if (isSaved(record) && !asked.get(this)?.has(record) && this.bound(record).size > 0)
+      if (isSaved(record) && !authorized.get(this)?.has(record) && this.bound(record).size > 0)
         throw new AuthorizedTooLate(this.route.handlerName, record.constructor.name)
       if (!(await isAllowed(policy, ability, userOf(this), record))) {
         this.log.info(
@@ -82,9 +82,9 @@ export function policyMembers(
         )
         throw new Forbidden()
       }
-      const known = asked.get(this) ?? new Map<object, Map<string, string>>()
+      const known = authorized.get(this) ?? new Map<object, Map<string, string>>()
       const allowed = known.get(record) ?? new Map<string, string>()
-      asked.set(this, known.set(record, allowed.set(ability, ownerOf(this, record))))
+      authorized.set(this, known.set(record, allowed.set(ability, ownerOf(this, record))))
       return record
     },
 
@@ -92,13 +92,13 @@ export function policyMembers(
       const model = typeof record === 'function' ? record : record.constructor
       const policy = policyOf(this, model)
       if (!policy) throw new NoPolicy(model.name)
-      const answer = isAllowed(
+      const allowed = isAllowed(
         policy,
         ability,
         userOf(this),
         typeof record === 'function' ? undefined : record,
       )
-      if (typeof answer === 'boolean') return answer
+      if (typeof allowed === 'boolean') return allowed
       throw new TypeError(`${policy.name}.${ability} is asynchronous, so a template cannot ask it.`)
     },
 
@@ -118,11 +118,11 @@ export function policyMembers(
       const { handlerName, resource } = this.route
       const own = resource?.action ?? ''
       const names = [ability, abilities[own] ?? own]
-      const allowed = asked.get(this)?.get(record)
+      const allowed = authorized.get(this)?.get(record)
       const given = names.find((name) => allowed?.has(name))
       if (given && allowed?.get(given) !== ownerOf(this, record)) await this.authorize(record, given)
       beforeCommit(this, () => {
-        const known = asked.get(this)?.get(record)
+        const known = authorized.get(this)?.get(record)
         if (!names.some((name) => known?.has(name)))
           throw new NotAuthorized(handlerName, record.constructor.name)
       })
@@ -131,7 +131,7 @@ export function policyMembers(
     checkAuthorized() {
       const { handlerName, resource } = this.route
       const [policied] = resource?.policies.slice(-1) ?? []
-      if (policied && !asked.has(this)) throw new NotAuthorized(handlerName, policied.model.name)
+      if (policied && !authorized.has(this)) throw new NotAuthorized(handlerName, policied.model.name)
     },
   }
 
