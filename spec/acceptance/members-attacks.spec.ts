@@ -151,6 +151,40 @@ describe('An attacker of examples/members', () => {
     }
   })
 
+  it('cannot sign up with an address to which no mail can be sent', async () => {
+    for (const address of [
+      '"ada@example.com x"@evil.example',
+      '"a,b"@evil.example',
+      'a\u2028b@evil.example',
+    ]) {
+      const json = { email: address, password }
+      const { status, json: body } = await visitor().post('/registration', { json, accept: 'json' })
+      expect([status, Object.keys(body.errors ?? {})], address).to.deep.equal([422, ['email']])
+    }
+  })
+
+  it('cannot change the address with a link while the password is changed', async () => {
+    const client = visitor()
+    await enter(client)
+    await client.get('/account/edit')
+    const form = { _method: 'PUT', present_password: password, email: 'eve@example.com' }
+    await client.post('/account/email', { form })
+    const path = link()
+    const password_hash = await hashPassword('the new password')
+    const { read } = database
+    // The password is changed after the request has read its user.
+    database.read = async (work) => {
+      database.read = read
+      const result = await database.read(work)
+      await database.manager.update('users', { email }, { password_hash })
+      return result
+    }
+    expect((await client.get(path, { accept: 'json' })).status).to.equal(401)
+    expect(await database.query('SELECT email, password_hash FROM users')).to.deep.equal([
+      { email, password_hash },
+    ])
+  })
+
   it('finds the events of accounts in the log with user id and address, and no secret', async () => {
     const client = visitor()
     const secrets = [password, 'wrong password', 'the new password', 'the newest password']

@@ -1,4 +1,13 @@
-import { BadRequest, BaseResource, Resource, Route, Use, ValidationErrors, type Context } from 'resource-kit'
+import {
+  BadRequest,
+  BaseResource,
+  Resource,
+  Route,
+  transactionOptions,
+  Use,
+  ValidationErrors,
+  type Context,
+} from 'resource-kit'
 import {
   checkPassword,
   hashPassword,
@@ -65,15 +74,19 @@ export class AccountResource extends BaseResource {
 
   /** GET /account/email/{token}: the link in the mail to the new address. */
   @Route('GET', '/email/{token}')
+  @Use(transactionOptions({ isolation: 'SERIALIZABLE' }))
   async openEmail(ctx: Context) {
-    const user = userOf(ctx)
-    const email = await readToken('email change', ctx.params.token, { stamp: passwordStamp(user) })
+    const known = userOf(ctx)
+    const email = await readToken('email change', ctx.params.token, { stamp: passwordStamp(known) })
     if (email === undefined) throw new BadRequest(ctx.t('account.email.expired'))
-    const before = user.email
+
+    // A change of the password at the same time ends the link. GET cannot lock, so a conflict repeats the request.
+    const user = await ctx.find(User, known.id)
+    if (passwordStamp(user) !== passwordStamp(known)) throw new Unauthorized('Session')
     const errors = await ctx.save(Object.assign(user, { email }))
     if (!errors) {
       signIn(ctx, user)
-      emailChanged(ctx, before, email)
+      emailChanged(ctx, known.email, email)
       logAccess(ctx, 'email_changed', user)
     }
     return this.respond(ctx, errors ?? new ValidationErrors(), 'account.email.success')

@@ -6,10 +6,10 @@ import { Column, Entity } from 'typeorm'
 /** A row of the table `users`. Requests cannot set the hash, and no response contains it. */
 @Entity('users')
 export class User extends Model {
-  /** The address in the form of `normalizeEmail`. */
+  /** The address in the form of `normalizeEmail`. `sendMail` rejects quotes and spaces, which `IsEmail` allows. */
   @Column('varchar', { unique: true })
   @MaxLength(254)
-  @IsEmail()
+  @IsEmail({ blacklisted_chars: '"\\s' })
   email!: string
 
   @Column('varchar')
