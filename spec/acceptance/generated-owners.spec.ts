@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { authActions } from '../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
@@ -7,6 +7,7 @@ import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
 import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { Application } from '../support/applications/generated.js'
+import { WALK_OF_ROUTES } from '../support/applications/walk-of-routes.js'
 import { root } from '../support/kit.js'
 
 const own = { owner: 'user' }
@@ -64,6 +65,12 @@ const onServers = ['label', 'post', 'comment', 'note', 'preferences']
 const inApi = ['label', 'post', 'comment', 'note', 'profile']
 const resources = RESOURCES.filter(([name]) => engine === 'sqlite' || onServers.includes(name))
 
+/** The output of mocha's reporter "json". */
+interface Report {
+  stats: { passes: number; failures: number }
+  failures: { fullTitle: string; err: { message: string } }[]
+}
+
 describe('Generated resources that users own', () => {
   let app: Application
   let accounts: Record<string, string>
@@ -82,6 +89,19 @@ describe('Generated resources that users own', () => {
 
   after(() => app.remove())
 
+  /** Sends requests to every route, and returns the titles and errors of the specs that failed. */
+  function walk(environment: NodeJS.ProcessEnv = {}): { status: number | null; failures: string[] } {
+    app.write('dist/spec/walk.spec.js', WALK_OF_ROUTES)
+    Object.assign(app.environment, environment)
+    const setup = 'dist/spec/support/setup.js'
+    const options = ['--no-config', '--timeout', '60000', '--reporter', 'json', '--require', setup]
+    const { status, output } = app.run('mocha', ...options, 'dist/spec/walk.spec.js')
+    for (const name of Object.keys(environment)) delete app.environment[name]
+    const { stats, failures } = JSON.parse(output) as Report
+    expect(stats.passes + stats.failures).to.be.above(50)
+    return { status, failures: failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`) }
+  }
+
   itOnce('are formatted', () => {
     const config = join(root, '.prettierrc.json')
     const { output } = app.run('prettier', '--check', '--config', config, '.', '!dist')
@@ -93,6 +113,20 @@ describe('Generated resources that users own', () => {
     const { status, output } = app.run('mocha')
     expect(output).to.not.contain('failing')
     expect(status).to.equal(0)
+  })
+
+  it('serve every route to the owner only, in each format', () => {
+    expect(walk()).to.deep.equal({ status: 0, failures: [] })
+  })
+
+  itOnce('roll back every request whose handler does not call ctx.authorize', () => {
+    const actions = readdirSync(app.path('dist/src/actions'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => `dist/src/actions/${name}`)
+      .map((path) => [path, app.read(path)] as const)
+    for (const [path, code] of actions) app.write(path, code.replaceAll('ctx.authorize(', 'Promise.resolve('))
+    expect(walk({ FORGET: '1' })).to.deep.equal({ status: 0, failures: [] })
+    for (const [path, code] of actions) app.write(path, code)
   })
 
   itOnce('are marked by kit routes if a handler uses ctx.tx, which their policies do not limit', () => {

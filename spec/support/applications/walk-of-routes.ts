@@ -1,0 +1,157 @@
+/**
+ * Specs of a generated application, for its folder dist/spec. They send a request to every route of its resources in each
+ * format: as nobody, as another user and as the owner. The expectations follow from the routing table and from the columns
+ * of the models, so that new routes are included. With `FORGET=1`, they expect handlers that do not call `ctx.authorize`.
+ */
+export const WALK_OF_ROUTES = String.raw`
+import { expect } from 'chai'
+import { app } from '../src/app.js'
+import { database } from '../src/database.js'
+import { client, factory, isolate } from './support/app.js'
+import { makeUser, signIn } from './support/users.js'
+
+/** The routes of mails, the home page and accounts. All others are routes of resources with a model. */
+const ofAccounts = /^(list|show|content|home|(Account|PasswordReset|Registration|Session)Resource\..+)$/
+const routes = app.routes.filter(({ handlerName }) => !ofAccounts.test(handlerName))
+const resources = new Map(routes.map(({ resource }) => [resource.class, resource]))
+const modelOf = (param) => [...resources.values()].find((resource) => resource.param === param).model
+const columnsOf = (model) => database.getMetadata(model).columns.map(({ propertyName }) => propertyName)
+const isOwned = (model) => columnsOf(model).includes('user_id')
+
+describe('Every route', () => {
+  isolate()
+  const visitors = {}
+  /** The ids of each user's records, by the parameters of paths. */
+  const ids = { owner: {}, another: {} }
+
+  before(async () => {
+    for (const name of ['owner', 'another']) {
+      const user = await makeUser()
+      ids[name].user_id = user.id
+      visitors[name] = client.another()
+      await signIn(visitors[name], user)
+      await visitors[name].get('/')
+    }
+    for (const { model, param } of resources.values()) ids.owner[param] = (await make(model)).id
+    ids.another.label_id = (await make(modelOf('label_id'), 'another')).id
+  })
+
+  /** Creates a record of a user, below the other records of the user. */
+  function make(model, name = 'owner') {
+    const known = columnsOf(model).filter((column) => column in ids[name])
+    return factory.make(model, Object.fromEntries(known.map((column) => [column, ids[name][column]])))
+  }
+
+  /** Every row of the models' tables. */
+  async function rows() {
+    const found = []
+    for (const { tableName } of database.entityMetadatas) {
+      const ofTable = await database.manager.query('SELECT * FROM ' + tableName)
+      found.push(...ofTable.map((row) => JSON.stringify({ tableName, ...row })))
+    }
+    return found.toSorted()
+  }
+
+  for (const route of routes) {
+    for (const method of [route.method, route.secondMethod]) {
+      if (method) describe(method + ' ' + route.path, () => specify(route, method))
+    }
+  }
+
+  function specify(route, method) {
+    const { path: pattern, resource } = route
+    const { action, class: type, model, param, isSingular } = resource
+    const isOfApi = !routes.some((one) => one.resource.class === type && one.resource.action === 'new')
+    const isSafe = ['GET', 'HEAD'].includes(method)
+    const params = [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    /** Whether the path leads to the owner's record, or below it. */
+    const isHidden = () =>
+      isSingular ? !['new', 'create'].includes(action) : params.some((name) => isOwned(modelOf(name)))
+    const isLimited = () => isOwned(model) || isHidden()
+
+    function statusOf(accept) {
+      if (accept === 'html') return isOfApi ? 406 : isSafe ? 200 : 303
+      if (['new', 'edit'].includes(action)) return 406
+      return action === 'create' ? 201 : 200
+    }
+
+    /** Creates a record of the owner, and returns it with its path. */
+    async function target() {
+      const id = isSingular ? ids.owner[param] : (await make(model)).id
+      return { id, path: pattern.replaceAll(/\{(\w+)\}/g, (_, name) => (name === param ? id : ids.owner[name])) }
+    }
+
+    /** Sends a request that also tries to give the record to the other user. */
+    async function send(visitor, accept, { path }, name, headers = {}) {
+      if (isSafe) return visitor.request(method, path, { accept, headers })
+      const { user_id } = ids[name === 'owner' ? 'another' : 'owner']
+      const values = { ...factory.build(model), label_id: ids[name].label_id, user_id }
+      const nested = { ...values, user: { id: user_id } }
+      if (accept === 'json') return visitor.request(method, path, { accept, json: nested })
+      if (accept === 'xml') return visitor.request(method, path, { accept, xml: { [resource.singular]: nested } })
+      const fields = { ...values, 'user[id]': user_id, 'user.id': user_id, _method: method }
+      return visitor.post(path, { accept, form: Object.entries(fields).map(([key, value]) => [key, String(value)]) })
+    }
+
+    if (process.env.FORGET) {
+      if (isSafe) return
+      it('is rolled back unless its handler calls ctx.authorize', async () => {
+        const record = await target()
+        if (isSingular && action === 'create') await database.manager.delete(model, record.id)
+        const before = await rows()
+        const { status, text } = await send(visitors.owner, 'json', record, 'owner')
+        expect(status, text).to.equal(isLimited() ? 500 : statusOf('json'))
+        if (isLimited()) expect(await rows()).to.deep.equal(before)
+      })
+      return
+    }
+
+    // PATCH and HEAD run the handlers of PUT and GET, so that one format is enough.
+    for (const accept of method === route.method ? ['html', 'json', 'xml'] : ['json']) {
+      it('limits nobody and other users as ' + accept, async () => {
+        const record = await target()
+        const before = isSafe ? [] : await rows()
+
+        const nobody = client.another()
+        if (!isSafe && accept === 'html') await nobody.get('/session/new')
+        const rejected = await send(nobody, accept, record, 'another')
+        expect([rejected.status, rejected.location], 'nobody').to.deep.equal(
+          accept === 'html' ? [303, '/session/new'] : [401, ''],
+        )
+
+        const headers = {}
+        if (isSafe && isLimited()) {
+          const etag = (await send(visitors.owner, accept, record, 'owner')).headers.get('etag')
+          if (etag) headers['if-none-match'] = etag
+        }
+        const { status, location, text } = await send(visitors.another, accept, record, 'another', headers)
+        const isOffered = isSingular && action === 'show' && accept === 'html' && !isOfApi
+        if (isOffered) expect([status, location]).to.deep.equal([303, record.path + '/new'])
+        else if (isHidden()) expect(status, text).to.be.oneOf([403, 404])
+        else expect(status, text).to.equal(statusOf(accept))
+        if (!isLimited()) return
+
+        expect(text).to.not.include(record.id)
+        if (isSafe) return
+        const after = await rows()
+        expect(after).to.include.members(before)
+        const added = after.filter((row) => !before.includes(row)).map((row) => JSON.parse(row))
+        const isCreated = action === 'create' && status < 400
+        expect(added.map((row) => row.user_id)).to.deep.equal(isCreated ? [ids.another.user_id] : [])
+      })
+
+      it('serves the owner as ' + accept, async () => {
+        const record = await target()
+        if (isSingular && action === 'create') await database.manager.delete(model, record.id)
+        const { status, text } = await send(visitors.owner, accept, record, 'owner')
+        expect(status, text).to.equal(statusOf(accept))
+        if (action === 'list' && method === 'GET' && status === 200) expect(text).to.include(record.id)
+        if (isSafe || !isOwned(model)) return
+        const owners = (await database.manager.find(model)).map(({ user_id }) => user_id)
+        const others = param === 'label_id' ? [ids.another.user_id] : []
+        expect(owners.filter((id) => id !== ids.owner.user_id)).to.deep.equal(others)
+      })
+    }
+  }
+})
+`
