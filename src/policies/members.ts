@@ -99,7 +99,7 @@ export function policyMembers(
         typeof record === 'function' ? undefined : record,
       )
       if (typeof allowed === 'boolean') return allowed
-      throw new TypeError(`${policy.name}.${ability} is asynchronous, so a template cannot ask it.`)
+      throw new TypeError(`${policy.name}.${ability} is asynchronous, so a template cannot call it.`)
     },
 
     get unscoped() {

@@ -167,7 +167,7 @@ function reportPrivate(out: Output, folder: string): void {
   print(
     `These resources need a sign-in now: ${resources.join(', ')}. \`kit routes --public\` lists the other routes.`,
   )
-  print('Next: `kit db migrate`, and `kit dev`. Mails of development are at /kit/mails.')
+  print('Next: `kit db migrate`, and `kit dev`. In development, mails are shown at /kit/mails.')
 }
 
 function migrationCommand(out: Output, folder: () => string): Command {
