@@ -106,6 +106,25 @@ describe('Every route', () => {
       return
     }
 
+    if (method === 'GET') {
+      it('does not let another user choose the owner or the method in a query or a header', async () => {
+        if (!isLimited()) return
+        const record = await target()
+        const before = await rows()
+        const { user_id } = ids.owner
+        const queries = ['_method=DELETE', ...['user_id', 'user[id]', 'user.id'].map((name) => name + '=' + user_id)]
+        const headers = { 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE' }
+        for (const query of queries) {
+          const path = record.path + '?' + query
+          const { status, text } = await send(visitors.another, 'json', { path }, 'another', headers)
+          if (isHidden()) expect(status, path + text).to.be.oneOf([400, 403, 404])
+          else expect(status, path + text).to.be.below(500)
+          expect(text, path).to.not.include(record.id)
+        }
+        expect(await rows()).to.deep.equal(before)
+      })
+    }
+
     // PATCH and HEAD run the handlers of PUT and GET, so that one format is enough.
     for (const accept of method === route.method ? ['html', 'json', 'xml'] : ['json']) {
       it('limits nobody and other users as ' + accept, async () => {
