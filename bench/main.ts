@@ -83,7 +83,7 @@ async function measureAll(sides: Sides, load: LoadProcess): Promise<Samples[]> {
       const workload = workloads.find(({ name }) => name === samples.workload)
       if (!workload) continue
       // Of a server that has had nothing to do for a minute, V8 has thrown away what it had compiled.
-      if (samples.connections === connections[0]) await warm(workload, sides, load, 1500)
+      if (samples.connections === connections[0]) await warm(workload, sides, load, 3000)
       // Ours is not always the first.
       const order = Object.entries(workload.servers) as ['ours' | Rival, KindName][]
       if (round % 2 === 1) order.reverse()

@@ -16,7 +16,7 @@ export interface Sample {
 }
 
 /** How many requests a round has, by the number of connections. */
-const amounts: Record<number, number> = { 1: 500, 32: 1500, 500: 2500 }
+const amounts: Record<number, number> = { 1: 500, 32: 3000, 500: 3000 }
 
 /** Asks a server for one workload. */
 export async function measure(
