@@ -20,8 +20,8 @@ import { workloads, type Rival, type Workload } from './workloads.js'
  * npm run bench: resource-kit compared with NestJS on Fastify, with a lean Koa application, with a peer that does the same by
  * hand, and with node:http.
  *
- *     npm run bench                      all of it, in about twenty minutes
- *     npm run bench -- --quick           few rounds, in about two
+ *     npm run bench                      all of it, in about an hour
+ *     npm run bench -- --quick           few rounds, in about eight minutes
  *     npm run bench -- --only show       one workload
  *     npm run bench -- --plot            draws docs/performance.svg anew
  */
