@@ -65,7 +65,7 @@ const rules: Record<string, Rule> = {
       'command-errors',
       'data/',
       'generator/',
-      'http/hosts',
+      'http/security/hosts',
       'index',
       'logging/',
       'server/',

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
-import { parseXml } from '../../src/http/xml-reader.js'
+import { parseXml } from '../../src/http/body/xml-reader.js'
 import { describeOnce, itOnce } from '../support/engine.js'
 import { openExampleBlog } from '../support/applications/example-blog.js'
 import { openEverything, thing } from '../support/applications/everything.js'

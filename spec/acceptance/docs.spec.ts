@@ -10,7 +10,7 @@ import {
   referenceExamples,
   type CodeBlock,
 } from '../support/documentation/code-blocks.js'
-import { parseXml } from '../../src/http/xml-reader.js'
+import { parseXml } from '../../src/http/body/xml-reader.js'
 import { kit, linkPackages, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 

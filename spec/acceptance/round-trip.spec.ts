@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseXml } from '../../src/http/xml-reader.js'
+import { parseXml } from '../../src/http/body/xml-reader.js'
 import { engine } from '../support/engine.js'
 import { openEverything, Thing, thing } from '../support/applications/everything.js'
 import type { SpecResponse } from '../support/site.js'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { BadRequest, HttpError } from '../../src/errors.js'
-import { parseXml } from '../../src/http/xml-reader.js'
+import { parseXml } from '../../src/http/body/xml-reader.js'
 import { rootName, toXml, XmlList } from '../../src/http/xml.js'
 import { failure } from '../support/failure.js'
 

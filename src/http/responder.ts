@@ -2,7 +2,7 @@ import type { Context } from '../context.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
 import { toJson } from './json.js'
 import { formats, negotiate, type Format } from './negotiation.js'
-import { problemOf, writeProblem } from './problem.js'
+import { problemOf, writeProblem } from './errors/problem.js'
 import { toPlain } from './serializer.js'
 import { rootName, toXml } from './xml.js'
 

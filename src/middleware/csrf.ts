@@ -2,11 +2,11 @@ import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { CrossSiteRequest, InvalidToken } from '../errors.js'
 import { hasForm } from '../http/body/body.js'
-import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/cross-site.js'
+import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/security/cross-site.js'
 import { lastValue } from '../http/body/form-fields.js'
 import { isTokenOf } from '../sessions/csrf-token.js'
 import { READING } from '../common/methods.js'
-import { ownOrigin } from '../http/own-site.js'
+import { ownOrigin } from '../http/security/own-site.js'
 import { allowToken, isTokenShown } from '../sessions/request-token.js'
 
 /** The options of `csrf()`. */

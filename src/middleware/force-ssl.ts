@@ -2,7 +2,7 @@ import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
 import { DeclarationError, UnknownHost } from '../errors.js'
-import { isHost, isHostPattern, matchesHost, nameOfHost } from '../http/hosts.js'
+import { isHost, isHostPattern, matchesHost, nameOfHost } from '../http/security/hosts.js'
 
 /** The options of `forceSSL()`. */
 export interface ForceSSLOptions {

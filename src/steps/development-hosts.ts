@@ -1,5 +1,5 @@
 import type { Context, Middleware } from '../context.js'
-import { DevelopmentHosts } from '../http/hosts.js'
+import { DevelopmentHosts } from '../http/security/hosts.js'
 
 /**
  * Rejects requests for hosts other than the development hosts, and requests that a proxy forwarded for other hosts.

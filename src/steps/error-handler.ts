@@ -3,8 +3,8 @@ import type Koa from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { HttpError } from '../errors.js'
-import { respondWithError, type ErrorPages } from '../http/error-response.js'
-import { statusOf } from '../http/problem.js'
+import { respondWithError, type ErrorPages } from '../http/errors/error-response.js'
+import { statusOf } from '../http/errors/problem.js'
 
 /** Turns every error into a response, and also a status of 400 and above without a body. */
 export function errorHandler(pages: ErrorPages): Middleware {

@@ -1,5 +1,5 @@
 import type { Context } from '../context.js'
-import type { Assets } from '../http/assets.js'
+import type { Assets } from '../http/static/assets.js'
 import { submittedValue } from '../http/binder.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { RouteTable } from '../routing/route-table.js'

@@ -1,6 +1,6 @@
 import type { Context } from '../context.js'
 import { UnknownRoute } from '../errors.js'
-import type { Assets } from '../http/assets.js'
+import type { Assets } from '../http/static/assets.js'
 import type { RouteTable } from '../routing/route-table.js'
 import { nearest } from '../words/spelling.js'
 import { viewHelpers } from './helpers.js'

@@ -1,5 +1,5 @@
 import { Agent, request, type IncomingHttpHeaders } from 'node:http'
-import { parseXml } from '../../../src/http/xml-reader.js'
+import { parseXml } from '../../../src/http/body/xml-reader.js'
 import type { FuzzRequest } from './requests.js'
 
 /** The response. */

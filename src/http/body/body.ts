@@ -14,7 +14,7 @@ import { decompressed, encodingOf } from './body-stream.js'
 import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../data/json-limits.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
-import { parseXml } from '../xml-reader.js'
+import { parseXml } from './xml-reader.js'
 
 /** The limits of a body. */
 export interface BodyLimits {

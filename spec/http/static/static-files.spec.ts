@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { App } from '../../src/index.js'
-import { Site } from '../support/site.js'
-import { temporaryFolder } from '../support/temporary-folder.js'
+import { App } from '../../../src/index.js'
+import { Site } from '../../support/site.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
 
 describe('app.static(path, folder)', () => {
   const folder = temporaryFolder()

@@ -2,9 +2,9 @@ import { realpathSync, type Stats } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve, sep } from 'node:path'
 import type send from 'send'
-import type { Context } from '../context.js'
-import { HttpError } from '../errors.js'
-import type { StaticMount } from '../routing/static-mount.js'
+import type { Context } from '../../context.js'
+import { HttpError } from '../../errors.js'
+import type { StaticMount } from '../../routing/static-mount.js'
 import { digestOf, splitDigest } from './assets.js'
 
 /** `send` is loaded with the first file, so that an application without files starts without it. */

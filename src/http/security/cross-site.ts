@@ -1,6 +1,6 @@
-import type { Context } from '../context.js'
-import { CrossSiteRequest, DeclarationError } from '../errors.js'
-import { declaredKindOf } from './body/body-kind.js'
+import type { Context } from '../../context.js'
+import { CrossSiteRequest, DeclarationError } from '../../errors.js'
+import { declaredKindOf } from '../body/body-kind.js'
 import { ownOrigin } from './own-site.js'
 
 /**

@@ -1,10 +1,10 @@
-import type { Context } from '../context.js'
-import * as errors from '../errors.js'
-import type { DeclaredRoute } from '../routing/declared-route.js'
-import { redactedPath } from '../logging/redacted-path.js'
-import { formatOfData } from './expected-html.js'
+import type { Context } from '../../context.js'
+import * as errors from '../../errors.js'
+import type { DeclaredRoute } from '../../routing/declared-route.js'
+import { redactedPath } from '../../logging/redacted-path.js'
+import { formatOfData } from '../expected-html.js'
 import { isForClient, problemOf, writeProblem, type Problem } from './problem.js'
-import { chooseFormat } from './responder.js'
+import { chooseFormat } from '../responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
 
 /** The dependencies of error pages. */

@@ -1,10 +1,17 @@
 import { expect } from 'chai'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { App, csrf, DeclarationError, HttpError, type AppOptions, type CorsOptions } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
-import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
-import { temporaryFolder } from '../support/temporary-folder.js'
+import {
+  App,
+  csrf,
+  DeclarationError,
+  HttpError,
+  type AppOptions,
+  type CorsOptions,
+} from '../../../src/index.js'
+import { caughtLog } from '../../../src/testing/index.js'
+import { Site, type SpecRequest, type SpecResponse } from '../../support/site.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const origin = 'https://admin.example.com'
 const exposed = 'Link,Location,Retry-After,X-Request-Id,X-Total-Count'

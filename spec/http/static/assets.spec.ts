@@ -2,9 +2,9 @@ import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { App } from '../../src/index.js'
-import { Site } from '../support/site.js'
-import { temporaryFolder } from '../support/temporary-folder.js'
+import { App } from '../../../src/index.js'
+import { Site } from '../../support/site.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const forever = 'public, max-age=31536000, immutable'
 

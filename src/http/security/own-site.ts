@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Context } from '../context.js'
-import { BadRequest } from '../errors.js'
+import type { Context } from '../../context.js'
+import { BadRequest } from '../../errors.js'
 
 /** An unguessable host. A URL leads to it only if it is relative. */
 const host = `${randomUUID()}.invalid`

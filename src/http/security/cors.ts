@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Middleware as KoaMiddleware } from 'koa'
-import type { Context, Middleware } from '../context.js'
-import { DeclarationError } from '../errors.js'
+import type { Context, Middleware } from '../../context.js'
+import { DeclarationError } from '../../errors.js'
 import { checkedOrigin } from './cross-site.js'
 
 /** The other sites that may read responses in a browser (cross-origin resource sharing). */

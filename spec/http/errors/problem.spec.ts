@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { BadRequest, HttpError, ValidationErrors } from '../../src/errors.js'
-import { problemOf, statusOf } from '../../src/http/problem.js'
+import { BadRequest, HttpError, ValidationErrors } from '../../../src/errors.js'
+import { problemOf, statusOf } from '../../../src/http/errors/problem.js'
 
 describe('statusOf(error)', () => {
   const rows: Array<[error: unknown, status: number]> = [

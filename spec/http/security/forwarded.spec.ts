@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { App, DeclarationError, forceSSL, type AppOptions } from '../../src/index.js'
-import { Site } from '../support/site.js'
+import { App, DeclarationError, forceSSL, type AppOptions } from '../../../src/index.js'
+import { Site } from '../../support/site.js'
 
 const local = '127.0.0.1'
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type Koa from 'koa'
-import { DeclarationError } from '../errors.js'
+import { DeclarationError } from '../../errors.js'
 
 /**
  * The number of trusted proxies that the option `proxy` means: `true` is 1, and the default is 1 in production, else 0.

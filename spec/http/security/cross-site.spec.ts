@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { App, type AppOptions, type Context } from '../../src/index.js'
-import { Site, type SpecRequest } from '../support/site.js'
+import { App, type AppOptions, type Context } from '../../../src/index.js'
+import { Site, type SpecRequest } from '../../support/site.js'
 
 const ok = (ctx: Context) => {
   ctx.body = { method: ctx.method }

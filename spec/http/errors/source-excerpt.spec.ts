@@ -1,8 +1,8 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { sourceExcerpt } from '../../src/http/source-excerpt.js'
-import { inFolder } from '../support/temporary-folder.js'
+import { sourceExcerpt } from '../../../src/http/errors/source-excerpt.js'
+import { inFolder } from '../../support/temporary-folder.js'
 
 const source = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`).join('\r\n')
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync, type Stats } from 'node:fs'
 import { join, posix } from 'node:path'
-import { containsPath, type StaticMount } from '../routing/static-mount.js'
+import { containsPath, type StaticMount } from '../../routing/static-mount.js'
 
 /** The paths of static files with the digests of their contents, which browsers can cache forever. */
 export class Assets {

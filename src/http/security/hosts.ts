@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { DeclarationError, ForeignHost, ForwardedInDevelopment, type HttpError } from '../errors.js'
+import { DeclarationError, ForeignHost, ForwardedInDevelopment, type HttpError } from '../../errors.js'
 import { trustedValues } from './forwarded.js'
 
 const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
