@@ -1,5 +1,5 @@
 import type { Call } from './load.js'
-import { bindingOf } from '../src/data/lists/cursor.js'
+import { bindingOf } from '../src/data/lists/query/cursor.js'
 import { createdAt, type PostsFile } from './posts-file.js'
 import type { KindName } from './server-process.js'
 

@@ -67,7 +67,7 @@ export {
   type RenamedFilter,
   type SortName,
 } from './data/lists/declaration.js'
-export type { ListQuery, QueryField } from './data/lists/list-query.js'
+export type { ListQuery, QueryField } from './data/lists/query/list-query.js'
 export { prefixIndex } from './data/lists/prefix-index.js'
 
 // Middleware

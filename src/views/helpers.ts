@@ -1,4 +1,4 @@
-import type { ListQuery } from '../data/lists/list-query.js'
+import type { ListQuery } from '../data/lists/query/list-query.js'
 import type { Pagination } from '../data/records/pagination.js'
 import { actionButton, deleteButton, type ActionButtonOptions } from './forms/action-button.js'
 import { display, time } from './formats.js'

@@ -1,4 +1,4 @@
-import type { ListQuery } from '../data/lists/list-query.js'
+import type { ListQuery } from '../data/lists/query/list-query.js'
 import { recordName } from '../words/words.js'
 import { html, type Html } from './html.js'
 import { label } from './labels.js'

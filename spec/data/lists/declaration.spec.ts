@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { as, BaseResource, filter, Queryable, Resource, Route, type Context } from '../../../src/index.js'
-import { definitionOf } from '../../../src/data/lists/compile.js'
+import { definitionOf } from '../../../src/data/lists/definition/compile.js'
 import type { Database, ResourceClass } from '../../../src/index.js'
 import { Article, articlesApp, openArticles, Vault, Writer } from '../../support/applications/articles.js'
 import { describeOnce } from '../../support/engine.js'

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { Queryable } from './declaration.js'
-import { definitionOf } from './compile.js'
-import type { ListDefinition } from './definition.js'
+import { definitionOf } from './definition/compile.js'
+import type { ListDefinition } from './definition/definition.js'
 import { declarationName } from './request.js'
 
 /** A route whose handler may have a list. */

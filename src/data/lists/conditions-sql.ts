@@ -1,8 +1,8 @@
 import type { Engine } from '../engines/engine.js'
-import type { Cursor } from './cursor.js'
-import type { ColumnFilter, ListColumn, SortKey } from './definition.js'
+import type { Cursor } from './query/cursor.js'
+import type { ColumnFilter, ListColumn, SortKey } from './definition/definition.js'
 import { comparisonOf } from './operators.js'
-import type { Condition } from './conditions.js'
+import type { Condition } from './query/conditions.js'
 
 /** A condition in SQL, with the values of its parameters. Conditions with the same key have the same SQL. */
 export interface SqlCondition {

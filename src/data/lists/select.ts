@@ -15,10 +15,10 @@ import { withRelatedScopes } from '../records/scope.js'
 import { unscoped, type ScopeFor } from '../records/scoped-ids.js'
 import { fastPath, placeholder, run, type FastPath } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
-import type { Cursor } from './cursor.js'
-import type { ColumnFilter, ListDefinition, SortKey } from './definition.js'
-import type { Condition } from './conditions.js'
-import type { ParsedQuery } from './parse.js'
+import type { Cursor } from './query/cursor.js'
+import type { ColumnFilter, ListDefinition, SortKey } from './definition/definition.js'
+import type { Condition } from './query/conditions.js'
+import type { ParsedQuery } from './query/parse.js'
 
 /** The conditions of the handler, and the relations that it loads. */
 export interface SelectOptions {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Index } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import type { DeclaredList } from './check.js'
-import type { ListColumn } from './definition.js'
+import type { ListColumn } from './definition/definition.js'
 
 /** The digits of milliseconds. */
 const milliseconds = 3

@@ -9,7 +9,7 @@ import { readAlternatives, type Where } from './conditions.js'
 import { fastPath, type FastPath } from './fast-path/fast-path.js'
 import { loadLinks } from './links.js'
 import type { Queryable } from '../lists/declaration.js'
-import type { ListQuery } from '../lists/list-query.js'
+import type { ListQuery } from '../lists/query/list-query.js'
 import type { Model } from '../model.js'
 import type { ScopeFor } from './scoped-ids.js'
 

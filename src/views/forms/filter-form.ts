@@ -1,5 +1,5 @@
 import type { Choices } from '../../data/records/choices.js'
-import type { ListQuery, QueryField } from '../../data/lists/list-query.js'
+import type { ListQuery, QueryField } from '../../data/lists/query/list-query.js'
 import { recordName } from '../../words/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { errorSummary } from './error-summary.js'

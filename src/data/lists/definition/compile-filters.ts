@@ -1,4 +1,4 @@
-import { coerce } from '../coerce.js'
+import { coerce } from '../../coerce.js'
 import {
   CustomFilter,
   listParameters,
@@ -6,10 +6,10 @@ import {
   type FilterConditions,
   type Operator,
   type Queryable,
-} from './declaration.js'
+} from '../declaration.js'
 import type { ColumnFilter, OwnFilter } from './definition.js'
 import type { ListModel } from './list-model.js'
-import { operatorsOf } from './operators.js'
+import { operatorsOf } from '../operators.js'
 
 /** Checks the filters of a declaration. */
 export function compileFilters(

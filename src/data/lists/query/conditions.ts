@@ -1,8 +1,8 @@
-import { coerce, unreadable } from '../coerce.js'
-import type { Attribute } from '../attributes.js'
+import { coerce, unreadable } from '../../coerce.js'
+import type { Attribute } from '../../attributes.js'
 import { bounds, isTooLong } from './bounds.js'
-import type { Operator } from './declaration.js'
-import type { ColumnFilter, OwnFilter } from './definition.js'
+import type { Operator } from '../declaration.js'
+import type { ColumnFilter, OwnFilter } from '../definition/definition.js'
 import type { QueryErrors } from './query-errors.js'
 
 /** A filter with the values of a request. */

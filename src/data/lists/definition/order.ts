@@ -1,4 +1,4 @@
-import { DeclarationError } from '../../errors.js'
+import { DeclarationError } from '../../../errors.js'
 import type { ListColumn, ListDefinition, SortKey } from './definition.js'
 import { listColumn } from './list-model.js'
 

@@ -1,10 +1,10 @@
 import type { EntityMetadata } from 'typeorm'
-import { memoizeByObject } from '../../common/memoize.js'
+import { memoizeByObject } from '../../../common/memoize.js'
 import { compileFilters, isListParameter } from './compile-filters.js'
-import type { IncludeOptions, Queryable } from './declaration.js'
+import type { IncludeOptions, Queryable } from '../declaration.js'
 import type { Include, ListColumn, ListDefinition, SortKey } from './definition.js'
 import { didYouMean, listColumn, ListModel } from './list-model.js'
-import { operatorsOf } from './operators.js'
+import { operatorsOf } from '../operators.js'
 import { rejectWithoutCursor } from './order.js'
 
 /**

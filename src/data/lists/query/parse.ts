@@ -1,4 +1,4 @@
-import type { Translate } from '../validation.js'
+import type { Translate } from '../../validation.js'
 import { bounds } from './bounds.js'
 import {
   givenValues,
@@ -9,9 +9,9 @@ import {
   type Condition,
 } from './conditions.js'
 import { bindingOf, decodeCursor, type Cursor } from './cursor.js'
-import { listParameters } from './declaration.js'
-import type { ColumnFilter, Include, ListDefinition, OwnFilter, SortKey } from './definition.js'
-import { withId } from './order.js'
+import { listParameters } from '../declaration.js'
+import type { ColumnFilter, Include, ListDefinition, OwnFilter, SortKey } from '../definition/definition.js'
+import { withId } from '../definition/order.js'
 import { QueryErrors } from './query-errors.js'
 import { lastOf, readInclude, readSearch, readSort } from './sort-search-include.js'
 

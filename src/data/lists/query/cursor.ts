@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { unreadable } from '../coerce.js'
-import type { ListColumn, SortKey } from './definition.js'
+import { unreadable } from '../../coerce.js'
+import type { ListColumn, SortKey } from '../definition/definition.js'
 
 /** A position in a list: the values of a row in the columns of the order. */
 export interface Cursor {

@@ -1,8 +1,8 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import type { AttributeKind } from '../attributes.js'
-import type { Reader } from '../records/conditions.js'
-import type { FilterConditions, Operator } from './declaration.js'
+import type { AttributeKind } from '../../attributes.js'
+import type { Reader } from '../../records/conditions.js'
+import type { FilterConditions, Operator } from '../declaration.js'
 
 /** A column that clients may use. */
 export interface ListColumn {

@@ -1,6 +1,6 @@
-import { unreadable } from '../coerce.js'
+import { unreadable } from '../../coerce.js'
 import { bounds, isTooLong } from './bounds.js'
-import type { Include, ListDefinition, SortKey } from './definition.js'
+import type { Include, ListDefinition, SortKey } from '../definition/definition.js'
 import type { QueryErrors } from './query-errors.js'
 
 /** The parameters of a request that its list has, with the values that were sent. */
