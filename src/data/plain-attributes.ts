@@ -1,8 +1,8 @@
-import { getMetadataStorage } from 'class-validator'
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { UntypedAttribute } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import type { Attribute, AttributeKind } from './attributes.js'
+import { getMetadataStorage } from './class-validator.js'
 
 /** The kinds of the types that TypeScript emits for a decorated property. For a union like `string | null` it emits Object. */
 const TYPES = new Map<unknown, AttributeKind>([

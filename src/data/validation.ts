@@ -1,10 +1,10 @@
-import { getMetadataStorage, ValidateBy, validate as findErrors } from 'class-validator'
 import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { ValidationErrors } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { humanize, recordName } from '../words/words.js'
 import { attributesOf } from './attributes.js'
+import { brokenRules, getMetadataStorage, ValidateBy } from './class-validator.js'
 import { validatedProperties } from './plain-attributes.js'
 
 /**
@@ -33,7 +33,7 @@ export async function validate(
   t?: Translate,
   known?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
-  const found = await findErrors(record, { forbidUnknownValues: false, stopAtFirstError: false })
+  const found = await brokenRules(record, { forbidUnknownValues: false, stopAtFirstError: false })
   if (found.length === 0 && !known?.fields.size) return undefined
   const errors = new ValidationErrors()
   for (const [field, violations] of known?.fields ?? []) errors.fields.set(field, [...violations])

@@ -1,4 +1,5 @@
-import coBody from 'co-body'
+import { createRequire } from 'node:module'
+import type CoBody from 'co-body'
 import type { Context } from '../../context.js'
 import {
   BadRequest,
@@ -32,6 +33,10 @@ export interface BodyLimits {
 
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
 export type BodyReader = (ctx: Context) => Promise<void>
+
+// The main module of co-body also loads its reader of forms.
+const require = createRequire(import.meta.url)
+const readText: typeof CoBody.text = require('co-body/lib/text.js')
 
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
@@ -97,7 +102,7 @@ function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
 async function readDocument(ctx: Context, { body, members }: BodyLimits): Promise<unknown> {
   // co-body only needs the stream and its headers, but its types require a whole request.
   const stream = decompressed(ctx) as typeof ctx.req
-  const text = await coBody.text(stream, { limit: String(body) })
+  const text = await readText(stream, { limit: String(body) })
   return bodyKindOf(ctx) === 'xml' ? parseXml(text, members) : parseJson(text, members)
 }
 
