@@ -167,7 +167,7 @@ describe('An attacker of examples/members', () => {
     const client = visitor()
     await enter(client)
     await client.get('/account/edit')
-    const form = { _method: 'PUT', present_password: password, email: 'eve@example.com' }
+    const form = { _method: 'PUT', current_password: password, email: 'eve@example.com' }
     await client.post('/account/email', { form })
     const path = link()
     const password_hash = await hashPassword('the new password')
@@ -192,7 +192,7 @@ describe('An attacker of examples/members', () => {
     await enter(client, 'wrong password')
     await enter(client)
     await client.get('/account/edit')
-    const change = { _method: 'PUT', present_password: password, password: 'the new password' }
+    const change = { _method: 'PUT', current_password: password, password: 'the new password' }
     expect((await client.post('/account', { form: change })).status).to.equal(303)
     await client.get('/account/edit')
     await client.post('/session', { form: { _method: 'DELETE' } })

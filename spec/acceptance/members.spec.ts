@@ -104,7 +104,7 @@ describeInBrowser('examples/members with two browsers', () => {
     await signIn(bob, email)
     await ada.page.goto('/account/edit')
     const form = ada.page.locator('form', { has: ada.page.getByLabel('New password') })
-    await form.getByLabel('Present password').fill(password)
+    await form.getByLabel('Current password').fill(password)
     await form.getByLabel('New password').fill('another long password')
     await form.getByRole('button').click()
     expect(await ada.page.getByRole('main').innerText()).to.include('All other sessions have ended.')

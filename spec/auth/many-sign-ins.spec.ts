@@ -25,9 +25,9 @@ describe('200 concurrent sign-ins', () => {
       await database.read((tx) => tx.count(Order))
       arrived += 1
       if (arrived === 200) void all.wait()
-      const isRight = await verifyPassword('secret', cheapHash('secret'))
+      const isCorrect = await verifyPassword('secret', cheapHash('secret'))
       await ctx.save(Object.assign(new Order(), { title: 'sign-in' }))
-      ctx.body = { isRight }
+      ctx.body = { isCorrect }
     })
     app.post('/orders', async (ctx) => {
       await ctx.save(Object.assign(new Order(), { title: 'order' }))
@@ -51,6 +51,6 @@ describe('200 concurrent sign-ins', () => {
     expect(new Set(refused.map(({ headers }) => headers.get('Retry-After')))).to.deep.equal(new Set(['5']))
     const accepted = results.filter(({ status }) => status === 200)
     expect(accepted.length).to.equal(102)
-    expect(accepted.every(({ json }) => json.isRight)).to.equal(true)
+    expect(accepted.every(({ json }) => json.isCorrect)).to.equal(true)
   })
 })

@@ -43,9 +43,9 @@ function countsRequests(make: () => LimitStore): void {
     const store = make()
     const [one, other] = [key(), key()]
     const counts = [
-      await store.add(one, 60_000),
-      await store.add(one, 60_000),
-      await store.add(other, 60_000),
+      await store.increment(one, 60_000),
+      await store.increment(one, 60_000),
+      await store.increment(other, 60_000),
     ]
     expect(counts.map(({ count }) => count)).to.deep.equal([1, 2, 1])
     for (const { milliseconds } of counts) expect(milliseconds).to.be.within(1, 60_000)
@@ -54,19 +54,19 @@ function countsRequests(make: () => LimitStore): void {
   it('takes counts back, but never more than there are', async () => {
     const store = make()
     const one = key()
-    await store.takeBack(one)
-    await store.add(one, 60_000)
-    await store.takeBack(one)
-    await store.takeBack(one)
-    expect((await store.add(one, 60_000)).count).to.equal(1)
+    await store.decrement(one)
+    await store.increment(one, 60_000)
+    await store.decrement(one)
+    await store.decrement(one)
+    expect((await store.increment(one, 60_000)).count).to.equal(1)
     await store.reset(one)
-    expect((await store.add(one, 60_000)).count).to.equal(1)
+    expect((await store.increment(one, 60_000)).count).to.equal(1)
   })
 
   it('counts concurrent requests one by one', async () => {
     const store = make()
     const one = key()
-    const counts = await Promise.all(Array.from({ length: 20 }, () => store.add(one, 60_000)))
+    const counts = await Promise.all(Array.from({ length: 20 }, () => store.increment(one, 60_000)))
     expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).to.deep.equal(
       Array.from({ length: 20 }, (_, index) => index + 1),
     )
@@ -75,10 +75,10 @@ function countsRequests(make: () => LimitStore): void {
   it('begins a new window after the end', async () => {
     const store = make()
     const one = key()
-    await store.add(one, 1)
+    await store.increment(one, 1)
     const until = Date.now() + 3
     while (Date.now() < until) await new Promise(setImmediate)
-    expect((await store.add(one, 60_000)).count).to.equal(1)
+    expect((await store.increment(one, 60_000)).count).to.equal(1)
   })
 }
 
@@ -98,9 +98,9 @@ describe('databaseLimits', () => {
   it('deletes expired counts', async () => {
     let now = 0
     const store = databaseLimits(database, { now: () => now, cleanUpEvery: 1 })
-    await store.add('a', 10)
+    await store.increment('a', 10)
     now = 1000
-    await store.add('b', 10)
+    await store.increment('b', 10)
     const rows = await database.manager.query('SELECT id FROM rate_limits')
     expect(rows).to.have.length(1)
   })
@@ -230,7 +230,7 @@ describeOnce('rateLimit', () => {
 
   it('lets requests pass if the store fails, or rejects them with 503', async () => {
     const fail = () => Promise.reject(new Error('down'))
-    const store = { add: fail, takeBack: fail, reset: fail }
+    const store = { increment: fail, decrement: fail, reset: fail }
     const statuses = []
     for (const ifStoreFails of ['pass', 'reject'] as const) {
       const site = await visit({ store, ifStoreFails, failures: true })

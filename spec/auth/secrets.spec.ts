@@ -5,7 +5,7 @@ import { Site } from '../support/site.js'
 
 const secrets = {
   password: 'correct horse battery staple',
-  present_password: 'another long password',
+  current_password: 'another long password',
   token: 'aaaabbbbccccdddd',
   bearer: 'kit_0123456789abcdef',
 }
@@ -30,9 +30,9 @@ describe('Passwords and tokens', () => {
         throw Object.assign(new Error('failed'), { password, headers: ctx.headers, body: ctx.request.body })
       })
       const site = await Site.open(app)
-      const { password, present_password, token, bearer } = secrets
+      const { password, current_password, token, bearer } = secrets
       const headers = { Authorization: `Bearer ${bearer}` }
-      const fields = { password, present_password, user: { password }, token }
+      const fields = { password, current_password, user: { password }, token }
       const responses = [
         await site.post('/session', { json: fields, headers }),
         await site.post('/session', { form: { password, 'user[password]': password, token }, headers }),

@@ -25,7 +25,7 @@ export interface RateLimitOptions {
    * Requests for which it returns undefined are not limited.
    */
   by?: (ctx: Context) => string | undefined
-  /** Whether only failures count: a response below 400 takes its own count back (false). */
+  /** Whether only failures count: a response below 400 is not counted (false). */
   failures?: boolean
   /** The name of the limit. Limits with the same name share their counts. By default each has its own. */
   name?: string
@@ -67,11 +67,11 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     // A request that is retried after a conflict is counted once.
     if (!counted.has(ctx)) await count(ctx, key)
     await next()
-    if (failures && counted.get(ctx) && ctx.status < 400) takeBack(ctx, key)
+    if (failures && counted.get(ctx) && ctx.status < 400) decrement(ctx, key)
   }
 
   async function count(ctx: Context, key: string): Promise<void> {
-    const added = await callStore(ctx, () => store.add(key, window))
+    const added = await callStore(ctx, () => store.increment(key, window))
     counted.set(ctx, added !== undefined)
     if (added) check(ctx, added)
   }
@@ -86,8 +86,8 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   }
 
   /** After the commit, because a store in the database would wait for the request's own transaction. */
-  function takeBack(ctx: Context, key: string): unknown {
-    const work = () => callStore(ctx, () => store.takeBack(key), 'pass')
+  function decrement(ctx: Context, key: string): unknown {
+    const work = () => callStore(ctx, () => store.decrement(key), 'pass')
     const transaction = transactionOf(ctx)
     return transaction ? transaction.hooks.push(work) : work()
   }

@@ -1,5 +1,5 @@
 /** A mail as it is sent. */
-export interface Letter {
+export interface MailMessage {
   /** Its number in this process, from 1. */
   number: number
   /** The name of its template: `password_reset`. */
@@ -14,34 +14,34 @@ export interface Letter {
   date: Date
 }
 
-/** The number of letters that are kept. */
-const maxLetters = 100
+/** The number of messages that are kept. */
+const maxMessages = 100
 
-/** The newest letters of this process, in specs and in development. */
+/** The newest messages of this process, in specs and in development. */
 export class Inbox {
-  private letters: Letter[] = []
+  private messages: MailMessage[] = []
   private count = 0
 
-  add(letter: Omit<Letter, 'number'>): void {
+  add(message: Omit<MailMessage, 'number'>): void {
     this.count += 1
-    this.letters = [...this.letters, { ...letter, number: this.count }].slice(-maxLetters)
+    this.messages = [...this.messages, { ...message, number: this.count }].slice(-maxMessages)
   }
 
-  /** All letters, the oldest first. */
-  get all(): readonly Letter[] {
-    return this.letters
+  /** All messages, the oldest first. */
+  get all(): readonly MailMessage[] {
+    return this.messages
   }
 
-  /** The newest letter. */
-  get last(): Letter | undefined {
-    return this.letters.at(-1)
+  /** The newest message. */
+  get last(): MailMessage | undefined {
+    return this.messages.at(-1)
   }
 
-  /** Removes all letters. Call it before each test. */
+  /** Removes all messages. Call it before each test. */
   clear(): void {
-    this.letters = []
+    this.messages = []
   }
 }
 
-/** The newest 100 letters that the application has sent, in specs and in development. It is empty in other environments. */
+/** The newest 100 messages that the application has sent, in specs and in development. It is empty in other environments. */
 export const mails = new Inbox()

@@ -5,6 +5,6 @@
  */
 
 export { mailer, sendMail, type Mail, type MailerOptions } from './mailer.js'
-export { mails, type Inbox, type Letter } from './inbox.js'
+export { mails, type Inbox, type MailMessage } from './inbox.js'
 export { mailInbox } from './mail-inbox.js'
 export { absoluteUrl } from './base-url.js'

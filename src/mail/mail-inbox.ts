@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import { HttpError } from '../errors.js'
 import type { Scope } from '../routing/scope.js'
-import { mails, type Letter } from './inbox.js'
+import { mails, type MailMessage } from './inbox.js'
 
 /** The content of a mail runs no scripts and loads nothing. Its links open in the window. */
 const policy =
@@ -20,22 +20,22 @@ export function mailInbox(app: Scope & { readonly env: string }): void {
 }
 
 function list(ctx: Context): void {
-  ctx.render('mails_inbox', { letters: mails.all.toReversed() })
+  ctx.render('mails_inbox', { messages: mails.all.toReversed() })
 }
 
 function show(ctx: Context): void {
-  ctx.render('mails_letter', { letter: letterOf(ctx) })
+  ctx.render('mails_message', { message: messageOf(ctx) })
 }
 
 function content(ctx: Context): void {
   ctx.set('Content-Security-Policy', policy)
   ctx.type = 'html'
-  ctx.body = `<base target="_top">${letterOf(ctx).html}`
+  ctx.body = `<base target="_top">${messageOf(ctx).html}`
 }
 
 /** @throws HttpError (404) */
-function letterOf(ctx: Context): Letter {
-  const letter = mails.all.find(({ number }) => String(number) === ctx.params['number'])
-  if (!letter) throw new HttpError(404, 'The mail does not exist, or the server was restarted since.')
-  return letter
+function messageOf(ctx: Context): MailMessage {
+  const message = mails.all.find(({ number }) => String(number) === ctx.params['number'])
+  if (!message) throw new HttpError(404, 'The mail does not exist, or the server was restarted since.')
+  return message
 }

@@ -6,7 +6,7 @@ import { transactionOf } from '../data/transactions/request-transaction.js'
 import { DeclarationError } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
 import { baseUrl } from './base-url.js'
-import { mails, type Letter } from './inbox.js'
+import { mails, type MailMessage } from './inbox.js'
 import { textOf, unescaped } from './text.js'
 
 /** The options of `mailer()`. */
@@ -39,12 +39,12 @@ const recipient =
 /** Milliseconds that a closing application waits for mails that are being sent. */
 const closeTimeout = 10_000
 
-/** The sender and the waiting letters of a request. */
+/** The sender and the waiting messages of a request. */
 interface Delivery {
   from: string
-  send(ctx: Context, letter: Omit<Letter, 'number'>): void
-  /** The letters of a request without a transaction, which are sent after its handler. */
-  waiting: Omit<Letter, 'number'>[]
+  send(ctx: Context, message: Omit<MailMessage, 'number'>): void
+  /** The messages of a request without a transaction, which are sent after its handler. */
+  waiting: Omit<MailMessage, 'number'>[]
 }
 
 const deliveries = new PerRequest<Delivery>('mail')
@@ -67,14 +67,14 @@ export function mailer(options: MailerOptions = {}): Middleware {
     const delivery: Delivery = { from, send, waiting: [] }
     deliveries.set(ctx, delivery)
     await next()
-    if (ctx.status < 400) for (const letter of delivery.waiting) send(ctx, letter)
+    if (ctx.status < 400) for (const message of delivery.waiting) send(ctx, message)
   }
 
   /** The response does not wait for the mail server. */
-  function send(ctx: Context, letter: Omit<Letter, 'number'>): void {
-    if (keeps) mails.add(letter)
+  function send(ctx: Context, message: Omit<MailMessage, 'number'>): void {
+    if (keeps) mails.add(message)
     if (!transport) return
-    const { to, from, subject, html, text, name } = letter
+    const { to, from, subject, html, text, name } = message
     const work = transport.sendMail({ to, from, subject, html, text }).then(
       () => ctx.log.info({ mail: name }, `the mail ${name} was sent`),
       (error: unknown) => ctx.log.error({ err: error, mail: name }, `the mail ${name} was not sent`),
@@ -116,14 +116,14 @@ export function sendMail(ctx: Context, mail: Mail): void {
       'The recipient of a mail is one address: ada@example.com or Ada <ada@example.com>.',
     )
   }
-  const letter = write(ctx, mail, delivery.from)
+  const message = write(ctx, mail, delivery.from)
   const transaction = transactionOf(ctx)
-  if (transaction) transaction.hooks.push(() => delivery.send(ctx, letter))
-  else delivery.waiting.push(letter)
+  if (transaction) transaction.hooks.push(() => delivery.send(ctx, message))
+  else delivery.waiting.push(message)
 }
 
 /** Renders a mail in its language. The request keeps its own. */
-function write(ctx: Context, { to, name, locals = {}, locale }: Mail, from: string): Omit<Letter, 'number'> {
+function write(ctx: Context, { to, name, locals = {}, locale }: Mail, from: string): Omit<MailMessage, 'number'> {
   const view = Object.create(ctx) as Context
   if (locale !== undefined) view.locale = locale
   const subject = view.t(`mail.${name}.subject`, locals)

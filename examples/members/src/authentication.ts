@@ -30,7 +30,7 @@ export const limitClient = rateLimit({ ...failures, name: 'sign-in by client', t
 /** At most 50 wrong passwords in an hour for one account: that of the submitted address. A password reset frees it. */
 export const limitAccount = rateLimit({ ...byAccount, by: submittedEmail })
 
-/** The same limit for requests that need the present password of the user. Both share their counts. */
+/** The same limit for requests that need the current password of the user. Both share their counts. */
 export const limitPresentPassword = rateLimit({ ...byAccount, by: (ctx) => ctx.user?.email })
 
 /** At most 10 mails an hour that one network requests. */

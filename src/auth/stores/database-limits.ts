@@ -59,13 +59,13 @@ class DatabaseLimits implements LimitStore {
     this.expired = new ExpiredRows(database, table, 'ends_at', cleanUpEvery)
   }
 
-  async add(key: string, window: number): Promise<LimitCount> {
+  async increment(key: string, window: number): Promise<LimitCount> {
     const known = (await this.count(key, window)) ?? (await this.addNew(key, window))
     await this.expired.delete(this.now())
     return { count: Number(known.requests), milliseconds: Math.max(0, Number(known.ends_at) - this.now()) }
   }
 
-  async takeBack(id: string): Promise<void> {
+  async decrement(id: string): Promise<void> {
     const update = this.database.createQueryBuilder().update(this.table)
     await update
       .set({ requests: () => 'requests - 1' })

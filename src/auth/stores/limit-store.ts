@@ -1,6 +1,6 @@
 /** The count of a key. */
 export interface LimitCount {
-  /** The number of requests in the present window, with this one. */
+  /** The number of requests in the current window, with this one. */
   count: number
   /** The milliseconds until the window ends. */
   milliseconds: number
@@ -9,9 +9,9 @@ export interface LimitCount {
 /** Keeps the counts of rate limits. A window begins with the first request of a key. */
 export interface LimitStore {
   /** Counts a request in one atomic step. */
-  add(key: string, window: number): Promise<LimitCount>
-  /** Takes one count back. */
-  takeBack(key: string): Promise<void>
+  increment(key: string, window: number): Promise<LimitCount>
+  /** Subtracts one request from the count of a key. */
+  decrement(key: string): Promise<void>
   /** Forgets the count of a key. */
   reset(key: string): Promise<void>
   start?(): Promise<void>

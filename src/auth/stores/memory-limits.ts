@@ -14,7 +14,7 @@ export class MemoryLimits implements LimitStore {
 
   constructor(private readonly now: () => number = Date.now) {}
 
-  async add(key: string, window: number): Promise<LimitCount> {
+  async increment(key: string, window: number): Promise<LimitCount> {
     const now = this.now()
     const known = this.windows.get(key)
     const current = known && known.endsAt > now ? known : { count: 0, endsAt: now + window }
@@ -26,7 +26,7 @@ export class MemoryLimits implements LimitStore {
     return { count: current.count, milliseconds: current.endsAt - now }
   }
 
-  async takeBack(key: string): Promise<void> {
+  async decrement(key: string): Promise<void> {
     const window = this.windows.get(key)
     if (window && window.count > 0) window.count -= 1
   }

@@ -22,12 +22,12 @@ export function redisLimits(
 }
 
 /** Redis runs a script atomically. */
-const add = `
+const increment = `
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return {count, redis.call('PTTL', KEYS[1])}`
 
-const takeBack = `
+const decrement = `
 if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
 return 0`
 
@@ -43,15 +43,15 @@ class RedisLimits implements LimitStore {
     this.prefix = prefix
   }
 
-  async add(key: string, window: number): Promise<LimitCount> {
+  async increment(key: string, window: number): Promise<LimitCount> {
     const time = String(Math.ceil(window))
-    const reply: unknown = await this.redis.send('EVAL', add, '1', this.prefix + key, time)
+    const reply: unknown = await this.redis.send('EVAL', increment, '1', this.prefix + key, time)
     const [count, left] = [reply].flat().map(Number)
     return { count: count ?? 1, milliseconds: Math.max(0, left ?? window) }
   }
 
-  async takeBack(key: string): Promise<void> {
-    await this.redis.send('EVAL', takeBack, '1', this.prefix + key)
+  async decrement(key: string): Promise<void> {
+    await this.redis.send('EVAL', decrement, '1', this.prefix + key)
   }
 
   async reset(key: string): Promise<void> {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { mails } from 'resource-kit/mail'
 import type { User } from '../../src/models/user.js'
 import { client, isolate } from '../support/app.js'
-import { makeUser, password as present_password, signIn } from '../support/users.js'
+import { makeUser, password as current_password, signIn } from '../support/users.js'
 
 describe('AccountResource', () => {
   isolate()
@@ -29,7 +29,7 @@ describe('AccountResource', () => {
   it('changes the password, and ends the other sessions', async () => {
     const other = client.another()
     await signIn(other, ada)
-    expect((await put('/account', { present_password, password })).location).to.equal('/account/edit')
+    expect((await put('/account', { current_password, password })).location).to.equal('/account/edit')
     expect((await client.get('/account/edit')).status).to.equal(200)
     expect((await other.get('/account/edit')).location).to.equal('/session/new')
     expect(mails.last).to.include({ name: 'password_changed', to: ada.email })
@@ -41,7 +41,7 @@ describe('AccountResource', () => {
       await client.get('/password_reset/new')
       await client.post('/password_reset', { form: { email: ada.email } })
       const link = linkTo('/password_reset/open')
-      await put(change, { present_password, password: present_password, email: 'new@example.com' })
+      await put(change, { current_password, password: current_password, email: 'new@example.com' })
       if (change === '/account/email') await client.get(linkTo('/account/email'))
       await client.get(link)
       expect((await client.get('/password_reset/edit')).location, change).to.equal('/password_reset/new')
@@ -49,23 +49,23 @@ describe('AccountResource', () => {
   })
 
   it('rejects even the right password after ten wrong ones, and the session goes on', async () => {
-    const wrong = { present_password: 'wrong', password }
+    const wrong = { current_password: 'wrong', password }
     for (let attempt = 1; attempt <= 10; attempt += 1) await put('/account', wrong)
-    expect((await put('/account', { present_password, password })).status).to.equal(429)
+    expect((await put('/account', { current_password, password })).status).to.equal(429)
     expect((await client.get('/account/edit')).status).to.equal(200)
   })
 
-  it('requires the present password', async () => {
+  it('requires the current password', async () => {
     for (const path of ['/account', '/account/email']) {
-      const page = await put(path, { present_password: 'wrong', password, email: 'new@example.com' })
+      const page = await put(path, { current_password: 'wrong', password, email: 'new@example.com' })
       expect(page.status).to.equal(422)
-      expect(page.text).to.include('The present password is wrong.')
+      expect(page.text).to.include('The current password is wrong.')
     }
     expect(mails.all).to.deep.equal([])
   })
 
   it('changes the address after its link was opened', async () => {
-    await put('/account/email', { present_password, email: ' New@Example.com ' })
+    await put('/account/email', { current_password, email: ' New@Example.com ' })
     expect(mails.last).to.include({ name: 'email_change', to: 'new@example.com' })
     expect((await client.get('/account/edit')).text).to.include(ada.email)
     const path = linkTo('/account/email')

@@ -92,11 +92,11 @@ export class AccountResource extends BaseResource {
     return this.respond(ctx, errors ?? new ValidationErrors(), 'account.email.success')
   }
 
-  /** Whether the request has the present password: another person may use an open browser. */
+  /** Whether the request has the current password: another person may use an open browser. */
   private async checkPresentPassword(ctx: Context): Promise<ValidationErrors> {
     const errors = new ValidationErrors()
-    const isRight = await verifyPassword(field(ctx, 'present_password'), userOf(ctx).password_hash)
-    return isRight ? errors : errors.add('present_password', 'wrong', ctx.t('account.wrong_password'))
+    const isCorrect = await verifyPassword(field(ctx, 'current_password'), userOf(ctx).password_hash)
+    return isCorrect ? errors : errors.add('current_password', 'wrong', ctx.t('account.wrong_password'))
   }
 
   private respond(ctx: Context, errors: ValidationErrors, text: string) {

@@ -25,8 +25,8 @@ export class SessionResource extends BaseResource {
   async create(ctx: Context) {
     const user = await findByEmail(field(ctx, 'email'))
     // An unknown address takes as long as a wrong password.
-    const isRight = await verifyPassword(field(ctx, 'password'), user?.password_hash)
-    if (!user || !isRight) return this.reject(ctx, user)
+    const isCorrect = await verifyPassword(field(ctx, 'password'), user?.password_hash)
+    if (!user || !isCorrect) return this.reject(ctx, user)
 
     const path = takeReturnTo(ctx)
     signIn(ctx, user)
