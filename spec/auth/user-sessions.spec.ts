@@ -99,7 +99,7 @@ describe('userSessions(database)', () => {
 
   const end = (client: Client, id = '') => client.delete(`/sessions/${id}`, { accept: 'json' })
 
-  it('lists the sessions of the user with browser, address and times, and marks the present one', async () => {
+  it('lists the sessions of the user with browser, address and times, and marks the current one', async () => {
     await enter(site)
     await enter(phone)
     await enter(site.another(), 'bob')
@@ -139,7 +139,7 @@ describe('userSessions(database)', () => {
     expect(await list(site)).to.have.length(1)
   })
 
-  it('signs out if the present session is ended', async () => {
+  it('signs out if the current session is ended', async () => {
     await enter(site)
     await enter(phone)
     const present = (await list(site)).find((it) => it.is_current)

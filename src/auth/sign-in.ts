@@ -44,8 +44,8 @@ export function signOut(ctx: Context): void {
 
 /** Stores the client's address and browser in the session if the user has signed in during this request. */
 export function noteClient(ctx: Context, before: SessionUser | undefined): void {
-  const present = userOfSession(ctx)
-  if (!present || present.signedInAt === before?.signedInAt) return
+  const current = userOfSession(ctx)
+  if (!current || current.signedInAt === before?.signedInAt) return
   ctx.session[keys.client] = { ip: ctx.ip, user_agent: ctx.get('User-Agent').slice(0, 255) }
 }
 

@@ -15,7 +15,7 @@ export interface SignedTokenOptions {
 
 /** The options of `readToken`. */
 export interface ReadTokenOptions {
-  /** The present stamp, or a function that finds it for the value of the token; undefined rejects the token. */
+  /** The current stamp, or a function that finds it for the value of the token; undefined rejects the token. */
   stamp?: string | ((value: string) => string | undefined | Promise<string | undefined>)
   secret?: string | readonly string[]
 }
@@ -49,10 +49,10 @@ export async function readToken(
   if (text === undefined) return undefined
   const { value, expires, mark }: Content = JSON.parse(text)
   if (expires <= Date.now()) return undefined
-  const present = typeof stamp === 'function' ? await stamp(value) : stamp
+  const current = typeof stamp === 'function' ? await stamp(value) : stamp
   if (stamp === undefined && mark === undefined) return value
-  if (present === undefined || mark === undefined) return undefined
-  return verified(`stamp ${purpose}`, `${encoded(present)}.${mark}`, secret) === undefined ? undefined : value
+  if (current === undefined || mark === undefined) return undefined
+  return verified(`stamp ${purpose}`, `${encoded(current)}.${mark}`, secret) === undefined ? undefined : value
 }
 
 /** The content of a token. */

@@ -89,7 +89,7 @@ export function userSessions(
   }
 
   async function endOthers(ctx: Context): Promise<void> {
-    await remove(ctx, 'id <> :present', { present: storedSessionId(ctx) ?? '' })
+    await remove(ctx, 'id <> :current', { current: storedSessionId(ctx) ?? '' })
   }
 
   async function remove(ctx: Context, condition: string, values: object): Promise<void> {

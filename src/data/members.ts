@@ -91,15 +91,15 @@ export interface DataMembers {
   load<R extends Model | readonly Model[]>(records: R, ...relations: RelationOf<R>[]): Promise<R>
 
   /**
-   * Reads the records that a form offers to choose from. If there are more than 1,000, only the present ones are read, and the
+   * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected ones are read, and the
    * form has a text field for the id.
    *
-   * @param present the ids that the form shows as chosen, or lists of them
+   * @param selected the ids that the form shows as chosen, or lists of them
    * @example const posts = await ctx.choices(Post, comment.post_id)
    */
   choices<T extends Model>(
     model: EntityTarget<T>,
-    ...present: readonly (string | null | undefined | readonly string[])[]
+    ...selected: readonly (string | null | undefined | readonly string[])[]
   ): Promise<Choices<T>>
 
   /** Validates a record without saving it. */
@@ -200,9 +200,9 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return records
   },
 
-  choices(model, ...present) {
+  choices(model, ...selected) {
     return inTransaction(this, (tx) =>
-      findChoices(tx, model, present.flat(), (where) => scopedWhere(this, tx, model, where)),
+      findChoices(tx, model, selected.flat(), (where) => scopedWhere(this, tx, model, where)),
     )
   },
 

@@ -211,15 +211,15 @@ function indexesOf(
   ]
 }
 
-/** The records that a form offers, and the ids of the present ones: `issue.assignee_id, issue.author_id`. */
-type Choice = Names & { present: string }
+/** The records that a form offers, and the ids of the selected ones: `issue.assignee_id, issue.author_id`. */
+type Choice = Names & { selected: string }
 
 /** The records that a form offers as choices, once for each model. */
 function choicesOf(one: string, references: readonly AttributeReference[]): Choice[] {
   const models = new Map(references.map(({ model }) => [model.many, model]))
   return [...models].map(([many, names]) => {
     const own = references.filter(({ model }) => model.many === many)
-    return { ...names, present: own.map(({ attribute }) => `${one}.${attribute.name}`).join(', ') }
+    return { ...names, selected: own.map(({ attribute }) => `${one}.${attribute.name}`).join(', ') }
   })
 }
 

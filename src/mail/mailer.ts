@@ -123,7 +123,11 @@ export function sendMail(ctx: Context, mail: Mail): void {
 }
 
 /** Renders a mail in its language. The request keeps its own. */
-function write(ctx: Context, { to, name, locals = {}, locale }: Mail, from: string): Omit<MailMessage, 'number'> {
+function write(
+  ctx: Context,
+  { to, name, locals = {}, locale }: Mail,
+  from: string,
+): Omit<MailMessage, 'number'> {
   const view = Object.create(ctx) as Context
   if (locale !== undefined) view.locale = locale
   const subject = view.t(`mail.${name}.subject`, locals)

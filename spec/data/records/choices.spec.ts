@@ -29,7 +29,7 @@ describe('findChoices(tx, model, present)', () => {
     expect(queries).to.equal(1)
   })
 
-  it('returns only the present ones of more records', async () => {
+  it('returns only the selected ones of more records', async () => {
     await database.manager.insert(Person, { name: 'one more' })
     const choices = await findChoices(database.manager, Person, [
       ids[3],

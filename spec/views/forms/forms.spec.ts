@@ -345,7 +345,7 @@ describe('A field for records of ctx.choices(model)', () => {
     expect(tight(formOf({}).checkboxes('user_ids', all('zoe', 'Ada')))).to.match(/>Ada<.*>zoe</)
   })
 
-  it('is a text field for the id, with the present name and a link to the list, if there are too many', () => {
+  it('is a text field for the id, with the current name and a link to the list, if there are too many', () => {
     const form = formOf({ user_id: 'ada' }, {}, { collections: () => [list] })
     expect(tight(form.select('user_id', some('Ada'), { required: true }))).to.equal(
       '<div class="field"><label for="blog_post_user_id">User</label><p class="hint" id="blog_post_user_id_hint">' +
@@ -362,7 +362,7 @@ describe('A field for records of ctx.choices(model)', () => {
     )
   })
 
-  it('has boxes for the present records and a text field for another id, if there are too many for a list', () => {
+  it('has boxes for the selected records and a text field for another id, if there are too many for a list', () => {
     const form = formOf({ user_ids: ['ada'] }, {}, { collections: () => [list] })
     const group = tight(form.checkboxes('user_ids', some('Ada')))
     expect(group)

@@ -12,7 +12,7 @@ import type { Where } from './conditions.js'
 
 /** The records that a form offers. */
 export interface Choices<T extends { id: string } = { id: string }> {
-  /** All records; or, if there are too many, only the present ones. */
+  /** All records; or, if there are too many, only the selected ones. */
   records: T[]
   /** Whether these are all records. */
   isComplete: boolean
@@ -24,15 +24,15 @@ export interface Choices<T extends { id: string } = { id: string }> {
 const most = 1000
 
 /**
- * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the present ones.
+ * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the selected ones.
  *
- * @param present the ids of the records that the form shows as chosen
+ * @param selected the ids of the records that the form shows as chosen
  * @param scoped adds the scope of the model's policy to conditions
  */
 export async function findChoices<T extends Model>(
   tx: EntityManager,
   model: EntityTarget<T>,
-  present: readonly unknown[],
+  selected: readonly unknown[],
   scoped: (where?: Where<T>) => FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined = asGiven,
 ): Promise<Choices<T>> {
   const collection = collectionName(recordName(tx.dataSource.getMetadata(model).targetName))
@@ -44,7 +44,7 @@ export async function findChoices<T extends Model>(
   }
   const records = await find(undefined, most + 1)
   if (records.length <= most) return { records, isComplete: true, collection }
-  const ids = present.filter(isId)
+  const ids = selected.filter(isId)
   const where = { id: In(ids) } as Where<T>
   return { records: ids.length > 0 ? await find(where, ids.length) : [], isComplete: false, collection }
 }

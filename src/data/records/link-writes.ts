@@ -106,7 +106,7 @@ async function removeLinks(
   await query.execute()
 }
 
-/** Sets the properties of a saved record to its present links, and removes related records that are no longer linked. */
+/** Sets the properties of a saved record to its current links, and removes related records that are no longer linked. */
 export function settleLinks(
   metadata: EntityMetadata,
   record: object,

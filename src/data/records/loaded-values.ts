@@ -1,7 +1,7 @@
 /** The value of each property when it was loaded or saved, and the elements of a list, because lists can be changed. */
 const loadedValues = new WeakMap<object, Map<string, { value: unknown; elements: readonly unknown[] }>>()
 
-/** Marks the present value of a property as loaded: it is not written with the record. */
+/** Marks the current value of a property as loaded: it is not written with the record. */
 export function markLoaded(record: object, property: string): void {
   const values =
     loadedValues.get(record) ?? new Map<string, { value: unknown; elements: readonly unknown[] }>()

@@ -94,7 +94,7 @@ export class Form extends Fields {
   /**
    * Renders a select. The choices are words (`['draft', 'public']`, labeled by translations such as `post.state.draft`),
    * values with labels, records, or what `ctx.choices` returns. If there are too many records for a select, it is a text field
-   * for the id, with the present name and a link to the list. With `multiple: true`, several choices can be selected.
+   * for the id, with the current name and a link to the list. With `multiple: true`, several choices can be selected.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
     const offered = offer(choices, this.context.locale)
@@ -120,7 +120,7 @@ export class Form extends Fields {
   /**
    * Renders a group of checkboxes for a list: `form.checkboxes('label_ids', labels)`. The choices are those of `select`. The
    * hidden field above the boxes sends an empty list if no checkbox is ticked. If there are too many records, it has boxes
-   * for the present ones, and a text field for the id of another one.
+   * for the selected ones, and a text field for the id of another one.
    */
   checkboxes(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
     const offered = offer(choices, this.context.locale)
@@ -189,8 +189,8 @@ export class Form extends Fields {
   /** A text field for the id of a record. */
   #idField(attribute: string, offered: Offer, options: FieldOptions): Html {
     const value = textValue(this.currentValue(attribute))
-    const present = offered.choices.find((choice) => choiceValue(choice) === value)
-    const hint = idHint(this.context, offered, present)
+    const selected = offered.choices.find((choice) => choiceValue(choice) === value)
+    const hint = idHint(this.context, offered, selected)
     const tag = this.attributesOf(attribute, { ...options, hint: String(hint) }, { type: 'text', value })
     return this.field(attribute, options, inputTag(tag), hint)
   }

@@ -22,9 +22,9 @@ export function offer(offered: Offered, locale: string): Offer {
   return { ...offered, choices: sortByLabel(offered.records, locale) }
 }
 
-/** The hint of a text field for an id: the present record, and a link to the list of all records if there is a list. */
-export function idHint(context: ViewContext, { collection }: Offer, present?: Choice): Html {
-  const name = present && context.t('kit.present', { name: choiceLabel(present, String) })
+/** The hint of a text field for an id: the selected record, and a link to the list of all records if there is a list. */
+export function idHint(context: ViewContext, { collection }: Offer, selected?: Choice): Html {
+  const name = selected && context.t('kit.present', { name: choiceLabel(selected, String) })
   const list = context.collections?.().find((link) => link.name === collection)
   return html`${name && html`${name} `}${
     list ? html`${context.t('kit.id_from')} ${linkTo(context, list)}` : context.t('kit.id')
