@@ -211,7 +211,7 @@ export class App extends Scope {
    * process; a second signal ends it at once.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortTaken when another process listens on the port, AddressRefused when the system rejects the address, and
+   * @throws PortInUse when another process listens on the port, AddressUnavailable when the system rejects the address, and
    * errors of the middleware, for example when the database cannot be opened
    */
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {

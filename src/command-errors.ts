@@ -70,7 +70,7 @@ export class MissingExport extends CommandError {
 }
 
 /** The application that `kit dev` started has exited. */
-export class ApplicationEnded extends CommandError {
+export class ApplicationExited extends CommandError {
   /** @param lastWords the end of its standard error */
   constructor(
     status: number | null,
@@ -205,7 +205,7 @@ export class FilesExist extends CommandError {
 }
 
 /** A file could not be written. The files written before it have been removed. */
-export class NotWritten extends CommandError {
+export class WriteFailed extends CommandError {
   constructor(path: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     super(`${path} cannot be written: ${reason}. No files were written.`, { cause })

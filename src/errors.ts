@@ -54,7 +54,7 @@ export class UnknownHost extends HttpError {
 }
 
 /** 403: in development, the request is for a host that is neither this machine nor a configured host. */
-export class ForeignHost extends HttpError {
+export class BlockedHost extends HttpError {
   constructor(host: string) {
     super(
       403,
@@ -101,7 +101,7 @@ export class Forbidden extends HttpError {
 }
 
 /** 500: a handler has changed records of a model with a policy, and has not asked it. The transaction is rolled back. */
-export class NotAuthorized extends HttpError {
+export class AuthorizationNotPerformed extends HttpError {
   /** The message is for the application's developers, so production does not show it. */
   override readonly isPublic = false
   constructor(handler: string, model: string) {
@@ -114,8 +114,8 @@ export class NotAuthorized extends HttpError {
 }
 
 /** 500: a handler has bound a request to a saved record before it has asked the record's policy. */
-export class AuthorizedTooLate extends HttpError {
-  override name = 'AuthorizedTooLate'
+export class AuthorizationTooLate extends HttpError {
+  override name = 'AuthorizationTooLate'
   override readonly isPublic = false
   constructor(handler: string, model: string) {
     super(
@@ -212,7 +212,7 @@ export class TooManyMembers extends HttpError {
 }
 
 /** 413: a body becomes far larger when it is decompressed. */
-export class OverCompressed extends HttpError {
+export class DecompressionBomb extends HttpError {
   /** @param ratio bytes of the decompressed body for each byte that was sent */
   constructor(ratio: number) {
     super(413, `The body is compressed by more than ${ratio}:1.`)
@@ -256,7 +256,7 @@ export class NotAwaited extends HttpError {
 }
 
 /** `transactionOptions()` ran after the first query of its request. */
-export class TransactionBegun extends NamedError {
+export class TransactionAlreadyBegun extends NamedError {
   constructor() {
     super(
       'The transaction of this request has begun with its first query, so its options cannot change. Register ' +
@@ -575,7 +575,7 @@ export class DatabaseNotOpened extends NamedError {
 }
 
 /** A database server does not permit its user to create or delete a database. */
-export class DatabaseRefused extends NamedError {
+export class DatabasePermissionDenied extends NamedError {
   /** @param place the host, the port and the name of the database; never a password */
   constructor(done: 'created' | 'deleted', place: string) {
     super(
@@ -609,7 +609,7 @@ export class MigrationsLocked extends NamedError {
 }
 
 /** The session store cannot be reached. It stops the start. */
-export class SessionStoreNotReached extends NamedError {
+export class SessionStoreUnreachable extends NamedError {
   constructor(cause: unknown) {
     const problem = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
     super(
@@ -622,14 +622,14 @@ export class SessionStoreNotReached extends NamedError {
 }
 
 /** Another process is listening on the port. */
-export class PortTaken extends NamedError {
+export class PortInUse extends NamedError {
   constructor(port: number, cause: Error) {
     super(`Port ${port} is in use by another process. Stop it, or set PORT to another number.`, { cause })
   }
 }
 
 /** The operating system rejects the address to listen on. */
-export class AddressRefused extends NamedError {
+export class AddressUnavailable extends NamedError {
   private static readonly problems: Record<string, string> = {
     EACCES: 'this process lacks the permission. Set PORT to 1024 or higher, and use a proxy for lower ports.',
     EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',
@@ -643,6 +643,8 @@ export class AddressRefused extends NamedError {
   }
 
   constructor(address: string, code: string, cause: Error) {
-    super(`The application cannot listen on ${address}: ${AddressRefused.problems[code] ?? code}`, { cause })
+    super(`The application cannot listen on ${address}: ${AddressUnavailable.problems[code] ?? code}`, {
+      cause,
+    })
   }
 }

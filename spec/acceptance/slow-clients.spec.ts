@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { App, Database, transaction, type AppOptions } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { describeOnce, itOnce, newDatabase } from '../support/engine.js'
 import { Book, Shelf } from '../support/applications/library.js'
 
@@ -21,7 +21,7 @@ interface Server {
   largeEnded(count: number): Promise<void>
   port: number
   url: string
-  log: ReturnType<typeof caughtLog>
+  log: ReturnType<typeof captureLog>
   close(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ async function openServer(options: AppOptions): Promise<Server> {
   const test = { url: await newDatabase(), pool: 1, acquireTimeout: 2000 }
   const database = await new Database({ test, models: [Shelf, Book] }, 'test').open()
   await database.synchronize()
-  const log = caughtLog()
+  const log = captureLog()
   const app = new App({ api: true, logger: log.logger, drainTimeout: 0, ...options })
   app.use(transaction(database))
   app.post('/shelves', async (ctx) => {

@@ -3,7 +3,7 @@ import { FilesExist, NoApplication, ParentNotRegistered } from '../../src/comman
 import { explainOpening } from '../../src/data/engines/connection-errors.js'
 import {
   CrossSiteRequest,
-  ForeignHost,
+  BlockedHost,
   ForwardedInDevelopment,
   InvalidToken,
   MethodNotAllowed,
@@ -11,7 +11,7 @@ import {
   NotAcceptable,
   NotAwaited,
   PendingMigrations,
-  PortTaken,
+  PortInUse,
   ResourceNotImplemented,
   TemplateNotFound,
   TransactionConflict,
@@ -27,7 +27,7 @@ const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNR
 /** The errors that docs/troubleshooting.md explains, with the values of its examples. */
 const errors: unknown[] = [
   new NoApplication('/srv/shop'),
-  new PortTaken(3000, new Error('EADDRINUSE')),
+  new PortInUse(3000, new Error('EADDRINUSE')),
   explainOpening(refused, 'postgres://blog@127.0.0.1:5432/blog'),
   new PendingMigrations(['CreatePosts1795132800000']),
   thrownBy(() => sessionSecrets([], 'production')),
@@ -40,7 +40,7 @@ const errors: unknown[] = [
   new UnsupportedMediaType('The content type "text/plain"'),
   new InvalidToken(),
   new CrossSiteRequest('https://blog.example.com', 'http://blog.example.com'),
-  new ForeignHost('blog.example'),
+  new BlockedHost('blog.example'),
   new ForwardedInDevelopment(),
   new NoTransaction(),
   new NotAwaited(),

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { App, transaction, type Context } from '../../src/index.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
 describe('A handler that forgets an await', () => {
@@ -23,7 +23,7 @@ describe('A handler that forgets an await', () => {
     it(`returns 500 with a message that names the missing await: ${what}`, async () => {
       const database = await openBlogDatabase()
       await database.manager.save(newPost('kept'))
-      const app = new App({ api: true, logger: caughtLog().logger, env: 'development' })
+      const app = new App({ api: true, logger: captureLog().logger, env: 'development' })
       app.use(transaction(database))
       app.post('/posts', (ctx) => {
         void handler(ctx)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { App, csrf, parameterLogger } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
 const secrets = {
@@ -13,7 +13,7 @@ const secrets = {
 describe('Passwords and tokens', () => {
   for (const env of ['development', 'production']) {
     it(`are neither in the log nor on an error page in ${env}`, async () => {
-      const log = caughtLog()
+      const log = captureLog()
       const app = new App({
         env,
         logger: log.logger,

@@ -11,7 +11,7 @@ import {
   type Middleware,
   type MiddlewareClass,
 } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { text } from '../support/marks.js'
 import { Site } from '../support/site.js'
 
@@ -436,7 +436,7 @@ describe('Injection', () => {
           disposed += 1
         }
       }
-      const app = new App({ api: true, logger: caughtLog().logger })
+      const app = new App({ api: true, logger: captureLog().logger })
       app.use(Failing)
       app.get('/', text('never'))
       await visit(app)

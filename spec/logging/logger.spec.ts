@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
 import { App, parameterLogger, type Handler } from '../../src/index.js'
 import { loggedError } from '../../src/logging/logger.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
 function queryError(): QueryFailedError {
@@ -127,7 +127,7 @@ describe('loggedError', () => {
 
 describe('The log of an application', () => {
   async function logOf(path: string, handler: Handler): Promise<{ status: number; log: string }> {
-    const log = caughtLog()
+    const log = captureLog()
     const app = new App({ logger: log.logger, env: 'production', secret: 'x'.repeat(40) })
     const check = async () => {
       throw queryError()

@@ -9,7 +9,7 @@ import { SMTPServer } from 'smtp-server'
 import { absoluteUrl, mailer, mailInbox, mails, sendMail, type MailerOptions } from '../../src/mail/index.js'
 import { textOf } from '../../src/mail/text.js'
 import { App, Database, errors, transaction, translations, type AppOptions } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { newDatabase } from '../support/engine.js'
 import { Site } from '../support/site.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
@@ -153,7 +153,7 @@ describe('Mails', () => {
   })
 
   it('are sent once by a request that is retried, and not at all if the commit fails', async () => {
-    const app = new App({ templates: join(folder, 'templates'), logger: caughtLog().logger })
+    const app = new App({ templates: join(folder, 'templates'), logger: captureLog().logger })
     app.use(mailer())
     app.use(transaction(database))
     app.use(translations(join(folder, 'locales')))
@@ -252,7 +252,7 @@ describe('Mails', () => {
     await once(silent.listen(0, '127.0.0.1'), 'listening')
     const { port } = silent.address() as { port: number }
     const connected = once(silent, 'connection')
-    const { logger, text } = caughtLog()
+    const { logger, text } = captureLog()
     const site = await open({ url: `smtp://127.0.0.1:${port}` }, { logger })
     const response = await site.post('/')
     const [socket] = (await connected) as [Socket]

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
 import { App, parameterLogger, type Context, type ParameterLoggerOptions } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site, type SpecRequest } from '../support/site.js'
 
 const ok = (ctx: Context) => {
@@ -20,12 +20,12 @@ function multipart(): FormData {
 
 describe('parameterLogger(options)', () => {
   let site: Site
-  let log: ReturnType<typeof caughtLog>
+  let log: ReturnType<typeof captureLog>
 
   afterEach(() => site.close())
 
   async function open(options?: ParameterLoggerOptions, env = 'test'): Promise<void> {
-    log = caughtLog()
+    log = captureLog()
     const app = new App({ logger: log.logger, env })
     app.use(parameterLogger(options))
     app.post('/failing', () => {

@@ -2,14 +2,14 @@ import { expect } from 'chai'
 import { App } from '../../src/index.js'
 import { TransactionConflict } from '../../src/errors.js'
 import { retrying } from '../../src/middleware/retrying.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
 describe('A request with a conflict', () => {
   /** The number of attempts, if each attempt takes this long. */
   async function tries(milliseconds: number): Promise<{ count: number; status: number }> {
     let [count, now] = [0, 0]
-    const app = new App({ api: true, logger: caughtLog().logger })
+    const app = new App({ api: true, logger: captureLog().logger })
     const conflict = async () => {
       count += 1
       now += milliseconds

@@ -9,7 +9,7 @@ import {
   type Context,
   type Database,
 } from '../../src/index.js'
-import { caughtLog, Isolation, type CaughtLog } from '../../src/testing/index.js'
+import { captureLog, Isolation, type CapturedLog } from '../../src/testing/index.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { engine, itOnce } from '../support/engine.js'
 import { Site } from '../support/site.js'
@@ -31,7 +31,7 @@ async function isSerializable(ctx: Context, database: Database): Promise<boolean
 describe('transactionOptions', () => {
   let database: Database
   let site: Site
-  let log: CaughtLog
+  let log: CapturedLog
 
   beforeEach(async () => {
     database = await openBlogDatabase()
@@ -40,7 +40,7 @@ describe('transactionOptions', () => {
   afterEach(() => site.close())
 
   async function visit(declare: (app: App) => void): Promise<Site> {
-    log = caughtLog()
+    log = captureLog()
     const app = new App({ api: true, logger: log.logger })
     app.use(transaction(database))
     declare(app)
@@ -146,7 +146,7 @@ describe('transactionOptions', () => {
   })
 
   itOnce('throw "no transaction found" without transaction()', async () => {
-    log = caughtLog()
+    log = captureLog()
     const app = new App({ api: true, logger: log.logger })
     app.use(transactionOptions({ readOnly: true }))
     app.get('/', (ctx) => void (ctx.status = 204))

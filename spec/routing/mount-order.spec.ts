@@ -8,7 +8,7 @@ import {
   type Context,
   type DeclaredRoute,
 } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 
 function rowsOf(routes: readonly DeclaredRoute[]): string[] {
   return routes.map(({ method, host, path, handlerName }) =>
@@ -130,7 +130,7 @@ describe('The routes of a resource', () => {
   })
 
   it('do not shadow each other', async () => {
-    const log = caughtLog()
+    const log = captureLog()
     const app = new App({ api: true, logger: log.logger })
     app.resource(C)
     app.resource(D)
@@ -169,7 +169,7 @@ describe('The warning about a shadowed route', () => {
       @Route('GET', '/by/{editor}')
       byEditor(_ctx: Context) {}
     }
-    const log = caughtLog()
+    const log = captureLog()
     const app = new App({ api: true, logger: log.logger })
     app.resource(NotesResource)
     await app.start()
@@ -186,7 +186,7 @@ describe('The warning about a shadowed route', () => {
       @Route('GET', '/news')
       news(_ctx: Context) {}
     }
-    const log = caughtLog()
+    const log = captureLog()
     const app = new App({ api: true, logger: log.logger })
     app.resource(NotesResource)
     await app.start()

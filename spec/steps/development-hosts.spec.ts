@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { App, type AppOptions } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
 const variable = 'DEVELOPMENT_HOSTS'
@@ -10,7 +10,7 @@ describe('The hosts of an application', () => {
   let site: Site
 
   async function open(options: AppOptions = {}): Promise<void> {
-    const app = new App({ api: true, env: 'development', logger: caughtLog().logger, ...options })
+    const app = new App({ api: true, env: 'development', logger: captureLog().logger, ...options })
     app.get('/secret-of-the-routes', (ctx) => void (ctx.body = 'home'))
     site = await Site.open(app)
   }

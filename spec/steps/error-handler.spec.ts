@@ -3,13 +3,13 @@ import { PassThrough, Readable, Transform } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { App, type Handler } from '../../src/index.js'
-import { caughtLog } from '../../src/testing/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 const json = { accept: 'application/json' }
 
 async function answerOf(handler: Handler): Promise<{ response: SpecResponse; errors: unknown[] }> {
-  const { logger, lines } = caughtLog()
+  const { logger, lines } = captureLog()
   const app = new App({ logger })
   app.get('/', handler)
   const site = await Site.open(app)
@@ -89,7 +89,7 @@ describe('A body that is a stream', () => {
   }
 
   it('does not delay headers that the handler flushes', async () => {
-    const app = new App({ logger: caughtLog().logger })
+    const app = new App({ logger: captureLog().logger })
     app.get('/', (ctx) => {
       ctx.type = 'text/event-stream'
       ctx.body = new PassThrough()

@@ -16,7 +16,7 @@ import { NoTransaction } from '../errors.js'
  *   }
  * }
  *
- * @throws NoTransaction when there is no `transaction()` above it, TransactionBegun when the request has already sent a
+ * @throws NoTransaction when there is no `transaction()` above it, TransactionAlreadyBegun when the request has already sent a
  * query
  */
 export function transactionOptions(options: BeginOptions): Middleware {

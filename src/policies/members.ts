@@ -5,7 +5,7 @@ import { isSaved } from '../data/records/save.js'
 import type { ScopeFor } from '../data/records/scoped-ids.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
 import { PerRequest } from '../common/per-request.js'
-import { AuthorizedTooLate, Forbidden, NotAuthorized, NoPolicy } from '../errors.js'
+import { AuthorizationTooLate, Forbidden, AuthorizationNotPerformed, NoPolicy } from '../errors.js'
 import { isAllowed, scopeOf } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 
@@ -19,7 +19,7 @@ export interface PolicyMembers {
    * @returns the record
    * @example const post = await ctx.authorize(await ctx.find(Post, ctx.params.post_id))
    * @throws Forbidden (403) when the policy does not allow it, or has no such method
-   * @throws AuthorizedTooLate when `ctx.bind` has already changed a saved record
+   * @throws AuthorizationTooLate when `ctx.bind` has already changed a saved record
    */
   authorize<T extends Model>(record: T, ability?: string): Promise<T>
 
@@ -74,7 +74,7 @@ export function policyMembers(
       const policy = policyOf(this, record.constructor)
       if (!policy) throw new NoPolicy(record.constructor.name)
       if (isSaved(record) && !authorized.get(this)?.has(record) && this.bound(record).size > 0)
-        throw new AuthorizedTooLate(this.route.handlerName, record.constructor.name)
+        throw new AuthorizationTooLate(this.route.handlerName, record.constructor.name)
       if (!(await isAllowed(policy, ability, userOf(this), record))) {
         this.log.info(
           { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip },
@@ -124,14 +124,15 @@ export function policyMembers(
       beforeCommit(this, () => {
         const known = authorized.get(this)?.get(record)
         if (!names.some((name) => known?.has(name)))
-          throw new NotAuthorized(handlerName, record.constructor.name)
+          throw new AuthorizationNotPerformed(handlerName, record.constructor.name)
       })
     },
 
     checkAuthorized() {
       const { handlerName, resource } = this.route
       const [policied] = resource?.policies.slice(-1) ?? []
-      if (policied && !authorized.has(this)) throw new NotAuthorized(handlerName, policied.model.name)
+      if (policied && !authorized.has(this))
+        throw new AuthorizationNotPerformed(handlerName, policied.model.name)
     },
   }
 

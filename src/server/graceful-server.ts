@@ -61,7 +61,7 @@ export class GracefulServer {
    * Listens on a port; 0 takes any that is free.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortTaken when another process listens there, AddressRefused when the system rejects the address
+   * @throws PortInUse when another process listens there, AddressUnavailable when the system rejects the address
    */
   listen(port: number, host: string | undefined): Promise<string> {
     return this.source.open(port, host)

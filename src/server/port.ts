@@ -1,6 +1,6 @@
 import { Server, type AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { AddressRefused, DeclarationError, PortTaken } from '../errors.js'
+import { AddressUnavailable, DeclarationError, PortInUse } from '../errors.js'
 
 /** Milliseconds that `stopListening` waits at most for a moment without new connections. */
 const maxWait = 1000
@@ -12,7 +12,7 @@ const maxLoopTime = 0.5
  * Listens on a port; 0 takes any free port.
  *
  * @returns the address: `http://127.0.0.1:3000`
- * @throws PortTaken when another process listens there, AddressRefused when the system rejects the address
+ * @throws PortInUse when another process listens there, AddressUnavailable when the system rejects the address
  */
 export async function listenOn(server: Server, port: number, host: string | undefined): Promise<string> {
   await new Promise<void>((listening, failed) => {
@@ -54,8 +54,8 @@ export function httpAddress(host: string | undefined, port: number): string {
 /** Explains in one sentence why a server cannot listen. Any other error is returned unchanged. */
 export function explainListening(error: Error, port: number, host: string | undefined): Error {
   const code = String(Reflect.get(error, 'code'))
-  if (code === 'EADDRINUSE') return new PortTaken(port, error)
-  return AddressRefused.knows(code) ? new AddressRefused(httpAddress(host, port), code, error) : error
+  if (code === 'EADDRINUSE') return new PortInUse(port, error)
+  return AddressUnavailable.knows(code) ? new AddressUnavailable(httpAddress(host, port), code, error) : error
 }
 
 /**

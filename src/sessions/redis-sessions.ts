@@ -1,4 +1,4 @@
-import { SessionStoreNotReached } from '../errors.js'
+import { SessionStoreUnreachable } from '../errors.js'
 import { Redis, type IoRedisClient, type NodeRedisClient } from '../common/redis.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
 
@@ -54,10 +54,10 @@ class RedisSessions implements SessionStore {
     await this.redis.send('DEL', this.prefix + id)
   }
 
-  /** @throws SessionStoreNotReached when Redis does not respond */
+  /** @throws SessionStoreUnreachable when Redis does not respond */
   async start(): Promise<void> {
     await this.redis.start().catch((error: unknown) => {
-      throw new SessionStoreNotReached(error)
+      throw new SessionStoreUnreachable(error)
     })
   }
 

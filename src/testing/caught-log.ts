@@ -1,7 +1,7 @@
 import { pino, type Logger } from 'pino'
 
 /** A log that keeps its lines, for specs that read them. */
-export interface CaughtLog {
+export interface CapturedLog {
   /** The logger, for the option `logger` of an application. */
   logger: Logger
   /** The lines so far. */
@@ -14,10 +14,10 @@ export interface CaughtLog {
  * Collects the log of an application.
  *
  * @example
- * const log = caughtLog()
+ * const log = captureLog()
  * const app = new App({ logger: log.logger })
  */
-export function caughtLog(): CaughtLog {
+export function captureLog(): CapturedLog {
   const lines: Record<string, unknown>[] = []
   const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   return { logger, lines, text: () => JSON.stringify(lines) }

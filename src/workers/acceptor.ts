@@ -36,7 +36,7 @@ export class Acceptor {
   /**
    * Listens on the port. Further calls return the same address.
    *
-   * @throws PortTaken, AddressRefused
+   * @throws PortInUse, AddressUnavailable
    */
   listen(port: number, host: string | undefined): Promise<string> {
     return (this.address ??= listenOn(this.server, port, host))

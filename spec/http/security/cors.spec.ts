@@ -9,7 +9,7 @@ import {
   type AppOptions,
   type CorsOptions,
 } from '../../../src/index.js'
-import { caughtLog } from '../../../src/testing/index.js'
+import { captureLog } from '../../../src/testing/index.js'
 import { Site, type SpecRequest, type SpecResponse } from '../../support/site.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
@@ -88,7 +88,7 @@ describe('new App({ cors })', () => {
     })
 
     it('redacts secret parameters of a path in the log of a preflight', async () => {
-      const { logger, lines } = caughtLog()
+      const { logger, lines } = captureLog()
       await open(listed, { logger })
       expect((await preflight('/invitations/s3cret')).status).to.equal(204)
       expect(lines.map(({ path }) => path)).to.include('/invitations/[FILTERED]')

@@ -9,7 +9,7 @@ import {
   type DatabaseSettings,
   type TransactionOptions,
 } from '../../../src/index.js'
-import { caughtLog } from '../../../src/testing/index.js'
+import { captureLog } from '../../../src/testing/index.js'
 import { engine, newDatabase } from '../engine.js'
 import { Site } from '../site.js'
 
@@ -71,7 +71,7 @@ export interface Library {
   site: Site
   database: Database
   /** The lines of the log. */
-  log: ReturnType<typeof caughtLog>
+  log: ReturnType<typeof captureLog>
   /** Sets the handler of every method at `/`. */
   handle(handler: (ctx: Context) => unknown): void
 }
@@ -92,7 +92,7 @@ export async function withLibrary(
   const test = { url: url ?? (await newDatabase()), ...settings }
   await createTables(test.url)
   const database = new Database({ test, models: [Shelf, Book], migrations: [] }, 'test')
-  const log = caughtLog()
+  const log = captureLog()
   const app = new App({ api, logger: log.logger })
   let handler: (ctx: Context) => unknown = () => {}
   app.use(transaction(database, options))

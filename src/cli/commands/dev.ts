@@ -1,7 +1,7 @@
 import { watch } from 'chokidar'
 import { Command } from 'commander'
 import { stripVTControlCharacters } from 'node:util'
-import { ApplicationEnded } from '../../command-errors.js'
+import { ApplicationExited } from '../../command-errors.js'
 import { DevelopmentHosts } from '../../http/security/hosts.js'
 import { currentPort } from '../../server/port.js'
 import { GracefulServer } from '../../server/graceful-server.js'
@@ -105,6 +105,6 @@ function messageOf(error: unknown): string {
 
 /** The message for the browser, which includes the application's output in the terminal. */
 function plain(error: unknown): string {
-  const lastWords = error instanceof ApplicationEnded ? `\n${error.lastWords}` : ''
+  const lastWords = error instanceof ApplicationExited ? `\n${error.lastWords}` : ''
   return stripVTControlCharacters(messageOf(error) + lastWords)
 }

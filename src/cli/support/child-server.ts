@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { currentEnvironment } from '../../common/environment.js'
-import { ApplicationEnded } from '../../command-errors.js'
+import { ApplicationExited } from '../../command-errors.js'
 
 /** The characters of the application's last output that are kept. */
 const remembered = 20_000
@@ -32,7 +32,7 @@ export class ChildServer {
    * Starts the application, which replaces the running one.
    *
    * @returns its address
-   * @throws ApplicationEnded when it exits before it listens, with its last output
+   * @throws ApplicationExited when it exits before it listens, with its last output
    */
   async start(): Promise<string> {
     const before = this.current
@@ -64,7 +64,7 @@ export class ChildServer {
         listening(address)
       })
       child.once('close', (status) => {
-        const error = new ApplicationEnded(status, started.words)
+        const error = new ApplicationExited(status, started.words)
         if (isListening && this.current === started) void this.onEnd(error)
         fail(error)
       })

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { DataSource } from 'typeorm'
 import type { DataSourceOptions } from 'typeorm'
-import { DatabaseRefused, DeclarationError } from '../../errors.js'
+import { DatabasePermissionDenied, DeclarationError } from '../../errors.js'
 import type { Database } from '../database.js'
 import { codeOf, explainOpening } from './connection-errors.js'
 import { addressOf, placeOf as placeOfUrl, withDatabase } from './database-url.js'
@@ -14,12 +14,12 @@ import { problemOfCode } from './problems.js'
  * Creates the database without tables. On a server it stores text in any language, and compares text exactly.
  *
  * @returns whether it was created; false when it already exists
- * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when the user lacks the privilege
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks the privilege
  */
 export async function createDatabase(database: Database): Promise<boolean> {
   const { server: commands } = engineOf(database)
   if (!commands) return createFile(database)
-  const failure = new DatabaseRefused('created', placeOf(database))
+  const failure = new DatabasePermissionDenied('created', placeOf(database))
   return onServer(database, commands, (server) =>
     succeeds(commands.create(server, nameOf(database)), 'exists', failure),
   )
@@ -29,13 +29,13 @@ export async function createDatabase(database: Database): Promise<boolean> {
  * Deletes the database with all its records. A server closes the connections to it.
  *
  * @returns whether it existed
- * @throws DatabaseNotOpened when the server cannot be reached; DatabaseRefused when the user lacks the privilege
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks the privilege
  */
 export async function dropDatabase(database: Database): Promise<boolean> {
   await database.close()
   const { server: commands } = engineOf(database)
   if (!commands) return deleteFile(fileOf(database) ?? '')
-  const failure = new DatabaseRefused('deleted', placeOf(database))
+  const failure = new DatabasePermissionDenied('deleted', placeOf(database))
   return onServer(database, commands, (server) =>
     succeeds(commands.drop(server, nameOf(database)), 'absent', failure),
   )
@@ -44,7 +44,7 @@ export async function dropDatabase(database: Database): Promise<boolean> {
 /**
  * Opens the database, and creates it first if the server doesn't have it. A SQLite file is always created.
  *
- * @throws DatabaseNotOpened, DatabaseRefused
+ * @throws DatabaseNotOpened, DatabasePermissionDenied
  */
 export async function openOrCreate(database: Database): Promise<void> {
   try {
@@ -104,7 +104,7 @@ async function connect(
 async function succeeds(
   command: Promise<unknown>,
   nothingToDo: Problem,
-  failure: DatabaseRefused,
+  failure: DatabasePermissionDenied,
 ): Promise<boolean> {
   try {
     await command

@@ -1,6 +1,6 @@
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { ClientClosedRequest, NotAwaited, TransactionBegun, TransactionEnded } from '../../errors.js'
+import { ClientClosedRequest, NotAwaited, TransactionAlreadyBegun, TransactionEnded } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { RunningWork } from './running-work.js'
 import { explainBegin, TransactionHealth } from './transaction-health.js'
@@ -72,10 +72,10 @@ export class LazyTransaction {
   /**
    * Sets how the transaction begins. Options that are not given do not change.
    *
-   * @throws TransactionBegun when it has already begun
+   * @throws TransactionAlreadyBegun when it has already begun
    */
   configure({ isolation = this.isolation, readOnly = this.isReadOnly }: BeginOptions): void {
-    if (this.beginning) throw new TransactionBegun()
+    if (this.beginning) throw new TransactionAlreadyBegun()
     this.isolation = isolation
     this.isReadOnly = readOnly
   }

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { FilesExist, NotWritten } from '../../command-errors.js'
+import { FilesExist, WriteFailed } from '../../command-errors.js'
 
 /** Creates a whole file. */
 export interface CreateFile {
@@ -56,7 +56,7 @@ export interface DestroyOptions {
 /**
  * Does all steps, or none: if one fails, the others are undone.
  *
- * @throws FilesExist when a file already exists, NotWritten when one cannot be written
+ * @throws FilesExist when a file already exists, WriteFailed when one cannot be written
  */
 export function generate(
   folder: string,
@@ -79,7 +79,7 @@ export function generate(
       if (!dryRun && after !== before) write(file, before, after, undos)
     } catch (error) {
       for (const undo of undos.toReversed()) undo()
-      throw new NotWritten(action.path, error)
+      throw new WriteFailed(action.path, error)
     }
   }
   lines.forEach(print)

@@ -9,7 +9,7 @@ import {
 } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { Context } from '../../context.js'
-import { BadRequest, ContentTooLarge, OverCompressed } from '../../errors.js'
+import { BadRequest, ContentTooLarge, DecompressionBomb } from '../../errors.js'
 
 /** A body that is read separately from the connection: if it fails, the connection can still send a response. */
 export type BodyStream = Readable & { headers: IncomingHttpHeaders }
@@ -43,7 +43,7 @@ function bounded(decompressor: BodyStream): BodyStream {
       written += chunk.length
       // The bytes that zlib has taken in so far.
       const read: unknown = Reflect.get(decompressor, 'bytesWritten')
-      if (written > small && written > mostRatio * Number(read)) done(new OverCompressed(mostRatio))
+      if (written > small && written > mostRatio * Number(read)) done(new DecompressionBomb(mostRatio))
       else done(null, chunk)
     },
   })

@@ -74,7 +74,7 @@ function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorP
 
 /** Whether a development server rejected the request because of its host. Such a client must not see internals. */
 function isFromUnknownHost(error: unknown): boolean {
-  return error instanceof errors.ForeignHost || error instanceof errors.ForwardedInDevelopment
+  return error instanceof errors.BlockedHost || error instanceof errors.ForwardedInDevelopment
 }
 
 /** The framework's own errors, whose messages are written for developers, in English. */

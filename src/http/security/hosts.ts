@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { DeclarationError, ForeignHost, ForwardedInDevelopment, type HttpError } from '../../errors.js'
+import { DeclarationError, BlockedHost, ForwardedInDevelopment, type HttpError } from '../../errors.js'
 import { trustedValues } from './forwarded.js'
 
 const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
@@ -61,7 +61,7 @@ export class DevelopmentHosts {
   check(headers: IncomingHttpHeaders): HttpError | undefined {
     const { host = '' } = headers
     // X-Forwarded-Host cannot replace Host in this check, because a page can set it.
-    if (!this.isAccepted(host)) return new ForeignHost(host)
+    if (!this.isAccepted(host)) return new BlockedHost(host)
     if (!isForwarded(headers)) return undefined
     const [forwardedHost = ''] = trustedValues(String(headers['x-forwarded-host'] ?? ''), 1)
     return [host, forwardedHost].some((one) => this.isConfigured(one))
