@@ -1,11 +1,11 @@
 import type { ListQuery } from '../data/lists/query/list-query.js'
 import type { Pagination } from '../data/records/pagination.js'
-import { actionButton, deleteButton, type ActionButtonOptions } from './forms/action-button.js'
+import { ActionButtons, type ActionButtonOptions } from './forms/action-button.js'
 import { display, time } from './formats.js'
 import type { FormOptions } from './forms/fields.js'
 import { emptyList, filterForm, type FilterFormOptions } from './forms/filter-form.js'
 import { Form } from './forms/forms.js'
-import { hiddenFields, type FormMethod } from './forms/hidden-fields.js'
+import type { FormMethod } from './forms/hidden-fields.js'
 import { html, type Html } from './html.js'
 import { label } from './labels.js'
 import { collectionLinks, nestedLinks } from './links.js'
@@ -57,7 +57,7 @@ export interface ViewHelpers {
 
 /** The locals of every template: the helpers, and the path helpers by name (`postPath(post)`). */
 export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['paths'] {
-  const fieldsOf = memoizedHiddenFields(context)
+  const buttons = new ActionButtons(context)
   const helpers: ViewHelpers = {
     locale: context.locale,
     currentUrl: context.currentUrl,
@@ -66,27 +66,20 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     asset: (name) => context.asset(name),
     flashMessages: () => flashMessages(context),
     formFor: (record, options) => new Form(context, record, options),
-    hiddenFields: (method = 'POST') => fieldsOf(method),
+    hiddenFields: (method = 'POST') => buttons.hiddenFields(method),
     filterForm: (query, options) => filterForm(context, query, options),
     sortLink: (query, column, text) => sortLink(context, query, column, text),
     emptyList: (query, text) => emptyList(context, query, text),
     paginator: (pagination) => paginator(context, pagination),
     collectionLinks: () => collectionLinks(context),
     nestedLinks: (record) => nestedLinks(context, record),
-    actionButton: (path, text, { method = 'POST', confirm } = {}) =>
-      actionButton(path, text, fieldsOf(method), confirm),
-    deleteButton: (path, text) => deleteButton(context, path, fieldsOf('DELETE'), text),
+    actionButton: (path, text, options) => buttons.action(path, text, options),
+    deleteButton: (path, text) => buttons.delete(path, text),
     can: (ability, record) => context.can?.(ability, record) ?? false,
     time: (value) => time(context, value),
     display: (value) => display(context, value),
   }
   return Object.assign(Object.create(context.paths), helpers)
-}
-
-/** Renders the hidden fields of each method once, because a list has a button with the same fields for each record. */
-function memoizedHiddenFields(context: ViewContext): (method: FormMethod) => Html {
-  const rendered: Partial<Record<FormMethod, Html>> = {}
-  return (method) => (rendered[method] ??= hiddenFields(context, method))
 }
 
 function flashMessages(context: ViewContext): Html {

@@ -7,7 +7,9 @@ import type { ViewContext } from './view-context.js'
  * @param id model and attribute: `post.published_at`, which is "Published at" unless a locale file has this id
  */
 export function label(context: ViewContext, id: string): string {
-  return isTranslated(context, id) ? context.t(id) : humanize(id.slice(id.lastIndexOf('.') + 1))
+  const text = context.t(id)
+  // An id without a translation is returned as it is, and a text may be the same as its id.
+  return text !== id || isTranslated(context, id) ? text : humanize(id.slice(id.lastIndexOf('.') + 1))
 }
 
 /** Whether an id has a translation. */

@@ -46,7 +46,7 @@ export class PageContext implements ViewContext {
   }
 
   asset(name: string): string {
-    return this.assets.pathOf(name, this.ctx.hostname)
+    return this.assets.pathOf(name, this.ctx)
   }
 
   t(id: string, values?: Record<string, unknown>): string {

@@ -17,11 +17,12 @@ export function paginator(context: ViewContext, pagination: Position): Html {
   if (before === undefined && after === undefined) return html``
   const numbers = cursors ? [] : pageWindow(page, pages)
   const names = cursors ? (['before', 'after'] as const) : (['page', 'page'] as const)
+  const query = queryOf(context)
   return html`<nav class="pagination" aria-label="${context.t('kit.pagination')}">
     <ul>
-      <li>${step(context, names[0], before, 'prev', context.t('kit.previous'))}</li>
-      ${numbers.map((number) => html`<li>${pageLink(context, number, page)}</li>`)}
-      <li>${step(context, names[1], after, 'next', context.t('kit.next'))}</li>
+      <li>${step(query, names[0], before, 'prev', context.t('kit.previous'))}</li>
+      ${numbers.map((number) => html`<li>${pageLink(context, query, number, page)}</li>`)}
+      <li>${step(query, names[1], after, 'next', context.t('kit.next'))}</li>
     </ul>
   </nav>`
 }
@@ -31,43 +32,49 @@ export function paginator(context: ViewContext, pagination: Position): Html {
  * of a single page is shown as that page.
  */
 export function pageWindow(page: number, pages: number): Array<number | 'gap'> {
-  const near = [1, page - 1, page, page + 1, pages].filter((number) => number >= 1 && number <= pages)
-  const numbers = [...new Set(near)].toSorted((one, other) => one - other)
-  return numbers.flatMap((number, index) => [...between(numbers[index - 1] ?? 0, number), number])
+  const numbers: Array<number | 'gap'> = []
+  let last = 0
+  for (const number of [1, page - 1, page, page + 1, pages]) {
+    if (number <= last || number > pages) continue
+    const missing = number - last - 1
+    if (missing > 0) numbers.push(missing === 1 ? number - 1 : 'gap')
+    numbers.push(number)
+    last = number
+  }
+  return numbers
 }
 
-function between(last: number, number: number): Array<number | 'gap'> {
-  const missing = number - last - 1
-  if (missing === 0) return []
-  return missing === 1 ? [number - 1] : ['gap']
-}
-
-function pageLink(context: ViewContext, number: number | 'gap', page: number): Html {
+function pageLink(context: ViewContext, query: URLSearchParams, number: number | 'gap', page: number): Html {
   // An entity, because a single character beyond Latin-1 doubles the memory of the page until it is sent.
   if (number === 'gap') return html`<span class="gap">&hellip;</span>`
   const name = context.t('kit.page', { number })
   const current = number === page ? 'page' : undefined
-  return html`<a${attributes({ href: hrefOf(context, 'page', number), 'aria-label': name, 'aria-current': current })}>${number}</a>`
+  return html`<a${attributes({ href: hrefOf(query, 'page', number), 'aria-label': name, 'aria-current': current })}>${number}</a>`
 }
 
 function step(
-  context: ViewContext,
+  query: URLSearchParams,
   parameter: Parameter,
   position: number | string | undefined,
   rel: 'prev' | 'next',
   text: string,
 ): Html {
   if (position === undefined) return html`<span class="${rel}">${text}</span>`
-  return html`<a${attributes({ href: hrefOf(context, parameter, position), class: rel, rel })}>${text}</a>`
+  return html`<a${attributes({ href: hrefOf(query, parameter, position), class: rel, rel })}>${text}</a>`
 }
 
 /** The parameter of a position. */
 type Parameter = 'page' | 'after' | 'before'
 
+/** The query of the page. Each link replaces the position in it. */
+function queryOf({ currentUrl }: ViewContext): URLSearchParams {
+  const mark = currentUrl.indexOf('?')
+  return new URLSearchParams(mark < 0 ? '' : currentUrl.slice(mark + 1))
+}
+
 /** A link relative to the page, so that only the query can change. */
-function hrefOf(context: ViewContext, parameter: Parameter, position: number | string): string {
-  const parameters = new URLSearchParams(context.currentUrl.split('?').slice(1).join('?'))
-  if (parameter !== 'page') for (const name of ['after', 'before']) parameters.delete(name)
-  parameters.set(parameter, String(position))
-  return `?${parameters}`
+function hrefOf(query: URLSearchParams, parameter: Parameter, position: number | string): string {
+  if (parameter !== 'page') for (const name of ['after', 'before']) query.delete(name)
+  query.set(parameter, String(position))
+  return `?${query}`
 }

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync, type Stats } from 'node:fs'
 import { join, posix } from 'node:path'
+import { BoundedMap } from '../../common/memoize.js'
 import { containsPath, type StaticMount } from '../../routing/static-mount.js'
 
 /** The paths of static files with the digests of their contents, which browsers can cache forever. */
 export class Assets {
   private readonly paths = new Map<string, string | undefined>()
+  /** The paths of names, if neither files nor hosts change them. */
+  private readonly fixed = new BoundedMap<string>(1000)
 
   /**
    * @param mounts the folders of static files
@@ -17,10 +20,18 @@ export class Assets {
   ) {}
 
   /** Returns `/application-<digest>.css` for `application.css`, or `/application.css` if there is no such file. */
-  pathOf(name: string, hostname: string): string {
+  pathOf(name: string, request: { readonly hostname: string }): string {
+    const known = this.fixed.get(name)
+    if (known !== undefined) return known
+    const path = this.search(name, request)
+    if (this.isFixed && !this.mounts.some(({ host }) => host)) this.fixed.set(name, path)
+    return path
+  }
+
+  private search(name: string, request: { readonly hostname: string }): string {
     const path = posix.join('/', name)
     for (const mount of this.mounts) {
-      if (!containsPath(mount, path) || (mount.host && !mount.host.match(hostname))) continue
+      if (!containsPath(mount, path) || (mount.host && !mount.host.match(request.hostname))) continue
       const found = this.pathIn(mount, path)
       if (found !== undefined) return encodeURI(found)
     }

@@ -1,4 +1,4 @@
-import type { FormMethod } from './hidden-fields.js'
+import { hiddenFields, type FormMethod } from './hidden-fields.js'
 import { attributes, html, type Html } from '../html.js'
 import type { ViewContext } from '../view-context.js'
 
@@ -11,27 +11,49 @@ export interface ActionButtonOptions {
 }
 
 /**
- * Renders a form with a single button, which sends a request to a path. It works without JavaScript.
- *
- * @param fields the hidden fields of the form
+ * Renders forms with a single button, which work without JavaScript. A list has the same button for each record, so the parts
+ * of a form that do not depend on its path are rendered once for a page.
  */
-export function actionButton(path: string, label: string, fields: Html, confirm?: string): Html {
-  return buttonForm(path, fields, confirm, html`<button type="submit">${label}</button>`)
-}
+export class ActionButtons {
+  private readonly fields: Partial<Record<FormMethod, Html>> = {}
+  private readonly deleteForms = new Map<string | undefined, Html>()
 
-/** Renders a button that deletes, with a question before it. */
-export function deleteButton(
-  context: ViewContext,
-  path: string,
-  fields: Html,
-  label = context.t('kit.delete'),
-): Html {
-  const button = html`<button class="danger" type="submit">${label}</button>`
-  return buttonForm(path, fields, context.t('kit.confirm'), button)
-}
+  constructor(private readonly context: ViewContext) {}
 
-function buttonForm(path: string, fields: Html, confirm: string | undefined, button: Html): Html {
-  return html`<form${attributes({ action: path, method: 'post', 'data-confirm': confirm })}>
-    ${fields}${button}
+  /** Renders the hidden fields of a method. */
+  hiddenFields(method: FormMethod): Html {
+    return (this.fields[method] ??= hiddenFields(this.context, method))
+  }
+
+  /** Renders a button that sends a request to a path. */
+  action(path: string, label: string, { method = 'POST', confirm }: ActionButtonOptions = {}): Html {
+    const button = html`<button type="submit">${label}</button>`
+    return formTo(path, this.restOfForm(method, confirm, button))
+  }
+
+  /** Renders a button that deletes, with a question before it. */
+  delete(path: string, label?: string): Html {
+    let form = this.deleteForms.get(label)
+    if (!form) {
+      form = this.deleteForm(label)
+      this.deleteForms.set(label, form)
+    }
+    return formTo(path, form)
+  }
+
+  private deleteForm(label = this.context.t('kit.delete')): Html {
+    const button = html`<button class="danger" type="submit">${label}</button>`
+    return this.restOfForm('DELETE', this.context.t('kit.confirm'), button)
+  }
+
+  /** Renders a form from the attributes after its path to its end. */
+  private restOfForm(method: FormMethod, confirm: string | undefined, button: Html): Html {
+    return html`${attributes({ method: 'post', 'data-confirm': confirm })}>
+    ${this.hiddenFields(method)}${button}
   </form>`
+  }
+}
+
+function formTo(path: string, rest: Html): Html {
+  return html`<form action="${path}"${rest}`
 }
