@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BrokenTranslations, DeclarationError } from '../errors.js'
 import { defaultLocale, pluralRules } from './formatters.js'
-import { interpolate, type Values } from './interpolation.js'
+import { hasPlaceholders, interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
 /** The folder of the framework's own texts. */
@@ -57,6 +57,7 @@ export class Catalogue {
    */
   translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
     const text = this.textsFor(locale).get(id)
+    if (text?.fixed !== undefined && source !== 'application') return text.fixed
     if (!text || (source === 'application' && this.own.get(text.locale)?.has(id) !== true)) return undefined
     return interpolate(choose(text, values), values, text.locale)
   }
@@ -68,7 +69,7 @@ export class Catalogue {
     const texts = new Map<string, Text>()
     for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
       for (const [id, translation] of this.byLocale.get(candidate) ?? [])
-        texts.set(id, { translation, locale: candidate })
+        texts.set(id, { translation, locale: candidate, fixed: fixedText(translation) })
     // Only existing locales are cached, so that requests cannot fill the memory.
     if (this.byLocale.has(locale) || locale === this.fallback || locale === defaultLocale)
       this.merged.set(locale, texts)
@@ -94,6 +95,8 @@ export type TextSource = 'application' | 'all'
 export interface Text {
   translation: Translation
   locale: string
+  /** The text itself, if it has neither plural forms nor placeholders. */
+  fixed: string | undefined
 }
 
 /** `de-CH` -> `de` */
@@ -150,6 +153,10 @@ function addOnce(entries: Map<string, Entry>, entry: Entry): void {
     throw new BrokenTranslations(entry.file, entry.line, `The id "${entry.id}" already exists in ${place}.`)
   }
   entries.set(entry.id, entry)
+}
+
+function fixedText(translation: Translation): string | undefined {
+  return typeof translation === 'string' && !hasPlaceholders(translation) ? translation : undefined
 }
 
 function choose({ translation, locale }: Text, { count }: Values): string {

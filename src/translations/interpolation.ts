@@ -8,11 +8,16 @@ export type Values = Record<string, unknown>
  * A placeholder without a value remains, so that it is noticed.
  */
 export function interpolate(text: string, values: Values, locale: string): string {
-  if (!text.includes('{{')) return text
+  if (!hasPlaceholders(text)) return text
   return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (placeholder, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
     return value === undefined ? placeholder : written(value, locale)
   })
+}
+
+/** Whether a text may contain placeholders. */
+export function hasPlaceholders(text: string): boolean {
+  return text.includes('{{')
 }
 
 /** Joins the lists in values with "or", as choices in validation messages. */
