@@ -21,6 +21,8 @@ const PHRASES: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bas ever\b/i, 'as usual'],
   [/\bmends?\b/i, 'correct'],
   [/\bspeaks? of\b/i, 'names, contains'],
+  [/\b(?:the|their|its) present\b(?! tense)|\bpresent password/i, 'current'],
+  [/\ban SQLite\b/, 'a SQLite'],
 ]
 
 const ODD_START = /^(?:What|Whoever|Who|Of an?|Those (?:that|who)|One (?:that|who)|That which) /

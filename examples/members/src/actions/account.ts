@@ -48,7 +48,7 @@ export class AccountResource extends BaseResource {
   /** PUT /account: changes the password. All other sessions and all links in mails end. */
   @Use(limitClient, limitPresentPassword)
   async update(ctx: Context) {
-    const errors = await this.checkPresentPassword(ctx)
+    const errors = await this.checkCurrentPassword(ctx)
     const password = field(ctx, 'password')
     if (checkPassword(ctx, errors, userOf(ctx), password) && errors.isEmpty) {
       const password_hash = await hashPassword(password)
@@ -67,7 +67,7 @@ export class AccountResource extends BaseResource {
   @Use(limitClient, limitPresentPassword, limitMailsOfClient)
   async changeEmail(ctx: Context) {
     const changed = Object.assign(new User(), userOf(ctx), { email: normalizeEmail(field(ctx, 'email')) })
-    const errors = (await ctx.validate(changed)) ?? (await this.checkPresentPassword(ctx))
+    const errors = (await ctx.validate(changed)) ?? (await this.checkCurrentPassword(ctx))
     if (errors.isEmpty) emailChange(ctx, userOf(ctx), changed.email)
     return this.respond(ctx, errors, 'account.email.sent')
   }
@@ -93,7 +93,7 @@ export class AccountResource extends BaseResource {
   }
 
   /** Whether the request has the current password: another person may use an open browser. */
-  private async checkPresentPassword(ctx: Context): Promise<ValidationErrors> {
+  private async checkCurrentPassword(ctx: Context): Promise<ValidationErrors> {
     const errors = new ValidationErrors()
     const isCorrect = await verifyPassword(field(ctx, 'current_password'), userOf(ctx).password_hash)
     return isCorrect ? errors : errors.add('current_password', 'wrong', ctx.t('account.wrong_password'))
