@@ -1,5 +1,5 @@
 import type { Call } from './load.js'
-import { bindingOf } from '../src/data/lists/query/cursor.js'
+import { listFingerprint } from '../src/data/lists/query/cursor.js'
 import { createdAt, type PostsFile } from './posts-file.js'
 import type { KindName } from './server-process.js'
 
@@ -43,7 +43,7 @@ const fields = JSON.stringify({
 })
 /** The request for the page after the post at a position, in the order of creation. */
 export function cursorCall(ids: readonly string[], position: number): Call {
-  const binding = bindingOf([
+  const binding = listFingerprint([
     'FeedResource.list {}',
     'posts',
     [

@@ -11,9 +11,9 @@ import { currentEnvironment } from './common/environment.js'
 import { Assets } from './http/static/assets.js'
 import { bodyFormats, type BodyFormat } from './http/body/body-kind.js'
 import { bodyReader, type BodyLimits } from './http/body/body.js'
-import { isOfClient } from './http/errors/client-errors.js'
+import { isCausedByClient } from './http/errors/client-errors.js'
 import { Cors, type CorsOptions } from './http/security/cors.js'
-import { rejectForeignForm } from './http/security/cross-site.js'
+import { rejectCrossSiteForm } from './http/security/cross-site.js'
 import { readForwarded, trustedProxies } from './http/security/forwarded.js'
 import { removeStaleUploads } from './http/body/upload-folders.js'
 import { Injector } from './injection/injector.js'
@@ -276,7 +276,10 @@ export class App extends Scope {
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
     this.koa.use((ctx) => run(ctx as unknown as Context))
     this.koa.on('error', (error: unknown) =>
-      this.logger[isOfClient(error) ? 'debug' : 'error']({ err: error }, 'the response could not be written'),
+      this.logger[isCausedByClient(error) ? 'debug' : 'error'](
+        { err: error },
+        'the response could not be written',
+      ),
     )
     const handle = this.koa.callback()
     return (req, res) => {
@@ -328,7 +331,7 @@ export class App extends Scope {
     const { cors } = this
     // An API application has no forms, and no tokens that distinguish its forms from those of other sites.
     const ofApplication = api
-      ? { overridesMethod: false, guard: (ctx: Context) => rejectForeignForm(ctx, cors?.origins) }
+      ? { overridesMethod: false, guard: (ctx: Context) => rejectCrossSiteForm(ctx, cors?.origins) }
       : { overridesMethod: true, withSession: this.sessions() }
     return new Dispatcher(table, mounts, { readBody, ...(cors && { cors }), ...ofApplication })
   }

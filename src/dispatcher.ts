@@ -5,7 +5,7 @@ import { hasForm, type BodyReader } from './http/body/body.js'
 import { isPreflight, type Cors } from './http/security/cors.js'
 import { lastValue } from './http/body/form-fields.js'
 import { redactedPath } from './logging/redacted-path.js'
-import { keepPersonal } from './http/personal.js'
+import { preventSharedCaching } from './http/personal.js'
 import { hasUploads, removeUploads } from './http/body/uploads.js'
 import { sendFile } from './http/static/static-files.js'
 import { chain } from './routing/chain.js'
@@ -54,7 +54,7 @@ export class Dispatcher {
   async dispatch(ctx: Context): Promise<void> {
     try {
       await this.handle(ctx)
-      keepPersonal(ctx)
+      preventSharedCaching(ctx)
     } finally {
       if (hasUploads(ctx)) await removeUploads(ctx)
     }

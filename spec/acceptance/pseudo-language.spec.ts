@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { generate } from '../../src/generator/files/files.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
-import { Catalogue, frameworkCatalogue } from '../../src/translations/catalogue.js'
+import { Catalog, frameworkCatalog } from '../../src/translations/catalogue.js'
 import { Application } from '../support/applications/generated.js'
 
 /** Attributes with an input and a display of every kind. Their values have no letters. */
@@ -73,8 +73,8 @@ describe('The generated pages in a pseudo-language', () => {
 
 /** Every English text in brackets, as a locale file. */
 function pseudoTexts(folder: string): string {
-  const catalogue = new Catalogue(folder, { base: frameworkCatalogue() })
-  return [...catalogue.textsFor('en-US')]
+  const catalog = new Catalog(folder, { base: frameworkCatalog() })
+  return [...catalog.textsFor('en-US')]
     .map(
       ([id, { translation }]) =>
         `- id: ${JSON.stringify(id)}\n  translation: ${JSON.stringify(bracketed(translation))}\n`,

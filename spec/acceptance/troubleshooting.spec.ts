@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { FilesExist, NoApplication, ParentNotRegistered } from '../../src/command-errors.js'
-import { explainOpening } from '../../src/data/engines/connection-errors.js'
+import { explainConnectionError } from '../../src/data/engines/connection-errors.js'
 import {
   CrossSiteRequest,
   BlockedHost,
@@ -28,7 +28,7 @@ const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNR
 const errors: unknown[] = [
   new NoApplication('/srv/shop'),
   new PortInUse(3000, new Error('EADDRINUSE')),
-  explainOpening(refused, 'postgres://blog@127.0.0.1:5432/blog'),
+  explainConnectionError(refused, 'postgres://blog@127.0.0.1:5432/blog'),
   new PendingMigrations(['CreatePosts1795132800000']),
   thrownBy(() => sessionSecrets([], 'production')),
   thrownBy(() => parseAttributes(['title:strng'])),

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3'
 import ormconfig from '../../ormconfig.js'
 import { Database } from '../../src/data/database.js'
 import type { DatabaseConfig } from '../../src/data/database.js'
-import { explainOpening } from '../../src/data/engines/connection-errors.js'
+import { explainConnectionError } from '../../src/data/engines/connection-errors.js'
 import { DatabaseNotOpened, DeclarationError } from '../../src/errors.js'
 import { failure } from '../support/failure.js'
 import { runProcess } from '../support/processes/second-process.js'
@@ -182,7 +182,7 @@ describe('Database', () => {
         ['mysql://me:secret@127.0.0.1:3333/blog', 'mysql://127.0.0.1:3333/blog'],
       ] as const) {
         for (const error of [refused, new AggregateError([refused, refused])]) {
-          const explained = explainOpening(error, url)
+          const explained = explainConnectionError(error, url)
           expect(explained).to.be.instanceOf(DatabaseNotOpened)
           expect(String(explained)).to.equal(
             `DatabaseNotOpened: The database ${place} cannot be opened: nothing listens there. ` +
@@ -194,7 +194,7 @@ describe('Database', () => {
 
     it('keeps any other error unchanged', () => {
       const error = new Error('something else')
-      expect(explainOpening(error, 'postgres://localhost/blog')).to.equal(error)
+      expect(explainConnectionError(error, 'postgres://localhost/blog')).to.equal(error)
     })
   })
 

@@ -1,10 +1,10 @@
-import { frameworkCatalogue } from '../../src/translations/catalogue.js'
+import { frameworkCatalog } from '../../src/translations/catalogue.js'
 import type { ViewContext } from '../../src/views/view-context.js'
 
 /** The context of a page, with the framework's own texts and the values of a spec. */
 export function viewContext(own: Partial<ViewContext> = {}): ViewContext {
   return {
-    t: (id, values) => frameworkCatalogue().translate('en-US', id, values) ?? id,
+    t: (id, values) => frameworkCatalog().translate('en-US', id, values) ?? id,
     locale: 'en-US',
     timeZone: 'UTC',
     csrfToken: 'token',

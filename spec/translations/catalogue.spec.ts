@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { BrokenTranslations, DeclarationError } from '../../src/errors.js'
-import { Catalogue, frameworkCatalogue } from '../../src/translations/catalogue.js'
+import { Catalog, frameworkCatalog } from '../../src/translations/catalogue.js'
 import { writeLocales } from '../support/locales.js'
 import { inFolder } from '../support/temporary-folder.js'
 
 type Files = Parameters<typeof writeLocales>[1]
 
-function withCatalogue(files: Files, work: (catalogue: Catalogue) => void): Promise<void> {
-  return inFolder(async (folder) => work(new Catalogue(await writeLocales(folder, files))))
+function withCatalog(files: Files, work: (catalog: Catalog) => void): Promise<void> {
+  return inFolder(async (folder) => work(new Catalog(await writeLocales(folder, files))))
 }
 
 /** The errors of files, as the message lists them after its folder. */
@@ -16,7 +16,7 @@ function complaint(files: Files): Promise<string> {
   return inFolder(async (folder) => {
     await writeLocales(folder, files)
     try {
-      return `none: ${new Catalogue(folder).locales.join()}`
+      return `none: ${new Catalog(folder).locales.join()}`
     } catch (error) {
       expect(error).to.be.instanceOf(BrokenTranslations)
       return String(error).replaceAll(`${folder}/`, '').replace('BrokenTranslations: ', '')
@@ -24,9 +24,9 @@ function complaint(files: Files): Promise<string> {
   })
 }
 
-describe('new Catalogue(folder)', () => {
+describe('new Catalog(folder)', () => {
   it('reads every file of the folder and its subfolders, except hidden ones', () =>
-    withCatalogue(
+    withCatalog(
       {
         'posts.en-us.yaml': { 'post.title': 'Title' },
         'admin/widgets.de.yml': { 'widget.title': 'Name' },
@@ -35,57 +35,54 @@ describe('new Catalogue(folder)', () => {
         'README.md': '# Texts',
         'empty.fr.yaml': '# nothing yet\n',
       },
-      (catalogue) => {
-        expect(catalogue.locales).to.have.members(['en-US', 'de', 'fr'])
-        expect(catalogue.translate('en-US', 'post.title')).to.equal('Title')
-        expect(catalogue.translate('de', 'widget.title')).to.equal('Name')
+      (catalog) => {
+        expect(catalog.locales).to.have.members(['en-US', 'de', 'fr'])
+        expect(catalog.translate('en-US', 'post.title')).to.equal('Title')
+        expect(catalog.translate('de', 'widget.title')).to.equal('Name')
       },
     ))
 
   it('finds a text in the locale, in its language or in en-US, in this order', () =>
-    withCatalogue(
+    withCatalog(
       {
         'a.de-ch.yaml': { street: 'Strasse' },
         'a.de.yaml': { street: 'Straße', hello: 'Hallo' },
         'a.en-us.yaml': { street: 'Street', hello: 'Hello', bye: 'Bye' },
         'a.en.yaml': { colour: 'Colour' },
       },
-      (catalogue) => {
+      (catalog) => {
         const texts = ['street', 'hello', 'bye', 'colour', 'nothing'].map((id) =>
-          catalogue.translate('de-CH', id),
+          catalog.translate('de-CH', id),
         )
         expect(texts).to.deep.equal(['Strasse', 'Hallo', 'Bye', 'Colour', undefined])
-        expect([catalogue.has('de-CH', 'bye'), catalogue.has('de-CH', 'nothing')]).to.deep.equal([
-          true,
-          false,
-        ])
-        expect(catalogue.translate('xx', 'hello')).to.equal('Hello')
+        expect([catalog.has('de-CH', 'bye'), catalog.has('de-CH', 'nothing')]).to.deep.equal([true, false])
+        expect(catalog.translate('xx', 'hello')).to.equal('Hello')
       },
     ))
 
   it('treats an empty text as missing', () =>
-    withCatalogue(
+    withCatalog(
       {
         'a.de.yaml':
           "- id: hello\n  translation: ''\n- id: posts\n  translation: { one: '', other: '' }\n- id: bye\n  translation: Tschüss\n",
         'a.en-us.yaml': { hello: 'Hello', posts: 'Posts' },
       },
-      (catalogue) => {
-        const texts = ['hello', 'posts', 'bye'].map((id) => catalogue.translate('de', id, { count: 1 }))
+      (catalog) => {
+        const texts = ['hello', 'posts', 'bye'].map((id) => catalog.translate('de', id, { count: 1 }))
         expect(texts).to.deep.equal(['Hello', 'Posts', 'Tschüss'])
       },
     ))
 
   it('chooses the plural form by the language and the value `count`', () =>
-    withCatalogue(
+    withCatalog(
       {
         'a.en-us.yaml':
           '- id: posts\n  translation: { zero: No posts, one: One post, other: "{{count}} posts" }\n- id: plain\n  translation: { one: one, other: other }\n',
         'a.pl.yaml':
           '- id: posts\n  translation: { one: wpis, few: "{{count}} wpisy", many: "{{count}} wpisów", other: "{{count}} wpisu" }\n',
       },
-      (catalogue) => {
-        const posts = (locale: string, count: unknown) => catalogue.translate(locale, 'posts', { count })
+      (catalog) => {
+        const posts = (locale: string, count: unknown) => catalog.translate(locale, 'posts', { count })
         expect([0, 1, 2, '1'].map((count) => posts('en-US', count))).to.deep.equal([
           'No posts',
           'One post',
@@ -100,8 +97,8 @@ describe('new Catalogue(folder)', () => {
           '1.5 wpisu',
         ])
         expect([
-          catalogue.translate('en-US', 'plain'),
-          catalogue.translate('en-US', 'plain', { count: 0 }),
+          catalog.translate('en-US', 'plain'),
+          catalog.translate('en-US', 'plain', { count: 0 }),
         ]).to.deep.equal(['other', 'other'])
       },
     ))
@@ -109,14 +106,14 @@ describe('new Catalogue(folder)', () => {
   it('overrides texts of its base, locale by locale', () =>
     inFolder(async (folder) => {
       await writeLocales(folder, { 'own.de.yaml': { 'kit.save': 'Sichern' } })
-      const catalogue = new Catalogue(folder, { base: frameworkCatalogue() })
-      expect(['de', 'en-US', 'fr'].map((locale) => catalogue.translate(locale, 'kit.save'))).to.deep.equal([
+      const catalog = new Catalog(folder, { base: frameworkCatalog() })
+      expect(['de', 'en-US', 'fr'].map((locale) => catalog.translate(locale, 'kit.save'))).to.deep.equal([
         'Sichern',
         'Save',
         'Enregistrer',
       ])
-      expect(catalogue.locales).to.deep.equal(['de'])
-      expect(frameworkCatalogue().translate('de', 'kit.save')).to.equal('Speichern')
+      expect(catalog.locales).to.deep.equal(['de'])
+      expect(frameworkCatalog().translate('de', 'kit.save')).to.equal('Speichern')
     }))
 
   const broken: [what: string, files: Files, complaint: string | RegExp][] = [
@@ -185,7 +182,7 @@ describe('new Catalogue(folder)', () => {
 
   it('rejects a missing folder', () =>
     inFolder(async (folder) => {
-      expect(() => new Catalogue(join(folder, 'locales'))).to.throw(
+      expect(() => new Catalog(join(folder, 'locales'))).to.throw(
         DeclarationError,
         `The translations folder ${folder}/locales does not exist.`,
       )
@@ -193,14 +190,14 @@ describe('new Catalogue(folder)', () => {
 })
 
 const texts = (locale: string) =>
-  Reflect.get(frameworkCatalogue(), 'byLocale').get(locale) as Map<string, unknown>
+  Reflect.get(frameworkCatalog(), 'byLocale').get(locale) as Map<string, unknown>
 const placeholders = (translation: unknown) =>
   [...new Set(JSON.stringify(translation).match(/\{\{\w+\}\}/g))].toSorted()
 
 describe("The framework's own texts", () => {
   const locales = ['en-US', 'de', 'fr', 'es']
   it('exist in English, German, French and Spanish', () => {
-    expect(frameworkCatalogue().locales).to.have.members(locales)
+    expect(frameworkCatalog().locales).to.have.members(locales)
   })
 
   for (const locale of locales.slice(1)) {

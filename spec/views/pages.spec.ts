@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Pagination } from '../../src/data/records/pagination.js'
 import { ValidationErrors } from '../../src/errors.js'
-import { Catalogue, frameworkCatalogue } from '../../src/translations/catalogue.js'
+import { Catalog, frameworkCatalog } from '../../src/translations/catalogue.js'
 import { Renderer } from '../../src/views/renderer.js'
 import { viewHelpers } from '../../src/views/helpers.js'
 import { viewContext } from '../support/view-context.js'
@@ -45,8 +45,8 @@ const paths = {
 
 const renderer = new Renderer({ folders: [join(root, 'examples/blog/templates')], cache: true })
 
-const catalogue = new Catalogue(join(root, 'examples/blog/locales'), { base: frameworkCatalogue() })
-const t = (id: string, values?: Record<string, unknown>) => catalogue.translate('en-US', id, values) ?? id
+const catalog = new Catalog(join(root, 'examples/blog/locales'), { base: frameworkCatalog() })
+const t = (id: string, values?: Record<string, unknown>) => catalog.translate('en-US', id, values) ?? id
 
 function page(view: string, locals: Record<string, unknown> = {}): string {
   const flash = [{ type: 'success', message: attack }]

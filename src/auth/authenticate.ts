@@ -4,7 +4,7 @@ import type { Database } from '../data/database.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
 import { currentUser, setUser, useBearer } from './current-user.js'
-import { noteClient, userOfSession, type SessionUser } from './sign-in.js'
+import { recordClient, userOfSession, type SessionUser } from './sign-in.js'
 
 /** The options of `authenticate()`. */
 export interface AuthenticateOptions<User extends Account> {
@@ -39,7 +39,7 @@ export function authenticate<User extends Account>(
     const user = await (usesToken ? ofToken(ctx, tokens) : ofSession(session))
     if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)
     await next()
-    if (keepClient && !usesToken && ctx.hasSession) noteClient(ctx, session)
+    if (keepClient && !usesToken && ctx.hasSession) recordClient(ctx, session)
     if (currentUser(ctx)) keepPrivate(ctx)
   }
 

@@ -5,7 +5,7 @@ import { attributeName, messageOf } from '../data/validation.js'
 import type { ValidationErrors } from '../errors.js'
 import type { Account } from './account.js'
 import { normalizeEmail } from './email.js'
-import { longestInput } from './passwords.js'
+import { maxInputLength } from './passwords.js'
 
 /** The least and the most characters of a password. */
 const lengths = { min: 8, max: 200 }
@@ -35,7 +35,7 @@ export function checkPassword(
 
 function brokenRule(password: unknown, address: string): string | undefined {
   if (typeof password !== 'string' || password === '') return 'present'
-  if (password.length > longestInput) return 'password_too_long'
+  if (password.length > maxInputLength) return 'password_too_long'
   const text = password.normalize('NFKC')
   const { length } = [...text]
   if (length < lengths.min) return 'password_too_short'

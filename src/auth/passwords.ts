@@ -21,7 +21,7 @@ const quick: Parameters = { ln: 10, r: 8, p: 1 }
  * The most characters of a text that is hashed. It leaves room for 200 characters in any spelling. Longer texts would occupy
  * the process: some take minutes to normalize.
  */
-export const longestInput = 4096
+export const maxInputLength = 4096
 
 const saltLength = 16
 const hashLength = 32
@@ -40,7 +40,7 @@ const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function hashPassword(password: string): Promise<string> {
-  if (password.length > longestInput) throw new HttpError(413, 'The password is too long.')
+  if (password.length > maxInputLength) throw new HttpError(413, 'The password is too long.')
   const salt = randomBytes(saltLength)
   const parameters = currentParameters()
   const hash = await queue.run(() => derive(password, salt, parameters))
@@ -56,7 +56,7 @@ export async function hashPassword(password: string): Promise<string> {
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function verifyPassword(password: string, stored?: string | null): Promise<boolean> {
-  if (password.length > longestInput) return false
+  if (password.length > maxInputLength) return false
   const known = parse(stored)
   const { parameters, salt, hash } = known ?? unknownUser()
   const derived = await queue.run(() => derive(password, salt, parameters))

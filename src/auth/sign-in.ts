@@ -43,7 +43,7 @@ export function signOut(ctx: Context): void {
 }
 
 /** Stores the client's address and browser in the session if the user has signed in during this request. */
-export function noteClient(ctx: Context, before: SessionUser | undefined): void {
+export function recordClient(ctx: Context, before: SessionUser | undefined): void {
   const current = userOfSession(ctx)
   if (!current || current.signedInAt === before?.signedInAt) return
   ctx.session[keys.client] = { ip: ctx.ip, user_agent: ctx.get('User-Agent').slice(0, 255) }

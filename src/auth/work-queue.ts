@@ -7,12 +7,12 @@ export class WorkQueue {
 
   /**
    * @param most the number of tasks that run at a time
-   * @param mostWaiting the number of tasks that wait
+   * @param maxWaiting the number of tasks that wait
    * @param message the message of the error for further tasks
    */
   constructor(
     private readonly most: number,
-    private readonly mostWaiting: number,
+    private readonly maxWaiting: number,
     private readonly message: string,
   ) {}
 
@@ -31,7 +31,7 @@ export class WorkQueue {
   }
 
   private wait(): Promise<void> {
-    if (this.waiting.length >= this.mostWaiting) throw new ServiceUnavailable(this.message, 5)
+    if (this.waiting.length >= this.maxWaiting) throw new ServiceUnavailable(this.message, 5)
     return new Promise((resolve) => this.waiting.push(resolve))
   }
 }

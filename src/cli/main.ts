@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from 'node:fs'
 import { UnknownCommand, UnknownSubcommand } from '../command-errors.js'
-import { ownKit } from './support/application-folder.js'
+import { localKit } from './support/application-folder.js'
 import { COMMANDS, loadCommand, type Entry } from './command-list.js'
 import { explain } from './support/explain.js'
 
@@ -78,6 +78,6 @@ function version(): string {
 
 // Within an application, its own copy of resource-kit runs the command.
 const args = process.argv.slice(2)
-const other = args[0] === 'new' ? undefined : ownKit(import.meta.filename)
+const other = args[0] === 'new' ? undefined : localKit(import.meta.filename)
 if (other) await import(other)
 else await main(args)

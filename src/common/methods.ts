@@ -1,5 +1,5 @@
 /** The methods that only read. */
-export const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+export const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /** The idempotent methods, which a client may also retry automatically (RFC 9110, section 9.2.2). */
-export const IDEMPOTENT: readonly string[] = [...READING, 'PUT', 'DELETE']
+export const IDEMPOTENT_METHODS: readonly string[] = [...SAFE_METHODS, 'PUT', 'DELETE']

@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Milliseconds between two attempts: at first, and at most. They double in between. */
-export interface Pauses {
+export interface Backoff {
   first: number
   max: number
 }
 
 /** When `retry` tries again. */
-export interface RetryOptions extends Pauses {
+export interface RetryOptions extends Backoff {
   isTemporary: (error: unknown) => boolean
   /** When the last attempt begins, on the clock of `performance.now()`. */
   deadline: number
 }
 
 /** The pause after a number of failures. */
-export function pauseAfter(failures: number, { first, max }: Pauses): number {
+export function backoffDelay(failures: number, { first, max }: Backoff): number {
   return failures === 0 ? 0 : Math.min(first * 2 ** (failures - 1), max)
 }
 
@@ -30,6 +30,6 @@ export async function retry<T>(attempt: () => T | Promise<T>, options: RetryOpti
     } catch (error) {
       if (!options.isTemporary(error) || performance.now() > options.deadline) throw error
     }
-    await delay(pauseAfter(failures, options) * (0.5 + Math.random()))
+    await delay(backoffDelay(failures, options) * (0.5 + Math.random()))
   }
 }

@@ -1,11 +1,11 @@
 import { memoize } from './memoize.js'
 
 /** The longest name that is looked up. The longest one of the IANA database has 30 letters. */
-const longestName = 50
+const maxNameLength = 50
 
 /** Returns the name of a time zone as it is usually written (`Europe/Berlin`), or undefined if there is no such zone. */
 export function knownTimeZone(name: unknown): string | undefined {
-  return typeof name === 'string' && name.length <= longestName ? lookUp(name) : undefined
+  return typeof name === 'string' && name.length <= maxNameLength ? lookUp(name) : undefined
 }
 
 const lookUp = memoize((name): string | undefined => {

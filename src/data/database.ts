@@ -3,7 +3,7 @@ import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../common/environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
-import { explainOpening } from './engines/connection-errors.js'
+import { explainConnectionError } from './engines/connection-errors.js'
 import { hidePassword } from './engines/database-url.js'
 import type { ConnectionLimits } from './engines/engine.js'
 import { engineForUrl, engineOf } from './engines/engines.js'
@@ -83,7 +83,7 @@ export class Database extends DataSource {
     await this.closing
     this.opening ??= this.initialize().catch((error: unknown) => {
       this.opening = undefined
-      throw explainOpening(error, this.url)
+      throw explainConnectionError(error, this.url)
     })
     await this.opening
     this.entityMetadatas.forEach(linksOf)

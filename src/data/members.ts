@@ -1,6 +1,6 @@
 import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
-import { READING } from '../common/methods.js'
+import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './added-errors.js'
 import type { Attribute } from './attributes.js'
 import { findChoices, type Choices } from './records/choices.js'
@@ -13,7 +13,7 @@ import { linkHeader, type Page, type PageOptions, type Pagination } from './reco
 import { findRecord, findRecordBy } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import {
-  referencesOutside,
+  referencesOutOfScope,
   rejectUnscopedRelations,
   withinScope,
   withRelatedScopes,
@@ -283,7 +283,7 @@ async function boundErrors(
   record: Model,
 ): Promise<ValidationErrors | undefined> {
   const errors = unreadErrors(ctx, record)
-  const outside = await referencesOutside(tx, record, ctx.bound(record), ctx.scopeFor)
+  const outside = await referencesOutOfScope(tx, record, ctx.bound(record), ctx.scopeFor)
   if (outside.length === 0) return errors
   const all = errors ?? new ValidationErrors()
   for (const name of outside) {
@@ -322,7 +322,7 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
 
 /** On SQLite, a request that only reads does not wait for writers, so it cannot lock anything. */
 function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
-  if (options?.lock && READING.includes(method)) throw new LockWhileReading(method)
+  if (options?.lock && SAFE_METHODS.includes(method)) throw new LockWhileReading(method)
 }
 
 /** Sets the language of the response, which is that of the messages. */

@@ -37,8 +37,8 @@ export abstract class Model {
 
   /** Sets the id and the timestamps of a record before it is inserted. Existing values are kept. */
   @BeforeInsert()
-  protected stampInsert(): void {
-    stampInsert(this)
+  protected setGeneratedColumns(): void {
+    setGeneratedColumns(this)
   }
 
   /** Sets the time of the update before a record is saved. */
@@ -51,10 +51,10 @@ export abstract class Model {
 }
 
 /** The columns that the framework sets. A plain object that is inserted or updated in bulk may lack them. */
-export type Stamps = Partial<Pick<Model, 'id' | 'created_at' | 'updated_at'>>
+export type GeneratedColumns = Partial<Pick<Model, 'id' | 'created_at' | 'updated_at'>>
 
 /** Sets the id and the timestamps of a record or a plain object before it is inserted, unless they exist. */
-export function stampInsert(values: Stamps): void {
+export function setGeneratedColumns(values: GeneratedColumns): void {
   values.id ??= newId()
   values.created_at ??= new Date()
   values.updated_at ??= values.created_at

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { isCreate, type FileAction } from './files/files.js'
-import { translatedRemark, translationsOf } from './locale-generator.js'
+import { translationWarning, translationsOf } from './locale-generator.js'
 
 /** The steps that `kit destroy` undoes, and its warnings about files. */
 export interface Destruction {
@@ -42,7 +42,7 @@ export function destructionOf(
     const users = isDeleted ? importersOf(folder, path, actions) : []
     const remarks = [
       users.length > 0 && `${users.join(', ')} ${users.length > 1 ? 'need' : 'needs'} ${path}.`,
-      translations.some((file) => file.path === path) && translatedRemark(folder, path),
+      translations.some((file) => file.path === path) && translationWarning(folder, path),
       (await runRemark(path, text, hasRun)) ??
         (isEdited(path, text) && `${path} has been edited since it was generated.`),
     ]

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { CommandError } from '../command-errors.js'
-import { frameworkCatalogue, frameworkLocales, languageOf, localeFiles } from '../translations/catalogue.js'
+import { frameworkCatalog, frameworkLocales, languageOf, localeFiles } from '../translations/catalogue.js'
 import { pluralRules } from '../translations/formatters.js'
 import { readLocaleFile, type Entry, type Translation } from '../translations/locale-file.js'
 import type { FileAction } from './files/files.js'
@@ -53,7 +53,7 @@ export function localeDestruction(folder: string, word: string) {
   const locale = parseLocale(word)
   const actions = filesOf(folder, locale).map((file) => ({ path: pathOf(folder, file), content: '' }))
   if (actions.length === 0) throw new CommandError(`There are no texts in ${locale} in the folder locales.`)
-  return { actions, remark: (path: string) => Promise.resolve(translatedRemark(folder, path)) }
+  return { actions, remark: (path: string) => Promise.resolve(translationWarning(folder, path)) }
 }
 
 /** The files with the translations of a file of English texts, which are removed with it: `locales/posts.de.yaml`. */
@@ -76,7 +76,7 @@ export function otherIds(folder: string, resource: string): ReadonlySet<string> 
 }
 
 /** A warning about a file that contains translations. */
-export function translatedRemark(folder: string, path: string): string | undefined {
+export function translationWarning(folder: string, path: string): string | undefined {
   const count = readLocaleFile(join(folder, path)).filter(({ translation }) => isWritten(translation)).length
   return count > 0 ? `${path} contains ${count} ${count > 1 ? 'translations' : 'translation'}.` : undefined
 }
@@ -102,7 +102,7 @@ function canonical(word: string): string[] {
 
 /** The files with English texts, and the paths of their translations. */
 function sourcesOf(folder: string, locale: string): { source: string; path: string }[] {
-  const isTranslated = frameworkCatalogue().locales.some((known) => languageOf(known) === languageOf(locale))
+  const isTranslated = frameworkCatalog().locales.some((known) => languageOf(known) === languageOf(locale))
   const framework = isTranslated ? [] : [join(frameworkLocales, 'kit.en-us.yaml')]
   return [
     ...englishFiles(folder).map((file) => ({

@@ -6,7 +6,7 @@ import type { Names } from './arguments/names.js'
 import { indexName } from './tables.js'
 
 /** The arguments of the command that has generated a table. */
-interface TableWords {
+interface TableArguments {
   /** `title`, `body:text`, ... */
   attributes: string[]
   /** `project_id,user_id`, ... */
@@ -14,7 +14,7 @@ interface TableWords {
 }
 
 /** Reads the words of the command line from the migration that creates a model's table; undefined without a migration. */
-export function wordsOfMigration(folder: string, names: Names): TableWords | undefined {
+export function migrationArguments(folder: string, names: Names): TableArguments | undefined {
   const { plural } = names
   const migrations = join(folder, 'migrations')
   const file =

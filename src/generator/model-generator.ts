@@ -1,7 +1,7 @@
 import { requireReference } from './application.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
-import { wordsOfMigration } from './migration-words.js'
+import { migrationArguments } from './migration-words.js'
 import { namesOf } from './arguments/names.js'
 import { filesOf, planOf, type ResourceOptions, type ResourcePlan } from './resource-generator.js'
 
@@ -22,7 +22,7 @@ export function modelActions(folder: string, word: string, options: ModelOptions
 
 /** Returns the steps of `kit generate model` with its original options, which are read from the migration. */
 export function modelDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
-  const written = wordsOfMigration(folder, namesOf(word))
+  const written = migrationArguments(folder, namesOf(word))
   const options = { attributes: written?.attributes ?? [], uniques: written?.uniques ?? [] }
   const plan = planOf(folder, word, options)
   const expected = [options, { ...options, fullSpec: true }].map((variant) => stepsOf(folder, plan, variant))

@@ -6,13 +6,13 @@ import { listOptionsIn } from './arguments/lists.js'
 import { namesOf, type Names } from './arguments/names.js'
 import { planOf, stepsOf } from './resource-generator.js'
 import { routesIn } from './arguments/routes.js'
-import { wordsOfMigration } from './migration-words.js'
+import { migrationArguments } from './migration-words.js'
 
 /** Returns the steps of `kit generate resource` with its original options, which are read from the generated files. */
 export function resourceDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
   const singular = isSingular(folder, word)
   const names = namesOf(word, undefined, singular)
-  const written = wordsOfMigration(folder, names)
+  const written = migrationArguments(folder, names)
   const parent = parentOf(folder, names)
   const options = {
     attributes: written?.attributes ?? [],

@@ -4,7 +4,7 @@ import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
 import { hasForm } from './body/body.js'
 import type { Format } from './negotiation.js'
-import { pageBefore, urlOfThisSite } from './security/own-site.js'
+import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
 import { writableAttributes } from './writable.js'
@@ -155,7 +155,7 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
     },
 
     back(fallback = '/') {
-      this.redirect(pageBefore(this) ?? urlOfThisSite(fallback))
+      this.redirect(refererOfThisSite(this) ?? urlOfThisSite(fallback))
     },
   }
 }

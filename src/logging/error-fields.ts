@@ -5,7 +5,7 @@ const bounds = { causes: 6, characters: 10_000 }
 const valuesOfQueries = ['parameters', 'detail', 'sql', 'driverError']
 
 /** The type, message and stack of an error and of its causes. Any other value has none. */
-export function headOf(value: object): Partial<Record<'type' | 'message' | 'stack', string>> {
+export function errorHead(value: object): Partial<Record<'type' | 'message' | 'stack', string>> {
   if (!(value instanceof Error)) return {}
   const chain = [...causesOf(value)]
   return {

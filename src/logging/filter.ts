@@ -1,6 +1,6 @@
 import { DeclarationError } from '../errors.js'
 import { memoize } from '../common/memoize.js'
-import { fieldsOf, headOf } from './error-fields.js'
+import { fieldsOf, errorHead } from './error-fields.js'
 import { bareName, nameMatcher, secretNames } from '../words/secret-names.js'
 
 /** Copies values for the log and for error pages, without secrets and up to a limit of size. */
@@ -26,7 +26,7 @@ const deepest = 10
 const longest = 1000
 
 /** The maximum length of a name. The value of a longer name is treated as a secret. */
-const longestName = 200
+const maxNameLength = 200
 
 /**
  * Makes a filter. A value is a secret when its name is one of `secretNames` or contains one of the words, at any depth
@@ -48,7 +48,7 @@ export function parameterFilter({
     )
   }
   const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })
-  const isSecret = memoize((name) => name.length > longestName || matches(name), 500)
+  const isSecret = memoize((name) => name.length > maxNameLength || matches(name), 500)
   return Object.assign((values: unknown) => new FilteredCopy(isSecret, limit).of(values), { isSecret })
 }
 
@@ -106,7 +106,7 @@ class FilteredCopy {
 
   private fields(values: object): object {
     const names = fieldsOf(values)
-    const head = Object.entries(headOf(values))
+    const head = Object.entries(errorHead(values))
     const copy: Array<[string, unknown]> = head.map(([name, text]) => [name, this.text(text)])
     for (const name of names) {
       if (this.left <= 0) {

@@ -1,5 +1,5 @@
 import { destination, pino, type DestinationStream, type Logger } from 'pino'
-import { headOf } from './error-fields.js'
+import { errorHead } from './error-fields.js'
 import { parameterFilter } from './filter.js'
 
 /**
@@ -28,7 +28,7 @@ let standardOutput: DestinationStream | undefined
  * The bytes that are written at once, unless one line has more. Workers share a pipe, and Linux does not interleave writes
  * of this size (PIPE_BUF).
  */
-const mostBytes = 4096
+const maxBytes = 4096
 
 /**
  * Standard output, to which the lines of one turn of the event loop are written at once: under load, one system call writes
@@ -47,7 +47,7 @@ function inTurns(): DestinationStream {
   return {
     write(line: string) {
       const size = Buffer.byteLength(line)
-      if (bytes + size > mostBytes) flush()
+      if (bytes + size > maxBytes) flush()
       if (waiting === '') setImmediate(flush)
       waiting += line
       bytes += size
@@ -75,7 +75,7 @@ const withoutSecrets = parameterFilter({ words: ['cookie'] })
 export function loggedError(error: unknown, filter: (values: unknown) => unknown = withoutSecrets): unknown {
   try {
     const fields = filter(withoutSecrets(error))
-    return error instanceof Error ? { ...Object(fields), ...headOf(error) } : fields
+    return error instanceof Error ? { ...Object(fields), ...errorHead(error) } : fields
   } catch {
     // A proxy or a getter that throws.
     return { type: 'Error', message: '[UNREADABLE]' }

@@ -16,7 +16,7 @@ interface RequestLogger {
 const loggers = new PerRequest<RequestLogger>('logger')
 
 /** Gives a request its log. */
-export function giveLogger(ctx: Context, base: Logger): void {
+export function setRequestLogger(ctx: Context, base: Logger): void {
   loggers.set(ctx, { base })
 }
 
@@ -33,7 +33,7 @@ export function loggerOf(ctx: Context): Logger | undefined {
 }
 
 /** Adds fields to the line that is written after the response. */
-export function addToLine(ctx: Context, fields: object): void {
+export function addLogFields(ctx: Context, fields: object): void {
   const state = loggers.get(ctx)
   if (state) state.fields = { ...state.fields, ...fields }
 }

@@ -5,7 +5,7 @@ import { hasForm } from '../http/body/body.js'
 import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/security/cross-site.js'
 import { lastValue } from '../http/body/form-fields.js'
 import { isTokenOf } from '../sessions/csrf-token.js'
-import { READING } from '../common/methods.js'
+import { SAFE_METHODS } from '../common/methods.js'
 import { ownOrigin } from '../http/security/own-site.js'
 import { allowToken, isTokenShown } from '../sessions/request-token.js'
 
@@ -41,7 +41,7 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
 
   async function csrf(ctx: Context, next: Next): Promise<void> {
     allowToken(ctx)
-    if (!READING.includes(ctx.originalMethod)) rejectForged(ctx, trusted)
+    if (!SAFE_METHODS.includes(ctx.originalMethod)) rejectForged(ctx, trusted)
     await next()
     if (isTokenShown(ctx)) keepPrivate(ctx)
   }

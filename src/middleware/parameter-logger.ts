@@ -1,6 +1,6 @@
 import type { Context, Middleware } from '../context.js'
 import { parameterFilter, type ParameterFilterOptions } from '../logging/filter.js'
-import { addToLine } from '../logging/request-logger.js'
+import { addLogFields } from '../logging/request-logger.js'
 
 /** The options of `parameterLogger()`: additional words in names of secrets, and the maximum size of a log entry. */
 export interface ParameterLoggerOptions extends ParameterFilterOptions {}
@@ -24,7 +24,7 @@ export function parameterLogger(options: ParameterLoggerOptions = {}): Middlewar
     // Each group is filtered on its own, so that a word like `query` does not hide a whole group.
     for (const [name, parameters] of parametersOf(ctx))
       if (!isEmpty(parameters)) filtered[name] = filter(parameters)
-    addToLine(ctx, filtered)
+    addLogFields(ctx, filtered)
     return next()
   }
 }

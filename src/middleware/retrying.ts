@@ -3,7 +3,7 @@ import type { Context } from '../context.js'
 import { snapshotForRetry } from '../data/transactions/retry-snapshots.js'
 import { TransactionConflict } from '../errors.js'
 import { snapshotResponse } from '../http/response-snapshot.js'
-import { IDEMPOTENT } from '../common/methods.js'
+import { IDEMPOTENT_METHODS } from '../common/methods.js'
 
 /**
  * Milliseconds within which a request is retried. Each attempt may have waited long for locks, so a retry must have time for an
@@ -59,5 +59,5 @@ export async function retrying(
 
 /** Whether a retry has the same effect as a single run. Uploaded files may have been moved. */
 function isIdempotent(ctx: Context): boolean {
-  return IDEMPOTENT.includes(ctx.method) && Object.keys(ctx.request.files ?? {}).length === 0
+  return IDEMPOTENT_METHODS.includes(ctx.method) && Object.keys(ctx.request.files ?? {}).length === 0
 }

@@ -4,7 +4,7 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
 import { declaredLists, type ListRoute } from '../data/lists/check.js'
-import { logShortages } from '../data/lists/shortages.js'
+import { logListWarnings } from '../data/lists/shortages.js'
 import { checkBeforeCommit } from '../data/transactions/before-commit.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { explainMissingTable, pendingMigrations } from '../data/migrations/pending.js'
@@ -13,7 +13,7 @@ import { beginTransaction } from '../data/transactions/request-transaction.js'
 import { guardUnawaited } from '../data/transactions/unawaited.js'
 import { environmentOf } from '../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../errors.js'
-import { IDEMPOTENT, READING } from '../common/methods.js'
+import { IDEMPOTENT_METHODS, SAFE_METHODS } from '../common/methods.js'
 import { retrying, type RetryingOptions } from './retrying.js'
 
 /** The options of `transaction()`. */
@@ -62,7 +62,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
   async function runOnce(ctx: Context, next: Next, attempt: number): Promise<void> {
     // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
     // retry uses `master`, which waits for the write lock before it reads.
-    const mode = READING.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
+    const mode = SAFE_METHODS.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
     const onLost = (error: unknown): void =>
       ctx.log.error(error, 'database work that the request did not await has failed')
     const isAbandoned = (): boolean => ctx.req.socket.destroyed
@@ -101,7 +101,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     },
     checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
       const lists = declaredLists(database, routes)
-      if (env === 'development' && pending.length === 0) await logShortages(database, lists, logger)
+      if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
     },
     stop: async () => {
       await database.close()
@@ -129,7 +129,7 @@ function warnOfIdle(ctx: Context, idle: number, limit: number): void {
  * whether or not it was committed.
  */
 function explainCommit(ctx: Context, error: unknown): unknown {
-  if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT.includes(ctx.method))
+  if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT_METHODS.includes(ctx.method))
     return explainDatabaseError(error)
   return new ServiceUnavailable('The connection to the database was lost.', 5, { cause: error })
 }

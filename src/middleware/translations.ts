@@ -2,11 +2,11 @@ import { resolve } from 'node:path'
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
-import { CatalogueSource } from '../translations/catalogue-source.js'
-import type { Catalogue } from '../translations/catalogue.js'
+import { CatalogSource } from '../translations/catalogue-source.js'
+import type { Catalog } from '../translations/catalogue.js'
 import { defaultLocale } from '../translations/formatters.js'
 import { chooseLocale } from '../translations/locale-choice.js'
-import { catalogueOf, letChooseLocale } from '../translations/request-locale.js'
+import { catalogOf, setLocaleChooser } from '../translations/request-locale.js'
 
 /** The options of `translations()`. */
 export interface TranslationsOptions {
@@ -32,32 +32,32 @@ export interface TranslationsOptions {
  */
 export function translations(folder = 'locales', options: TranslationsOptions = {}): Middleware {
   const { fallback = defaultLocale, name = 'lang' } = options
-  const source = new CatalogueSource(resolve(folder), fallback)
+  const source = new CatalogSource(resolve(folder), fallback)
 
-  function localize(ctx: Context, catalogue: Catalogue): void {
-    ctx.catalogue = catalogue
-    letChooseLocale(ctx, {
-      choose: () => localeOf(ctx, catalogue, { fallback, name }),
-      match: (wanted) => chooseLocale(catalogue.locales, { chosen: [wanted], accept: '' }, fallback),
+  function localize(ctx: Context, catalog: Catalog): void {
+    ctx.catalog = catalog
+    setLocaleChooser(ctx, {
+      choose: () => localeOf(ctx, catalog, { fallback, name }),
+      match: (wanted) => chooseLocale(catalog.locales, { chosen: [wanted], accept: '' }, fallback),
     })
   }
 
   function translations(ctx: Context, next: Next): unknown {
     const reloads = options.reload ?? environmentOf(ctx) === 'development'
-    const catalogue = reloads ? source.reloaded() : source.latest
-    if (ctx.catalogue !== catalogue) localize(ctx, catalogue)
+    const catalog = reloads ? source.reloaded() : source.latest
+    if (ctx.catalog !== catalog) localize(ctx, catalog)
     return next()
   }
 
   return Object.assign(translations, {
     begin: (ctx: Context) => {
       // The first translations() of an application also applies where no route matches.
-      if (!catalogueOf(ctx)) localize(ctx, source.latest)
+      if (!catalogOf(ctx)) localize(ctx, source.latest)
     },
   })
 }
 
-function localeOf(ctx: Context, { locales }: Catalogue, options: { fallback: string; name: string }): string {
+function localeOf(ctx: Context, { locales }: Catalog, options: { fallback: string; name: string }): string {
   const { fallback, name } = options
   if (locales.length === 1 && locales[0] === fallback) return fallback
   if (locales.length > 1) ctx.vary(['Accept-Language', 'Cookie'])

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { DeclarationError } from '../errors.js'
 import { GracefulServer, type ConnectionSource } from './graceful-server.js'
-import { endWithin, onStopSignal } from './signals.js'
+import { forceExitAfter, onStopSignal } from './signals.js'
 import type { Timeouts } from './timeouts.js'
 
 /** Milliseconds that middleware may take to stop, and then that the process may take to exit by itself. */
@@ -18,7 +18,7 @@ export interface LifecycleOptions extends Timeouts {
 }
 
 /** An application, as far as its server needs it. */
-export interface Served {
+export interface ServedApplication {
   readonly logger: Logger
   callback(): RequestListener
   start(): Promise<void>
@@ -41,7 +41,7 @@ export class Lifecycle {
   private removeSignalHandlers = (): void => {}
 
   constructor(
-    private readonly app: Served,
+    private readonly app: ServedApplication,
     private readonly options: LifecycleOptions,
     private readonly primary?: Primary,
   ) {
@@ -109,14 +109,14 @@ export class Lifecycle {
   private readonly closeOnSignal = async (signal: NodeJS.Signals): Promise<void> => {
     const { logger } = this.app
     logger.info(`${signal}: finishing the pending requests`)
-    endWithin(this.shutdownTimeout + exitDelay, logger, 1)
+    forceExitAfter(this.shutdownTimeout + exitDelay, logger, 1)
     try {
       await this.close()
     } catch (error) {
       logger.error({ err: error }, 'closing failed')
       process.exitCode = 1
     }
-    endWithin(exitDelay, logger)
+    forceExitAfter(exitDelay, logger)
   }
 
   /** Milliseconds until all connections are closed. */

@@ -51,7 +51,7 @@ function watchNpm(ended: () => unknown): () => void {
 }
 
 /** Exits after a time if the process does not end by itself, because a resource is still open. */
-export function endWithin(milliseconds: number, logger: Logger, status?: number): void {
+export function forceExitAfter(milliseconds: number, logger: Logger, status?: number): void {
   const end = (): void => {
     const open = [...new Set(process.getActiveResourcesInfo())].join(', ')
     logger.warn(`the process exits although something is still open: ${open}`)

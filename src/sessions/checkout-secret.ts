@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DeclarationError } from '../errors.js'
-import { shortestSecret } from './signer.js'
+import { minSecretLength } from './signer.js'
 
 const file = '.kit/secret'
 
@@ -14,9 +14,9 @@ const file = '.kit/secret'
  */
 export function checkoutSecret(): string {
   const secret = (read() ?? write()).trim()
-  if (secret.length >= shortestSecret) return secret
+  if (secret.length >= minSecretLength) return secret
   throw new DeclarationError(
-    `${file} has ${secret.length} characters, and a secret needs ${shortestSecret} or more. ` +
+    `${file} has ${secret.length} characters, and a secret needs ${minSecretLength} or more. ` +
       'Delete the file: the next start writes it again.',
   )
 }

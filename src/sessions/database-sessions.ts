@@ -82,7 +82,7 @@ class DatabaseSessions implements SessionStore {
   }
 
   async get(id: string): Promise<SessionData | undefined> {
-    const row = await this.ask(() =>
+    const row = await this.query(() =>
       this.database
         .createQueryBuilder()
         .select(['session.content AS content', 'session.used_at AS used_at', 'session.user_id AS user_id'])
@@ -98,7 +98,7 @@ class DatabaseSessions implements SessionStore {
     const now = this.now()
     const row = { content: asciiJson(data), expires_at: now + maxAge, used_at: now, user_id: userIdOf(data) }
     if (isNew) {
-      await this.ask(() =>
+      await this.query(() =>
         this.database
           .createQueryBuilder()
           .insert()
@@ -110,12 +110,12 @@ class DatabaseSessions implements SessionStore {
       return true
     }
     const update = this.database.createQueryBuilder().update(this.table).set(row).where('id = :id', { id })
-    const { affected } = await this.ask(() => update.execute())
+    const { affected } = await this.query(() => update.execute())
     return affected !== 0
   }
 
   async destroy(id: string): Promise<void> {
-    await this.ask(() =>
+    await this.query(() =>
       this.database.createQueryBuilder().delete().from(this.table).where('id = :id', { id }).execute(),
     )
   }
@@ -141,7 +141,7 @@ class DatabaseSessions implements SessionStore {
       .catch(() => undefined)
   }
 
-  private async ask<T>(query: () => Promise<T>): Promise<T> {
+  private async query<T>(query: () => Promise<T>): Promise<T> {
     try {
       return await query()
     } catch (error) {

@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import { addMessage, readFlash, type Flash } from './flash.js'
-import { markPersonal } from '../http/personal.js'
+import { markPrivate } from '../http/personal.js'
 import { PerRequest } from '../common/per-request.js'
 import type { KoaContext } from './session-content.js'
 import { isTooLarge } from './session-cookie.js'
@@ -94,7 +94,7 @@ export class FlashCookie {
   private of(ctx: KoaContext): FlashState {
     const known = this.states.get(ctx)
     if (known) return known
-    markPersonal(ctx)
+    markPrivate(ctx)
     const found = this.decode(ctx.cookies.get(this.name, { signed: false }))
     const state = { found, waiting: found }
     this.states.set(ctx, state)

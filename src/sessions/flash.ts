@@ -11,14 +11,14 @@ export interface FlashMessage {
 export type Flash = FlashMessage[]
 
 /** The maximum number of pending messages. The newest ones are kept. */
-const mostMessages = 5
+const maxMessages = 5
 
 /** The maximum length of a message. */
-const mostCharacters = 500
+const maxCharacters = 500
 
 /** Adds a message. The newest five are kept, each truncated to 500 characters. */
 export function addMessage(flash: Flash, type: string, message: string): Flash {
-  return [...flash, { type, message: shortened(message) }].slice(-mostMessages)
+  return [...flash, { type, message: shortened(message) }].slice(-maxMessages)
 }
 
 /** The messages in a value that was kept as JSON. Any other value has none. */
@@ -27,9 +27,9 @@ export function readFlash(kept: unknown): Flash {
 }
 
 function shortened(message: string): string {
-  if (message.length <= mostCharacters) return message
+  if (message.length <= maxCharacters) return message
   // A character must not be split into its surrogates.
-  return `${message.slice(0, mostCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+  return `${message.slice(0, maxCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
 function isFlashMessage(value: unknown): value is FlashMessage {

@@ -1,6 +1,6 @@
 import { DeclarationError } from '../errors.js'
 import { checkoutSecret } from './checkout-secret.js'
-import { shortestSecret } from './signer.js'
+import { minSecretLength } from './signer.js'
 
 /** The secret of specs, whose server is only reachable locally. */
 const secretOfSpecs = 'a secret for specs only'
@@ -23,10 +23,10 @@ export function sessionSecrets(given: string | readonly string[] | undefined, en
   if (environment === 'test') return secrets.length > 0 ? secrets : [secretOfSpecs]
   if (environment === 'development') return secrets.length > 0 ? secrets : [checkoutSecret()]
   if (secrets.length === 0) throw new DeclarationError(`Sessions need a secret in ${environment}. ${advice}`)
-  const short = secrets.find((secret) => secret.length < shortestSecret)
+  const short = secrets.find((secret) => secret.length < minSecretLength)
   if (short === undefined) return secrets
   throw new DeclarationError(
-    `A session secret has ${short.length} characters; in ${environment} it needs at least ${shortestSecret}. ` +
+    `A session secret has ${short.length} characters; in ${environment} it needs at least ${minSecretLength}. ` +
       advice,
   )
 }

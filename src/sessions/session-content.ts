@@ -1,7 +1,7 @@
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { deleteSecret, setUnsavedSecret } from './csrf-token.js'
-import { markPersonal } from '../http/personal.js'
+import { markPrivate } from '../http/personal.js'
 import { PerRequest } from '../common/per-request.js'
 import { secretOfUnknown } from './session-store.js'
 
@@ -82,7 +82,7 @@ export class SessionContents {
     const session = this.read.call(ctx)
     const state = this.states.get(ctx)
     if (state && state.of === session) return state.content
-    markPersonal(ctx)
+    markPrivate(ctx)
     const content = bare(session?.content)
     if (session) {
       if (!this.found.has(ctx)) this.begin(ctx, session, content)

@@ -2,13 +2,13 @@ import { SessionTooLarge } from '../errors.js'
 import { signatureLength, type Signer } from './signer.js'
 
 /** The maximum size of a cookie in browsers: name, value and attributes together. */
-const mostBytes = 4093
+const maxBytes = 4093
 
 /** The size of our cookie's attributes: path, expiry, SameSite, Secure and HttpOnly. */
 const attributeBytes = 110
 
 /** Encodes and decodes the value of koa-session's cookie. */
-export function wholeCookie(name: string, signer: Signer) {
+export function cookieCodec(name: string, signer: Signer) {
   return {
     /** @throws SessionTooLarge when a browser would not keep the cookie */
     encode(data: unknown): string {
@@ -35,14 +35,14 @@ export function wholeCookie(name: string, signer: Signer) {
   function fitting(data: unknown): string {
     const value = Buffer.from(JSON.stringify(data)).toString('base64url')
     const size = cookieSize(name, value.length + signatureLength)
-    if (size > mostBytes) throw new SessionTooLarge(size, mostBytes)
+    if (size > maxBytes) throw new SessionTooLarge(size, maxBytes)
     return value
   }
 }
 
 /** Whether a cookie is too large for browsers. */
 export function isTooLarge(name: string, value: string): boolean {
-  return cookieSize(name, value.length) > mostBytes
+  return cookieSize(name, value.length) > maxBytes
 }
 
 function cookieSize(name: string, valueLength: number): number {

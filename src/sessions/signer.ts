@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'no
 import { BoundedMap } from '../common/memoize.js'
 
 /** The minimum length of a secret that cannot be guessed by trying. */
-export const shortestSecret = 32
+export const minSecretLength = 32
 
 /** The characters that a signature adds to a value: a dot, and 32 bytes as base64. */
 export const signatureLength = 44

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 import { redactedPath } from '../logging/redacted-path.js'
 import { isHealthCheck } from './health.js'
-import { giveLogger, writeLine } from '../logging/request-logger.js'
+import { setRequestLogger, writeLine } from '../logging/request-logger.js'
 
 const header = 'X-Request-Id'
 
@@ -20,7 +20,7 @@ export function requestLog(logger: Logger): Middleware {
     const started = performance.now()
     const given = ctx.get(header)
     const requestId = /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
-    giveLogger(ctx, logger)
+    setRequestLogger(ctx, logger)
     const identified: Identified = ctx
     identified.requestId = requestId
     identified.originalMethod = ctx.method

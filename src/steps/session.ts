@@ -6,7 +6,7 @@ import { beforeCommit } from '../data/transactions/before-commit.js'
 import { restoreOnRetry } from '../data/transactions/retry-snapshots.js'
 import { FlashCookie } from '../sessions/flash-cookie.js'
 import { SessionContents } from '../sessions/session-content.js'
-import { wholeCookie } from '../sessions/session-cookie.js'
+import { cookieCodec } from '../sessions/session-cookie.js'
 import { contextStore, idCookie, randomId, type SessionStore } from '../sessions/session-store.js'
 import { sessionSecrets } from '../sessions/secrets.js'
 import { Signer } from '../sessions/signer.js'
@@ -45,7 +45,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const signer = new Signer(name, secrets)
   const common = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
   const cookie = { ...common, maxAge }
-  const whole = wholeCookie(name, signer)
+  const whole = cookieCodec(name, signer)
   const place = store
     ? { ContextStore: contextStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
     : whole

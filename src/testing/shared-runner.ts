@@ -48,11 +48,11 @@ export class SharedRunner {
   }
 
   /** Runs a statement outside of any user's transaction. If it fails, nothing else is lost. */
-  alone<T>(ask: () => Promise<T>): Promise<T> {
+  alone<T>(query: () => Promise<T>): Promise<T> {
     return this.inOnePiece(async () => {
       await this.runner.startTransaction()
       try {
-        const result = await ask()
+        const result = await query()
         await this.runner.commitTransaction()
         return result
       } catch (error) {
@@ -115,8 +115,8 @@ class RunnerUser {
     return this.marks.length
   }
 
-  query<T>(ask: () => Promise<T>): Promise<T> {
-    return this.depth > 0 ? this.shared.inOnePiece(ask) : this.shared.alone(ask)
+  query<T>(query: () => Promise<T>): Promise<T> {
+    return this.depth > 0 ? this.shared.inOnePiece(query) : this.shared.alone(query)
   }
 
   async begin(): Promise<void> {

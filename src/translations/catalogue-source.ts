@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
-import { Catalogue, frameworkCatalogue, localeFiles } from './catalogue.js'
+import { Catalog, frameworkCatalog, localeFiles } from './catalogue.js'
 
 /** The current texts of an application and of the framework. */
-export class CatalogueSource {
-  /** The catalogue that was last read without an error. */
-  latest: Catalogue
+export class CatalogSource {
+  /** The catalog that was last read without an error. */
+  latest: Catalog
   private stamp: string
 
   /** @throws BrokenTranslations, DeclarationError when the folder cannot be read */
@@ -19,9 +19,9 @@ export class CatalogueSource {
   /**
    * Returns the texts. Reads them again if a file was changed, added or removed.
    *
-   * @throws BrokenTranslations as long as a file cannot be read; `latest` stays the catalogue that was read before
+   * @throws BrokenTranslations as long as a file cannot be read; `latest` stays the catalog that was read before
    */
-  reloaded(): Catalogue {
+  reloaded(): Catalog {
     const stamp = stampOf(this.folder)
     if (stamp !== this.stamp) {
       this.latest = this.read()
@@ -30,8 +30,8 @@ export class CatalogueSource {
     return this.latest
   }
 
-  private read(): Catalogue {
-    return new Catalogue(this.folder, { base: frameworkCatalogue(), fallback: this.fallback })
+  private read(): Catalog {
+    return new Catalog(this.folder, { base: frameworkCatalog(), fallback: this.fallback })
   }
 }
 

@@ -8,16 +8,16 @@ import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 /** The folder of the framework's own texts. */
 export const frameworkLocales = join(import.meta.dirname, '../../../locales')
 
-/** The options of a catalogue. */
-export interface CatalogueOptions {
-  /** The base catalogue. The texts of the folder are added to it, and override those with the same id. */
-  base?: Catalogue | undefined
+/** The options of a catalog. */
+export interface CatalogOptions {
+  /** The base catalog. The texts of the folder are added to it, and override those with the same id. */
+  base?: Catalog | undefined
   /** The fallback locale (`en-US`). */
   fallback?: string | undefined
 }
 
 /** Texts by locale and id, read from the files `<name>.<locale>.yaml` in a folder and its subfolders. */
-export class Catalogue {
+export class Catalog {
   /** The locales of the folder: `['de', 'en-US']`. */
   readonly locales: readonly string[]
   private readonly fallback: string
@@ -32,7 +32,7 @@ export class Catalogue {
    * exists twice in a locale
    * @throws DeclarationError when the folder does not exist
    */
-  constructor(folder: string, { base, fallback = defaultLocale }: CatalogueOptions = {}) {
+  constructor(folder: string, { base, fallback = defaultLocale }: CatalogOptions = {}) {
     this.fallback = fallback
     for (const [locale, texts] of base?.byLocale ?? []) this.byLocale.set(locale, new Map(texts))
     const entries = new Map<string, Map<string, Entry>>()
@@ -166,9 +166,9 @@ function choose({ translation, locale }: Text, { count }: Values): string {
   return translation[category] || (translation['other'] ?? '')
 }
 
-let framework: Catalogue | undefined
+let framework: Catalog | undefined
 
 /** The framework's own texts, read once. */
-export function frameworkCatalogue(): Catalogue {
-  return (framework ??= new Catalogue(frameworkLocales))
+export function frameworkCatalog(): Catalog {
+  return (framework ??= new Catalog(frameworkLocales))
 }

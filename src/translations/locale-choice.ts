@@ -2,7 +2,7 @@ import { memoize } from '../common/memoize.js'
 import { truncations } from './catalogue.js'
 
 /** The languages that a client prefers. */
-export interface LocaleWishes {
+export interface LocalePreferences {
   /** Earlier choices, the most important first: a cookie, the session. */
   chosen: readonly unknown[]
   /** The header `Accept-Language`. */
@@ -13,16 +13,16 @@ export interface LocaleWishes {
  * Chooses one of the existing locales: the earlier choice, else the one that the browser prefers (RFC 9110, section
  * 12.5.4), else the fallback.
  */
-export function chooseLocale(known: readonly string[], wishes: LocaleWishes, fallback: string): string {
+export function chooseLocale(known: readonly string[], wishes: LocalePreferences, fallback: string): string {
   for (const wish of wishes.chosen) {
-    const locale = typeof wish === 'string' && wish.length <= longestTag ? match(wish, known) : undefined
+    const locale = typeof wish === 'string' && wish.length <= maxTagLength ? match(wish, known) : undefined
     if (locale !== undefined) return locale
   }
   return accepted(known, wishes.accept, fallback) ?? match(fallback, known) ?? fallback
 }
 
 /** The maximum length of a language tag; longer ones are ignored (RFC 5646, section 4.4.1). */
-const longestTag = 35
+const maxTagLength = 35
 
 interface Range {
   tag: string
@@ -47,7 +47,7 @@ function parseAcceptLanguage(header: string): readonly Range[] {
   return header.split(',').flatMap((part) => {
     const [, tag, weight = '1'] =
       /^\s*([a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)\s*(?:;\s*q=([01](?:\.\d*)?)\s*)?$/i.exec(part) ?? []
-    return tag === undefined || tag.length > longestTag
+    return tag === undefined || tag.length > maxTagLength
       ? []
       : [{ tag: tag.toLowerCase(), quality: Math.min(Number(weight), 1) }]
   })

@@ -1,10 +1,10 @@
 import { PerRequest } from '../common/per-request.js'
 import { knownTimeZone } from '../common/time-zones.js'
-import { frameworkCatalogue, type Catalogue, type TextSource } from './catalogue.js'
+import { frameworkCatalog, type Catalog, type TextSource } from './catalogue.js'
 import { defaultLocale } from './formatters.js'
 import { withChoices } from './interpolation.js'
 import { chooseLocale } from './locale-choice.js'
-import { assignLocale, catalogueOf, requestLocale, setCatalogue } from './request-locale.js'
+import { assignLocale, catalogOf, requestLocale, setCatalog } from './request-locale.js'
 
 /** The members of a context that translate. */
 export interface TranslationMembers {
@@ -25,7 +25,7 @@ export interface TranslationMembers {
    *
    * @internal
    */
-  catalogue: Catalogue
+  catalog: Catalog
 
   /** Translates an id into this request's locale. Returns the id if it has no translation. */
   t(id: string, values?: Record<string, unknown>): string
@@ -70,27 +70,27 @@ export function translationMembers(
     },
 
     set locale(chosen) {
-      const { locales } = this.catalogue
+      const { locales } = this.catalog
       assignLocale(this, chosen, (wanted) =>
         chooseLocale(locales, { chosen: [wanted], accept: '' }, defaultLocale),
       )
     },
 
-    get catalogue() {
-      return catalogueOf(this) ?? frameworkCatalogue()
+    get catalog() {
+      return catalogOf(this) ?? frameworkCatalog()
     },
 
-    set catalogue(catalogue) {
-      setCatalogue(this, catalogue)
+    set catalog(catalog) {
+      setCatalog(this, catalog)
     },
 
     t(id, values) {
-      return this.catalogue.translate(this.locale, id, values) ?? id
+      return this.catalog.translate(this.locale, id, values) ?? id
     },
 
     get translate(): TranslationMembers['translate'] {
       return (id, values, source) =>
-        this.catalogue.translate(this.locale, id, withChoices(values, this.locale), source)
+        this.catalog.translate(this.locale, id, withChoices(values, this.locale), source)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { languageOf, type Catalogue } from './catalogue.js'
+import { languageOf, type Catalog } from './catalogue.js'
 import { defaultLocale } from './formatters.js'
 
 /** An id without a text in a language. */
@@ -9,20 +9,18 @@ export interface MissingText {
 }
 
 /** The texts that a locale lacks: those that exist in another locale, but neither in this one nor in its language. */
-export function missingTexts(catalogue: Catalogue, locale: string): MissingText[] {
-  const texts = catalogue.textsFor(locale)
-  return idsOf(catalogue).flatMap((id) => {
+export function missingTexts(catalog: Catalog, locale: string): MissingText[] {
+  const texts = catalog.textsFor(locale)
+  return idsOf(catalog).flatMap((id) => {
     const text = texts.get(id)
     if (text && languageOf(text.locale) === languageOf(locale) && !isIncomplete(text.translation)) return []
-    return [{ id, shown: catalogue.translate(locale, id) ?? id }]
+    return [{ id, shown: catalog.translate(locale, id) ?? id }]
   })
 }
 
 /** The ids of all locales, and of the framework, in alphabetical order. */
-function idsOf(catalogue: Catalogue): string[] {
-  const all = [...catalogue.locales, defaultLocale].flatMap((locale) => [
-    ...catalogue.textsFor(locale).keys(),
-  ])
+function idsOf(catalog: Catalog): string[] {
+  const all = [...catalog.locales, defaultLocale].flatMap((locale) => [...catalog.textsFor(locale).keys()])
   return [...new Set(all)].toSorted()
 }
 

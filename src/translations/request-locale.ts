@@ -1,5 +1,5 @@
 import { PerRequest } from '../common/per-request.js'
-import type { Catalogue } from './catalogue.js'
+import type { Catalog } from './catalogue.js'
 
 /** The locale choice of a request. */
 export interface LocaleChoice {
@@ -15,20 +15,20 @@ interface State extends LocaleChoice {
 
 const states = new PerRequest<State>('locale')
 
-const catalogues = new PerRequest<Catalogue>('catalogue')
+const catalogs = new PerRequest<Catalog>('catalog')
 
 /** Returns the texts of a request, or undefined if none were set. */
-export function catalogueOf(ctx: object): Catalogue | undefined {
-  return catalogues.get(ctx)
+export function catalogOf(ctx: object): Catalog | undefined {
+  return catalogs.get(ctx)
 }
 
 /** Sets the texts of a request. */
-export function setCatalogue(ctx: object, catalogue: Catalogue): void {
-  catalogues.set(ctx, catalogue)
+export function setCatalog(ctx: object, catalog: Catalog): void {
+  catalogs.set(ctx, catalog)
 }
 
 /** Sets the function that chooses a request's locale on first use. */
-export function letChooseLocale(ctx: object, { choose, match }: LocaleChoice): void {
+export function setLocaleChooser(ctx: object, { choose, match }: LocaleChoice): void {
   states.set(ctx, { choose, match, locale: undefined })
 }
 
@@ -44,6 +44,6 @@ export function assignLocale(ctx: object, wanted: string, match: (wanted: string
   if (state) states.set(ctx, { ...state, locale: state.match(wanted) })
   else {
     const locale = match(wanted)
-    letChooseLocale(ctx, { choose: () => locale, match })
+    setLocaleChooser(ctx, { choose: () => locale, match })
   }
 }

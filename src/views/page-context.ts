@@ -4,7 +4,7 @@ import { submittedValue } from '../http/binder.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { RouteTable } from '../routing/route-table.js'
 import type { Flash } from '../sessions/flash.js'
-import type { Catalogue } from '../translations/catalogue.js'
+import type { Catalog } from '../translations/catalogue.js'
 import { collectionIds, singularIds } from '../words/names.js'
 import type { CollectionLink, ViewContext } from './view-context.js'
 
@@ -19,7 +19,7 @@ export class PageContext implements ViewContext {
   readonly paths: ViewContext['paths']
   readonly currentUrl: string
   readonly locale: string
-  private readonly catalogue: Catalogue
+  private readonly catalog: Catalog
 
   constructor(
     private readonly ctx: Context,
@@ -30,7 +30,7 @@ export class PageContext implements ViewContext {
     this.currentUrl = ctx.url
     // A page has about a hundred texts, so the data they share is read once.
     this.locale = ctx.locale
-    this.catalogue = ctx.catalogue
+    this.catalog = ctx.catalog
   }
 
   get csrfToken(): string | undefined {
@@ -50,7 +50,7 @@ export class PageContext implements ViewContext {
   }
 
   t(id: string, values?: Record<string, unknown>): string {
-    return this.catalogue.translate(this.locale, id, values) ?? id
+    return this.catalog.translate(this.locale, id, values) ?? id
   }
 
   can(ability: string, record: object): boolean {
@@ -58,7 +58,7 @@ export class PageContext implements ViewContext {
   }
 
   has(id: string): boolean {
-    return this.catalogue.has(this.locale, id)
+    return this.catalog.has(this.locale, id)
   }
 
   collections(record?: object): CollectionLink[] {

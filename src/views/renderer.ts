@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
 import type pug from 'pug'
 import { TemplateNotFound } from '../errors.js'
-import { placedError } from './template-errors.js'
+import { locatedError } from './template-errors.js'
 
 /** pug is loaded with the first template, so that an application without templates starts without it. */
 const require = createRequire(import.meta.url)
@@ -55,7 +55,7 @@ export class Renderer {
     try {
       return this.template(view)(locals)
     } catch (error) {
-      throw placedError(error, this.explain)
+      throw locatedError(error, this.explain)
     }
   }
 

@@ -12,7 +12,7 @@ interface Place {
  *
  * @param explain returns a better error for the one that was thrown
  */
-export function placedError(error: unknown, explain: (error: Error) => Error): unknown {
+export function locatedError(error: unknown, explain: (error: Error) => Error): unknown {
   if (!(error instanceof Error)) return error
   const place = placeOf(error)
   const explained = explain(error)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { WorkerNotStarted } from '../command-errors.js'
-import { pauseAfter, type Pauses } from '../common/retry.js'
+import { backoffDelay, type Backoff } from '../common/retry.js'
 import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
 import { numberVariable } from './worker.js'
@@ -13,7 +13,7 @@ import { numberVariable } from './worker.js'
 const healthyAfter = 10_000
 
 /** Milliseconds between the end of a worker and its restart, for the first failure and at most. */
-const restartPauses: Pauses = { first: 100, max: 30_000 }
+const restartBackoff: Backoff = { first: 100, max: 30_000 }
 
 /** Milliseconds after which a worker that does not end is killed, unless it has reported its own shutdown timeout. */
 const defaultShutdownTimeout = 60_000
@@ -76,7 +76,7 @@ export class WorkerPool {
       // A worker that needs long to start, and then fails, has not served.
       const served = performance.now() - (this.servingSince.get(worker) ?? Infinity)
       failures = served > healthyAfter ? 0 : failures + 1
-      const pause = pauseAfter(failures, restartPauses)
+      const pause = backoffDelay(failures, restartBackoff)
       this.logger.error(
         { worker: number, status, signal, pause },
         `worker ${number} exited with ${signal ?? `status ${status}`} and is restarted`,

@@ -3,10 +3,10 @@ import { pino } from 'pino'
 import { column, BaseResource, Queryable, Resource, type Context, type Database } from '../../../src/index.js'
 import { declaredLists } from '../../../src/data/lists/check.js'
 import { paginateRequest, type ListRequest } from '../../../src/data/lists/request.js'
-import { findShortages, logShortages } from '../../../src/data/lists/shortages.js'
+import { findListWarnings, logListWarnings } from '../../../src/data/lists/shortages.js'
 import { Article, articlesApp, newArticle, openArticles } from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
-import { stampInsert } from '../../../src/data/model.js'
+import { setGeneratedColumns } from '../../../src/data/model.js'
 
 const declaration: Queryable<Article> = {
   filter: { title: ['prefix', 'eq'], views: ['eq'], votes: ['eq'], body: ['prefix'], state: ['in'] },
@@ -21,7 +21,7 @@ describe('The indexes of a list', () => {
     database = await openArticles()
     const rows = Array.from({ length: 3000 }, (_, number) => {
       const article = newArticle({ title: `title ${number}`, views: String(number % 100) })
-      stampInsert(article)
+      setGeneratedColumns(article)
       return article as object
     })
     for (let start = 0; start < rows.length; start += 100)
@@ -112,7 +112,7 @@ describe('The indexes of a list', () => {
     const lists = declaredLists(database, app.routes)
     const advice = (names: string) =>
       `which has no index for that. Add one in a migration: await runner.createIndex('articles', new TableIndex({ columnNames: [${names}] })).`
-    const [shortage, ...others] = await findShortages(database, lists)
+    const [shortage, ...others] = await findListWarnings(database, lists)
     expect(others).to.deep.equal([])
     expect(shortage).to.deep.equal({
       list: 'ArticlesResource.list',
@@ -125,7 +125,7 @@ describe('The indexes of a list', () => {
     })
     const lines: string[] = []
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
-    await logShortages(database, lists, logger)
+    await logListWarnings(database, lists, logger)
     expect(lines).to.deep.equal([
       `ArticlesResource.list: It filters by articles.votes, ${advice("'votes'")} (and 3 more) \`kit db check\` lists all.`,
     ])
@@ -152,7 +152,7 @@ describe('The indexes of a list', () => {
         parentKeys: ['created_at'],
       },
     }
-    const [shortage] = await findShortages(database, declaredLists(metadata.dataSource, [route]))
+    const [shortage] = await findListWarnings(database, declaredLists(metadata.dataSource, [route]))
     expect(shortage?.problems.at(-1)).to.equal(
       'Its cursors have milliseconds, but articles.created_at has 6 digits after the seconds. Change the precision of the column to 3.',
     )

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import type { CursorPagination, Database, Queryable } from '../../../src/index.js'
 import { paginateRequest, type ListRequest } from '../../../src/data/lists/request.js'
-import { stampInsert } from '../../../src/data/model.js'
+import { setGeneratedColumns } from '../../../src/data/model.js'
 import { Article, newArticle, openArticles, states } from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
 
@@ -240,7 +240,7 @@ describe(`Pages of ${total} random queries (KIT_FUZZ_SEED=${seed})`, function ()
   async function fill(values: Partial<Article>[]): Promise<Row[]> {
     await database.manager.createQueryBuilder().delete().from(Article).execute()
     const articles = values.map((one) => newArticle(one))
-    for (const article of articles) stampInsert(article)
+    for (const article of articles) setGeneratedColumns(article)
     if (articles.length > 0) await database.manager.insert(Article, articles as object[])
     const found = await database.manager.find(Article)
     // SQLite reads a decimal as a number.

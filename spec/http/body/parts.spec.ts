@@ -16,7 +16,7 @@ function rejection(body: string, size = body.length, most = 10): unknown {
   }
 }
 
-describe('partCheck(boundary, mostDelimiters)', () => {
+describe('partCheck(boundary, maxDelimiters)', () => {
   for (const size of [1, 7, 100, 100_000]) {
     describe(`with a body in chunks of size ${size}`, () => {
       it('accepts long values', () => {

@@ -4,11 +4,11 @@ import type { EntityManager } from 'typeorm'
 import type { Database } from '../../data/database.js'
 import { createDatabase, dropDatabase, placeOf, fileOf } from '../../data/engines/create-drop.js'
 import { declaredLists } from '../../data/lists/check.js'
-import { findShortages } from '../../data/lists/shortages.js'
+import { findListWarnings } from '../../data/lists/shortages.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { CommandError } from '../../command-errors.js'
 import { load, loadApp, loadDatabase } from '../support/application-modules.js'
-import { ask } from '../support/questions.js'
+import { confirm } from '../support/questions.js'
 import { table } from '../support/table.js'
 
 interface Options {
@@ -143,7 +143,7 @@ async function makeSure({ name }: Step, database: Database, { yes, force }: Opti
       `kit db ${name} deletes all records, and the environment is production. Use --force to run it anyway.`,
     )
   }
-  if (yes || (await ask(`Delete ${placeOf(database)} with all its records?`))) return
+  if (yes || (await confirm(`Delete ${placeOf(database)} with all its records?`))) return
   throw new CommandError('Nothing was deleted.')
 }
 
@@ -186,7 +186,7 @@ async function check(database: Database): Promise<void> {
   const { routes } = await loadApp()
   await database.open()
   const lists = declaredLists(database, routes)
-  const shortages = await findShortages(database, lists)
+  const shortages = await findListWarnings(database, lists)
   for (const { list, problems } of shortages)
     for (const problem of problems) console.log(`${list}: ${problem}`)
   const count = shortages.flatMap(({ problems }) => problems).length

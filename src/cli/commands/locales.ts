@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { CommandError } from '../../command-errors.js'
-import { Catalogue, frameworkCatalogue } from '../../translations/catalogue.js'
+import { Catalog, frameworkCatalog } from '../../translations/catalogue.js'
 import { missingTexts } from '../../translations/missing-texts.js'
 import { enterApplication } from '../support/application-folder.js'
 import { printTo, type Output } from '../support/output.js'
@@ -20,9 +20,9 @@ export function localesCommand(out: Output, folder: () => string = enterApplicat
     )
     .addHelpText('after', '\nExample:\n  $ kit locales\n  $ kit generate locale de')
     .action(() => {
-      const catalogue = new Catalogue(join(folder(), 'locales'), { base: frameworkCatalogue() })
+      const catalog = new Catalog(join(folder(), 'locales'), { base: frameworkCatalog() })
       const missing = new Map(
-        catalogue.locales.toSorted().map((locale) => [locale, missingTexts(catalogue, locale)]),
+        catalog.locales.toSorted().map((locale) => [locale, missingTexts(catalog, locale)]),
       )
       const print = printTo(out)
       for (const [locale, texts] of missing) {

@@ -39,7 +39,7 @@ export const ENGINES = {
 export type Engine = keyof typeof ENGINES
 
 /** The choices for a new application. */
-export interface ApplicationWords {
+export interface ApplicationChoices {
   /** `my-blog` */
   name: string
   kind: 'web' | 'api'
@@ -51,7 +51,7 @@ export interface ApplicationWords {
 const SCAFFOLDS = join(import.meta.dirname, '../../../../scaffolds/application')
 
 /** Returns the files of a new application: their paths and contents. */
-export function applicationFiles(application: ApplicationWords): Map<string, string> {
+export function applicationFiles(application: ApplicationChoices): Map<string, string> {
   const words = wordsOf(application)
   const files = new Map<string, string>()
   for (const scaffold of ['common', application.kind]) {
@@ -64,7 +64,7 @@ export function applicationFiles(application: ApplicationWords): Map<string, str
   return files
 }
 
-function wordsOf({ name, engine, version }: ApplicationWords): Record<string, string> {
+function wordsOf({ name, engine, version }: ApplicationChoices): Record<string, string> {
   const parts = name.split(/[-_]/)
   const identifier = parts.join('_')
   const { url, note } = ENGINES[engine]

@@ -53,7 +53,7 @@ function parse(text: string): unknown {
 }
 
 /** The `kit` of the current application, if it is another one than `main`. */
-export function ownKit(main: string): string | undefined {
+export function localKit(main: string): string | undefined {
   try {
     const root = findApplication() ?? '/'
     const manifest = createRequire(join(root, 'package.json')).resolve('resource-kit/package.json')

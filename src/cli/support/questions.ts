@@ -8,7 +8,7 @@ import type { Output } from './output.js'
  *
  * @throws NoTerminal when the standard input isn't a terminal
  */
-export async function ask(question: string): Promise<boolean> {
+export async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw new NoTerminal(question)
   const questions = new Questions(process.stdin, process.stdout)
   try {

@@ -1,11 +1,11 @@
 import { DatabaseNotOpened, ServiceUnavailable } from '../../errors.js'
 import { placeOf } from './database-url.js'
-import type { OpeningProblem } from './engine.js'
+import type { ConnectionProblem } from './engine.js'
 import { ENGINES } from './engines.js'
 import { shortCode } from './problems.js'
 
 /** The cause and the remedy for each reason why a database cannot be opened. */
-const HINTS: Record<OpeningProblem, string> = {
+const HINTS: Record<ConnectionProblem, string> = {
   unreadable:
     'it is a folder, or this process lacks the permission to read and write it. Check both, or set DATABASE_URL.',
   readonly: 'it is read-only. Grant this process the permission to write the file and its folder.',
@@ -52,7 +52,7 @@ const PROBLEMS = new Map(ENGINES.flatMap(({ errors }) => Object.entries(errors.o
 const TEXTS = ENGINES.flatMap(({ errors }) => errors.openingTexts ?? [])
 
 /** Returns an error with a one-line explanation of why a database could not be opened. Any other error is returned unchanged. */
-export function explainOpening(error: unknown, url: string): unknown {
+export function explainConnectionError(error: unknown, url: string): unknown {
   const code = codeOf(error)
   const problem = PROBLEMS.get(code) ?? PROBLEMS.get(shortCode(code)) ?? problemOfText(error)
   const hint = problem ? HINTS[problem] : SYSTEM_HINTS[code]
@@ -65,7 +65,7 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-function problemOfText(error: unknown): OpeningProblem | undefined {
+function problemOfText(error: unknown): ConnectionProblem | undefined {
   const cause = causeOf(error)
   const message = cause instanceof Error ? cause.message : ''
   return TEXTS.find(([text]) => message.includes(text))?.[1]

@@ -3,7 +3,7 @@ import type { ConnectionLimits } from './engine.js'
 import { Semaphore, type Release } from './semaphore.js'
 
 /** Milliseconds after `statementTimeout` until a connection that sends nothing counts as lost. */
-export const silenceGrace = 5000
+export const socketTimeoutMargin = 5000
 
 /** Connections that a server's pool has in addition to its size, for pings: a busy pool doesn't mean that the server is down. */
 export const pingConnections = 1

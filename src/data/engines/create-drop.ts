@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm'
 import type { DataSourceOptions } from 'typeorm'
 import { DatabasePermissionDenied, DeclarationError } from '../../errors.js'
 import type { Database } from '../database.js'
-import { codeOf, explainOpening } from './connection-errors.js'
+import { codeOf, explainConnectionError } from './connection-errors.js'
 import { addressOf, placeOf as placeOfUrl, withDatabase } from './database-url.js'
 import type { Problem, Server, ServerCommands } from './engine.js'
 import { engineOf } from './engines.js'
@@ -96,7 +96,7 @@ async function connect(
     return await source.initialize()
   } catch (error) {
     if (others.length > 0 && problemOfCode(codeOf(error)) === 'absent') return connect(database, others)
-    throw explainOpening(error, addressOf(url).database ? withDatabase(url, '') : url)
+    throw explainConnectionError(error, addressOf(url).database ? withDatabase(url, '') : url)
   }
 }
 

@@ -41,7 +41,7 @@ export type Problem =
   | 'denied'
 
 /** The reasons why a database cannot be opened, besides those that the system reports. */
-export type OpeningProblem =
+export type ConnectionProblem =
   | 'unreadable'
   | 'readonly'
   | 'not_a_database'
@@ -85,9 +85,9 @@ export interface EngineErrors {
   /** The message of an error for a connection that was closed before the statement was sent. */
   unsent?: RegExp
   /** The reasons why a database cannot be opened, by code. */
-  opening: Readonly<Record<string, OpeningProblem>>
+  opening: Readonly<Record<string, ConnectionProblem>>
   /** The same for errors without a code, by a part of their message. */
-  openingTexts?: readonly (readonly [text: string, problem: OpeningProblem])[]
+  openingTexts?: readonly (readonly [text: string, problem: ConnectionProblem])[]
 }
 
 /** A connection to a server that isn't to one of the application's databases. */

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../columns.js'
-import { connected, connectionSemaphore, pingConnections, silenceGrace } from './connections.js'
+import { connected, connectionSemaphore, pingConnections, socketTimeoutMargin } from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
 import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
@@ -263,7 +263,7 @@ function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
       throw error
     }
     known.add(connection)
-    if (limits.statementTimeout) limitSilence(connection, limits.statementTimeout + silenceGrace)
+    if (limits.statementTimeout) limitSilence(connection, limits.statementTimeout + socketTimeoutMargin)
     return connection
   }
 

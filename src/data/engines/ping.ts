@@ -16,7 +16,7 @@ export type Ping = (signal: AbortSignal) => Promise<void>
  * @param connect opens or acquires a connection that requests do not use
  */
 export function pingBy(connect: () => Promise<PingConnection>): Ping {
-  async function ask(signal: AbortSignal): Promise<void> {
+  async function query(signal: AbortSignal): Promise<void> {
     const connection = await connect()
     try {
       await orAborted(signal, async () => connection.query('SELECT 1'))
@@ -27,7 +27,7 @@ export function pingBy(connect: () => Promise<PingConnection>): Ping {
       throw error
     }
   }
-  return (signal) => orAborted(signal, () => ask(signal))
+  return (signal) => orAborted(signal, () => query(signal))
 }
 
 async function orAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import { connected, connectionSemaphore, pingConnections, silenceGrace } from './connections.js'
+import { connected, connectionSemaphore, pingConnections, socketTimeoutMargin } from './connections.js'
 import type { ConnectionLimits, Engine, EngineErrors } from './engine.js'
 import { pingBy, type Ping } from './ping.js'
 import type { Semaphore } from './semaphore.js'
@@ -165,7 +165,7 @@ function escapeLike(text: string): string {
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): object {
   // TCP keepalive detects a host that disappears without closing the connection.
   const common = { lock_timeout: acquireTimeout, keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
-  return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + silenceGrace }) }
+  return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + socketTimeoutMargin }) }
 }
 
 function limitConnections(driver: Connecting, semaphore: Semaphore): Ping {

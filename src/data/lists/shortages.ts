@@ -9,7 +9,7 @@ import type { ListColumn } from './definition/definition.js'
 const milliseconds = 3
 
 /** The missing indexes of a list, and columns whose precision does not suit cursor pages. */
-export interface Shortage {
+export interface ListWarning {
   /** The list: `PostsResource.list` */
   list: string
   /** A sentence for each. */
@@ -17,25 +17,25 @@ export interface Shortage {
 }
 
 /** Logs one line for each list that lacks an index. */
-export async function logShortages(
+export async function logListWarnings(
   dataSource: DataSource,
   lists: readonly DeclaredList[],
   logger: Logger,
 ): Promise<void> {
-  for (const { list, problems } of await findShortages(dataSource, lists)) {
+  for (const { list, problems } of await findListWarnings(dataSource, lists)) {
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
     logger.warn(`${list}: ${problems[0]}${more} \`kit db check\` lists all.`)
   }
 }
 
 /** Finds the lists that lack an index for a column that they sort by, or filter by `eq` or `prefix`. */
-export async function findShortages(
+export async function findListWarnings(
   dataSource: DataSource,
   lists: readonly DeclaredList[],
-): Promise<Shortage[]> {
+): Promise<ListWarning[]> {
   const runner = dataSource.createQueryRunner()
   try {
-    const shortages: Shortage[] = []
+    const shortages: ListWarning[] = []
     for (const list of lists) {
       const problems = await problemsOf(runner, list)
       if (problems.length > 0) shortages.push({ list: list.name, problems })

@@ -107,7 +107,7 @@ async function removeLinks(
 }
 
 /** Sets the properties of a saved record to its current links, and removes related records that are no longer linked. */
-export function settleLinks(
+export function syncLinks(
   metadata: EntityMetadata,
   record: object,
   isNew: boolean,

@@ -7,7 +7,7 @@ import type { Model } from '../model.js'
 import { inSavepoint } from '../transactions/transaction-manager.js'
 import { validate, type Translate } from '../validation.js'
 import { fastPath } from './fast-path/fast-path.js'
-import { assignmentsOf, settleLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
+import { assignmentsOf, syncLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
 import { unscoped, type ScopeFor } from './scoped-ids.js'
@@ -53,7 +53,7 @@ export async function saveRecord(
   )
   if (violations) return violations
   dropStale(metadata, record)
-  settleLinks(metadata, record, isNew, links)
+  syncLinks(metadata, record, isNew, links)
   markSaved(metadata, record)
   return undefined
 }

@@ -94,7 +94,7 @@ export function rejectUnscopedRelations(
 }
 
 /** The attributes of a record that refer to records outside of the scope of their model. */
-export async function referencesOutside(
+export async function referencesOutOfScope(
   tx: EntityManager,
   record: Model,
   bound: ReadonlySet<string>,

@@ -126,7 +126,7 @@ export class LazyTransaction {
     if (this.hasEnded) return
     this.hasEnded = true
     this.work.stopClock()
-    this.onIdle?.(this.work.longestIdle)
+    this.onIdle?.(this.work.maxIdle)
   }
 
   /** Closes the connection, whose state is unknown. */

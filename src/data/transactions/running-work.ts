@@ -5,7 +5,7 @@ import { setOwner } from './unawaited.js'
 export interface RunningWorkOptions {
   /** Receives each error that is not awaited, even after the end of the transaction. */
   onLost?: (error: unknown) => void
-  /** The clock that measures `longestIdle`. Without it, nothing is measured. */
+  /** The clock that measures `maxIdle`. Without it, nothing is measured. */
   now?: (() => number) | undefined
 }
 
@@ -18,7 +18,7 @@ export interface RunningWorkOptions {
  */
 export class RunningWork {
   /** The longest time, in milliseconds, in which the open transaction ran no statement. */
-  longestIdle = 0
+  maxIdle = 0
   private count = 0
   private hasLost = false
   private idleSince: number | undefined
@@ -96,7 +96,7 @@ export class RunningWork {
     if (promises.length > 0) await Promise.allSettled(promises)
   }
 
-  /** Stops measuring `longestIdle`: the transaction ends, or a stream reads rows at the pace of its reader. */
+  /** Stops measuring `maxIdle`: the transaction ends, or a stream reads rows at the pace of its reader. */
   stopClock(): void {
     this.endIdle()
     this.now = undefined
@@ -110,7 +110,7 @@ export class RunningWork {
 
   private endIdle(): void {
     if (this.now && this.idleSince !== undefined)
-      this.longestIdle = Math.max(this.longestIdle, this.now() - this.idleSince)
+      this.maxIdle = Math.max(this.maxIdle, this.now() - this.idleSince)
     this.idleSince = undefined
   }
 

@@ -6,7 +6,7 @@ import { collectionName, itemName } from '../../words/words.js'
 import { reservedAttributes } from './reserved.js'
 
 /** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
-export interface AttributeWords {
+export interface AttributeArgument {
   /** The property: `title`, `author_id` of `author:references`, or `label_ids` of `labels:many`. */
   name: string
   kind: AttributeKind
@@ -38,7 +38,7 @@ export interface Digits {
 }
 
 /** The maximum that all engines support. */
-const mostDigits: Digits = { precision: 65, scale: 30 }
+const maxDigits: Digits = { precision: 65, scale: 30 }
 
 /** The types of attributes: those of columns, and relations. */
 type AttributeType = AttributeKind | 'references' | 'many'
@@ -98,7 +98,7 @@ interface Parts {
  *
  * @throws UnknownAttributeType, BadAttribute, ReservedAttribute
  */
-export function readAttribute(word: string): AttributeWords {
+export function readAttribute(word: string): AttributeArgument {
   const parts = partsOf(word)
   if (parts.type === 'many') return many(parts)
   const attribute = parts.type === 'references' ? reference(parts) : plain(parts, parts.type)
@@ -106,7 +106,7 @@ export function readAttribute(word: string): AttributeWords {
   return isSecret ? { ...attribute, isSecret, isNullable: true } : attribute
 }
 
-function plain(parts: Parts, kind: AttributeKind): AttributeWords {
+function plain(parts: Parts, kind: AttributeKind): AttributeArgument {
   const { name, isNullable, modifiers } = parts
   return {
     name,
@@ -156,7 +156,7 @@ function typeOf(text: string, word: string): AttributeType {
   throw new UnknownAttributeType(text, word, knownTypes)
 }
 
-function reference({ word, name, isNullable, detail, modifiers }: Parts): AttributeWords {
+function reference({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {
   if (name.endsWith('_id')) {
     const plain = word.replace('_id:', ':')
     throw new BadAttribute(
@@ -180,7 +180,7 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
   }
 }
 
-function many({ word, name, isNullable, detail, modifiers }: Parts): AttributeWords {
+function many({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {
   const property = collectionName(itemName(name))
   const plain = [property, 'many', detail].filter(Boolean).join(':')
   if (property !== name) {
@@ -224,12 +224,12 @@ function digitsOf({ word, detail }: Parts): Digits | undefined {
   if (detail === undefined) return undefined
   const [, ...numbers] = /^(\d+),(\d+)$/.exec(detail) ?? []
   const [precision = 0, scale = 0] = numbers.map(Number)
-  const isPossible = precision >= 1 && precision <= mostDigits.precision
-  if (!isPossible || scale > Math.min(precision, mostDigits.scale)) {
+  const isPossible = precision >= 1 && precision <= maxDigits.precision
+  if (!isPossible || scale > Math.min(precision, maxDigits.scale)) {
     throw new BadAttribute(
       word,
-      `a decimal has a precision (up to ${mostDigits.precision} digits) and a scale (up to ` +
-        `${mostDigits.scale}), as in price:decimal:12,4`,
+      `a decimal has a precision (up to ${maxDigits.precision} digits) and a scale (up to ` +
+        `${maxDigits.scale}), as in price:decimal:12,4`,
     )
   }
   return { precision, scale }

@@ -1,14 +1,14 @@
 import type { AttributeKind } from '../../data/attributes.js'
 import { columnTypes } from '../../data/columns.js'
 import { RepeatedAttribute } from '../../command-errors.js'
-import { readAttribute, type AttributeWords, type Digits } from './attribute-words.js'
+import { readAttribute, type AttributeArgument, type Digits } from './attribute-words.js'
 import { quote } from '../files/lines.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */
 const usualDigits: Digits = { precision: 10, scale: 2 }
 
 /** An attribute with its source texts for the scaffolds. */
-export interface Attribute extends AttributeWords {
+export interface Attribute extends AttributeArgument {
   /** Whether a value is required: the column is not nullable, and the input isn't a checkbox, which is false if unchecked. */
   isRequired: boolean
   /** `@Column('text', { nullable: true })`, or `@RelationIds('labels')` */
@@ -87,7 +87,7 @@ export function parseAttributes(words: readonly string[], taken: readonly string
 }
 
 /** Adds the source texts for the scaffolds to an attribute. */
-function attributeOf(words: AttributeWords): Attribute {
+function attributeOf(words: AttributeArgument): Attribute {
   const { name, kind, isNullable, isList, values } = words
   const { type } = KINDS[kind]
   const isRequired = !isNullable && kind !== 'bool' && !isList
@@ -112,7 +112,7 @@ function attributeOf(words: AttributeWords): Attribute {
 }
 
 /** Returns two sample values of an attribute, as JSON. */
-function samplesOf({ kind, values, digits = usualDigits }: AttributeWords): readonly [unknown, unknown] {
+function samplesOf({ kind, values, digits = usualDigits }: AttributeArgument): readonly [unknown, unknown] {
   if (kind === 'enum') return [values[0], values.at(-1)]
   if (kind !== 'decimal') return KINDS[kind].samples
   const { precision, scale } = digits
@@ -121,7 +121,7 @@ function samplesOf({ kind, values, digits = usualDigits }: AttributeWords): read
   return precision === scale ? [`0${fraction}`, `-0${fraction}`] : [`1${fraction}`, `2${fraction}`]
 }
 
-function decorator(words: AttributeWords): string {
+function decorator(words: AttributeArgument): string {
   const { kind, isNullable, isUnique, isList, values, digits = usualDigits, reference } = words
   if (isList && reference) return call('@RelationIds', [quote(reference.property)])
   const type = columnTypes[kind]
@@ -135,7 +135,7 @@ function decorator(words: AttributeWords): string {
   return call('@Column', [typeof type === 'string' ? quote(type) : '', object(options)])
 }
 
-function migration({ name, kind, isNullable, isUnique, values, digits }: AttributeWords): string {
+function migration({ name, kind, isNullable, isUnique, values, digits }: AttributeArgument): string {
   const options = [
     digits && digitOptions(digits),
     values.length > 0 && `enum: [${values.map(quote).join(', ')}]`,
@@ -149,7 +149,7 @@ function digitOptions({ precision, scale }: Digits): string {
   return `precision: ${precision}, scale: ${scale}`
 }
 
-function field(words: AttributeWords, isRequired: boolean): string {
+function field(words: AttributeArgument, isRequired: boolean): string {
   const { name, kind, isNullable, isList, values, digits = usualDigits, reference } = words
   if (isList && reference) return call('form.checkboxes', [quote(name), reference.model.many])
   const { input, options } = KINDS[kind]
@@ -164,7 +164,7 @@ function field(words: AttributeWords, isRequired: boolean): string {
   return call(`form.${input}`, [quote(name), object(settings)])
 }
 
-function show(words: AttributeWords, variable: string, record: string): string {
+function show(words: AttributeArgument, variable: string, record: string): string {
   const { name, kind, isNullable, reference } = words
   if (reference) return `!= display(${variable}.${reference.property})`
   const value = `${variable}.${name}`

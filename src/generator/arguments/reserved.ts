@@ -17,7 +17,7 @@ export const reservedAttributes: ReadonlyMap<string, string> = new Map([
   ...because('every record has it already', words('id created_at updated_at')),
   ...because(
     'every model has a method of this name',
-    words('validateCreate validateUpdate stampInsert stampUpdate'),
+    words('validateCreate validateUpdate setGeneratedColumns stampUpdate'),
   ),
   ...because('forms send a field of this name', words('_method authenticity_token')),
   ...because('the heading of the page that edits a record has the same translation id', ['edit']),

@@ -33,7 +33,7 @@ export function decompressed(ctx: Context): BodyStream {
 }
 
 /** How many times as large a body may become, once it is larger than `small` bytes. */
-const mostRatio = 100
+const maxRatio = 100
 const small = 64 * 1024
 
 function bounded(decompressor: BodyStream): BodyStream {
@@ -43,7 +43,7 @@ function bounded(decompressor: BodyStream): BodyStream {
       written += chunk.length
       // The bytes that zlib has taken in so far.
       const read: unknown = Reflect.get(decompressor, 'bytesWritten')
-      if (written > small && written > mostRatio * Number(read)) done(new DecompressionBomb(mostRatio))
+      if (written > small && written > maxRatio * Number(read)) done(new DecompressionBomb(maxRatio))
       else done(null, chunk)
     },
   })

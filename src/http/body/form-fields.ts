@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 
 /** The maximum number of fields of a form. */
-export const mostFields = 1000
+export const maxFields = 1000
 
 /**
  * How the names of fields are read, in both encodings of forms: `a=1&a=2` and `a[]=1&a[]=2` are lists, and `a[b]=1` is
@@ -10,8 +10,8 @@ export const mostFields = 1000
 export const nesting = {
   depth: 5,
   // No list is longer than the form.
-  arrayLimit: mostFields,
-  parameterLimit: mostFields,
+  arrayLimit: maxFields,
+  parameterLimit: maxFields,
   throwOnLimitExceeded: true,
   allowDots: false,
   duplicates: 'combine',

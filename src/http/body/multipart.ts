@@ -8,12 +8,12 @@ import type { Context, UploadedFile } from '../../context.js'
 import { BadRequest, ContentTooLarge, HttpError, TooManyFields, UnsupportedMediaType } from '../../errors.js'
 import type { BodyLimits } from './body.js'
 import { limited, type BodyStream } from './body-stream.js'
-import { mostFields, nest } from './form-fields.js'
+import { maxFields, nest } from './form-fields.js'
 import { boundaryOf, partCheck } from './parts.js'
 import { uploadFolder } from './uploads.js'
 
 /** The maximum number of files of a form. */
-const mostFiles = 50
+const maxFiles = 50
 
 /** The parser is loaded with the first multipart form, so that an application without them starts without it. */
 const require = createRequire(import.meta.url)
@@ -43,7 +43,7 @@ class MultipartForm {
   ) {
     const boundary = boundaryOf(ctx.get('Content-Type'))
     // The headers of the parts count, too, up to the size of the fields. The last delimiter does not begin a part.
-    const most = { bytes: 2 * limits.body + limits.files, delimiters: mostFields + mostFiles + 1 }
+    const most = { bytes: 2 * limits.body + limits.files, delimiters: maxFields + maxFiles + 1 }
     this.source = limited(ctx, most.bytes, partCheck(boundary, most.delimiters))
     this.parser = this.makeParser(boundary)
   }
@@ -100,13 +100,13 @@ class MultipartForm {
     this.fieldBytes += Buffer.byteLength(value)
     if (this.fieldBytes > this.limits.body) throw new ContentTooLarge(this.limits.body)
     if (!isFieldName(name)) return
-    if (this.fields.push([name, value]) > mostFields) throw new TooManyFields()
+    if (this.fields.push([name, value]) > maxFields) throw new TooManyFields()
   }
 
   private addFile(name: string | undefined, file: UploadedFile, content: AsyncIterable<Buffer>): void {
     if (!isFieldName(name)) return void this.contents.at(-1)?.resume()
     const number = this.files.push([name, file])
-    if (number > mostFiles) throw new TooManyFields()
+    if (number > maxFiles) throw new TooManyFields()
     this.writing.push(this.write(String(number), file, content).catch((error: unknown) => this.fail(error)))
   }
 

@@ -23,7 +23,7 @@ export function boundaryOf(contentType: string): string {
  * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the headers of a part are too long, or
  * it is not form-data
  */
-export function partCheck(boundary: string, mostDelimiters: number): (chunk: Buffer) => void {
+export function partCheck(boundary: string, maxDelimiters: number): (chunk: Buffer) => void {
   const delimiter = `\r\n--${boundary}`
   // The first delimiter may be at the start of the body.
   let text = '\r\n'
@@ -43,7 +43,7 @@ export function partCheck(boundary: string, mostDelimiters: number): (chunk: Buf
         isInHeaders = end < 0
       }
       if (next < 0) break
-      if (++delimiters > mostDelimiters) throw new TooManyFields()
+      if (++delimiters > maxDelimiters) throw new TooManyFields()
       text = text.slice(next + delimiter.length)
       isInHeaders = true
     }

@@ -9,7 +9,7 @@ import { ownOrigin } from './own-site.js'
  * @param trusted the origins whose forms pass
  * @throws CrossSiteRequest (403)
  */
-export function rejectForeignForm(ctx: Context, trusted: readonly string[] = []): void {
+export function rejectCrossSiteForm(ctx: Context, trusted: readonly string[] = []): void {
   if (!isPlainPost(ctx) || !isFromAnotherSite(ctx, trusted)) return
   if (hasBearerToken(ctx) && ctx.get('Cookie') === '') return
   throw new CrossSiteRequest(ctx.get('Origin'), ownOrigin(ctx))

@@ -19,7 +19,7 @@ export function urlOfThisSite(url: string): string {
 }
 
 /** The page that a request was sent from, if the page belongs to this site. */
-export function pageBefore(ctx: Context): string | undefined {
+export function refererOfThisSite(ctx: Context): string | undefined {
   const referrer = ctx.get('Referer')
   if (!URL.canParse(referrer)) return undefined
   const { origin, href } = new URL(referrer)

@@ -1,11 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { BoundedMap } from '../../../common/memoize.js'
-import type { Outcome, SqliteStatement } from './statement.js'
+import type { StatementResult, SqliteStatement } from './statement.js'
 
 /** A count, and the version of the database in which it was counted. */
 interface CachedCount {
   version: unknown
-  outcome: Outcome
+  outcome: StatementResult
 }
 
 /** The alias of the counts of `paginate`. Other queries are not cached: their result may differ each time. */
@@ -38,21 +38,21 @@ export class SqliteCounts {
   }
 
   /** Returns the cached count, or counts. */
-  count(statement: SqliteStatement, parameters: unknown[]): Outcome {
+  count(statement: SqliteStatement, parameters: unknown[]): StatementResult {
     return this.slow.has(statement)
       ? this.countCached(statement, parameters)
       : this.time(statement, parameters)
   }
 
   /** Counts, and marks the statement if that was slow. */
-  private time(statement: SqliteStatement, parameters: unknown[]): Outcome {
+  private time(statement: SqliteStatement, parameters: unknown[]): StatementResult {
     const began = performance.now()
     const outcome = statement.execute(parameters)
     if (performance.now() - began > slowAfter) this.slow.add(statement)
     return outcome
   }
 
-  private countCached(statement: SqliteStatement, parameters: unknown[]): Outcome {
+  private countCached(statement: SqliteStatement, parameters: unknown[]): StatementResult {
     const key = `${statement.sql} ${JSON.stringify(parameters)}`
     const found = this.cached.get(key)
     const version = this.version()

@@ -4,7 +4,7 @@ import { BoundedMap } from '../../../common/memoize.js'
 import { retry } from '../../../common/retry.js'
 import { SqliteCounts } from './cached-counts.js'
 import { SqliteStatement } from './statement.js'
-import type { Outcome } from './statement.js'
+import type { StatementResult } from './statement.js'
 
 /** The constructor of better-sqlite3, as the driver loads it. */
 export type Sqlite = new (path: string, options: Options) => Database
@@ -46,13 +46,13 @@ export class SqliteConnection {
   }
 
   /** Runs a statement. Retries while another process holds a lock, until the deadline (of `performance.now()`). */
-  run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<Outcome> {
+  run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<StatementResult> {
     if (statement.setsSomething) this.mayHaveSettings = true
     return waitForLock(() => this.execute(statement, parameters), deadline)
   }
 
   /** Runs a statement without waiting; undefined if another process holds a lock or has just written. */
-  runNow(statement: SqliteStatement, parameters: unknown[]): Outcome | undefined {
+  runNow(statement: SqliteStatement, parameters: unknown[]): StatementResult | undefined {
     if (statement.setsSomething) this.mayHaveSettings = true
     try {
       return this.execute(statement, parameters)
@@ -62,7 +62,7 @@ export class SqliteConnection {
     }
   }
 
-  private execute(statement: SqliteStatement, parameters: unknown[]): Outcome {
+  private execute(statement: SqliteStatement, parameters: unknown[]): StatementResult {
     if (!statement.isCount) return statement.execute(parameters)
     return (this.counts ??= new SqliteCounts(this.database)).count(statement, parameters)
   }

@@ -1,13 +1,13 @@
 import { QueryRunnerAlreadyReleasedError } from 'typeorm'
 import type { Release } from '../semaphore.js'
 import type { SqliteConnection } from './connection.js'
-import type { Held, SqlitePool } from './pool.js'
+import type { ExclusiveConnection, SqlitePool } from './pool.js'
 
 /** The connection and the write lock that a query runner holds. It acquires each when it first needs it. */
 export class SqliteLease {
   /** The connection that the runner holds, once it is there. */
-  current: Held | undefined
-  private pending: Promise<Held> | undefined
+  current: ExclusiveConnection | undefined
+  private pending: Promise<ExclusiveConnection> | undefined
   private isForTransaction = false
   private writeLock: Promise<Release> | undefined
   /** Releases the write lock, once it has been acquired. */
@@ -33,7 +33,7 @@ export class SqliteLease {
   }
 
   /** Waits for the connection, if any. */
-  async settled(): Promise<Held | undefined> {
+  async settled(): Promise<ExclusiveConnection | undefined> {
     return this.pending
   }
 
@@ -124,7 +124,7 @@ export class SqliteLease {
     return true
   }
 
-  private async hold(take: () => Promise<Held>): Promise<Held> {
+  private async hold(take: () => Promise<ExclusiveConnection>): Promise<ExclusiveConnection> {
     const pending = (this.pending ??= take())
     try {
       const held = await pending

@@ -1,9 +1,9 @@
 import { Semaphore, type Release } from '../semaphore.js'
 import type { SqliteConnection } from './connection.js'
-import type { Outcome } from './statement.js'
+import type { StatementResult } from './statement.js'
 
 /** A connection that one query runner uses exclusively until it returns it. */
-export interface Held {
+export interface ExclusiveConnection {
   readonly connection: SqliteConnection
   release(): void
 }
@@ -75,7 +75,7 @@ export class SqlitePool {
   }
 
   /** Runs a single statement on the shared connection. A statement that writes waits for the write lock. */
-  async run(sql: string, values: unknown[]): Promise<Outcome> {
+  async run(sql: string, values: unknown[]): Promise<StatementResult> {
     const deadline = this.newDeadline()
     const connection = await this.share()
     const statement = connection.prepare(sql)
@@ -94,7 +94,7 @@ export class SqlitePool {
   }
 
   /** Waits for a connection for a read transaction. */
-  async take(): Promise<Held> {
+  async take(): Promise<ExclusiveConnection> {
     const release = await this.readers.acquire()
     try {
       return this.held(this.idle.pop() ?? (await this.openAnother()), release)
@@ -105,7 +105,7 @@ export class SqlitePool {
   }
 
   /** Takes a connection for a read transaction if one is idle; otherwise undefined. */
-  takeNow(): Held | undefined {
+  takeNow(): ExclusiveConnection | undefined {
     if (this.idle.length === 0) return undefined
     const release = this.readers.tryAcquire()
     const connection = release && this.idle.pop()
@@ -113,7 +113,7 @@ export class SqlitePool {
   }
 
   /** Takes the connection for the transaction that writes. The caller must hold the write lock. */
-  async takeWriter(): Promise<Held> {
+  async takeWriter(): Promise<ExclusiveConnection> {
     this.writer ??= this.openAnother()
     try {
       this.openWriter = await this.writer
@@ -125,7 +125,7 @@ export class SqlitePool {
   }
 
   /** The same if the connection is already open; otherwise undefined. The caller must hold the write lock. */
-  takeWriterNow(): Held | undefined {
+  takeWriterNow(): ExclusiveConnection | undefined {
     return this.openWriter && this.heldWriter(this.openWriter)
   }
 
@@ -139,7 +139,7 @@ export class SqlitePool {
     this.openWriter = undefined
   }
 
-  private held(connection: SqliteConnection, releasePermit: Release): Held {
+  private held(connection: SqliteConnection, releasePermit: Release): ExclusiveConnection {
     const release = (): void => {
       if (this.makeReady(connection)) this.idle.push(connection)
       releasePermit()
@@ -147,7 +147,7 @@ export class SqlitePool {
     return { connection, release }
   }
 
-  private heldWriter(connection: SqliteConnection): Held {
+  private heldWriter(connection: SqliteConnection): ExclusiveConnection {
     const release = (): void => {
       if (this.makeReady(connection)) return
       this.writer = undefined

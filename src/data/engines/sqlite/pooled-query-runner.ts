@@ -9,7 +9,7 @@ import type { PooledSqliteDriver } from './pooled-driver.js'
 import { isStale } from './connection.js'
 import type { SqliteConnection } from './connection.js'
 import { SqliteLease } from './lease.js'
-import type { Outcome } from './statement.js'
+import type { StatementResult } from './statement.js'
 
 /** Statements that change the connection itself. The runner then keeps it until the end. */
 const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
@@ -145,7 +145,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /** Runs one statement, and notifies the subscribers before and after it. */
-  private async runWithEvents(query: string, values: unknown[]): Promise<Outcome> {
+  private async runWithEvents(query: string, values: unknown[]): Promise<StatementResult> {
     const after = new BroadcasterResult()
     await this.broadcaster.broadcast('BeforeQuery', query, values)
     const start = performance.now()
@@ -178,7 +178,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
    *
    * @returns undefined when `run` has to do it, also if another process holds a lock
    */
-  private runNow(sql: string, values: unknown[]): Outcome | undefined {
+  private runNow(sql: string, values: unknown[]): StatementResult | undefined {
     const connection = this.lease.current?.connection
     if (!connection || (this.transactionDepth > 0 && !connection.isInTransaction)) return undefined
     const statement = connection.prepare(sql)
@@ -193,12 +193,12 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  private run(sql: string, values: unknown[]): Promise<Outcome> {
+  private run(sql: string, values: unknown[]): Promise<StatementResult> {
     const isSingle = !this.lease.isHeld && this.transactionDepth === 0 && !KEEPS_CONNECTION.test(sql)
     return isSingle ? this.driver.pool.run(sql, values) : this.runHeld(sql, values)
   }
 
-  private async runHeld(sql: string, values: unknown[]): Promise<Outcome> {
+  private async runHeld(sql: string, values: unknown[]): Promise<StatementResult> {
     if (await this.isLost()) throw new Error('SQLite rolled back this transaction after an earlier error.')
     const deadline = this.deadline ?? this.driver.pool.newDeadline()
     const connection = await this.lease.connect()
@@ -237,7 +237,7 @@ function toSqlite(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-function toResult({ rows, affected, lastId }: Outcome): QueryResult {
+function toResult({ rows, affected, lastId }: StatementResult): QueryResult {
   const result = new QueryResult()
   result.raw = rows ?? lastId
   if (rows) result.records = rows

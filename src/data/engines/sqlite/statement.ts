@@ -2,7 +2,7 @@ import type { ColumnDefinition, Statement } from 'better-sqlite3'
 import { isCount } from './cached-counts.js'
 
 /** The result of a statement: the rows that it returns, or the number of rows that it has changed. */
-export interface Outcome {
+export interface StatementResult {
   rows?: unknown[]
   affected?: number
   lastId?: number | bigint
@@ -50,7 +50,7 @@ export class SqliteStatement {
     return this.statement.source
   }
 
-  execute(parameters: unknown[]): Outcome {
+  execute(parameters: unknown[]): StatementResult {
     if (this.statement.reader) return { rows: this.read(this.rows(parameters)) }
     const { changes, lastInsertRowid } = this.statement.run(...parameters)
     return { affected: changes, lastId: lastInsertRowid }

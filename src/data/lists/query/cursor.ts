@@ -10,7 +10,7 @@ export interface Cursor {
 }
 
 /** Returns a text that identifies a list with its sort, filters and search, in a few characters. */
-export function bindingOf(parts: readonly unknown[]): string {
+export function listFingerprint(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12)
 }
 

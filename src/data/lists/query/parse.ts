@@ -8,7 +8,7 @@ import {
   rejectOperator,
   type Condition,
 } from './conditions.js'
-import { bindingOf, decodeCursor, type Cursor } from './cursor.js'
+import { listFingerprint, decodeCursor, type Cursor } from './cursor.js'
 import { listParameters } from '../declaration.js'
 import type { ColumnFilter, Include, ListDefinition, OwnFilter, SortKey } from '../definition/definition.js'
 import { withId } from '../definition/order.js'
@@ -72,7 +72,7 @@ class Parser {
     const sorted = readSort(sent, definition, errors)
     const order = withId(sorted ?? this.options.order ?? definition.order, definition)
     const includes = readInclude(sent, definition, errors)
-    const binding = definition.hasCursors ? this.bindingOf(words, order) : ''
+    const binding = definition.hasCursors ? this.listFingerprint(words, order) : ''
     const cursor = definition.hasCursors ? this.readCursor(binding, order) : undefined
     return { conditions, words, order, includes, cursor, binding, errors, sent }
   }
@@ -127,13 +127,13 @@ class Parser {
   }
 
   /** Identifies what selects and sorts records. The order of the parameters does not count. */
-  private bindingOf(words: readonly string[], order: readonly SortKey[]): string {
+  private listFingerprint(words: readonly string[], order: readonly SortKey[]): string {
     const filters = this.conditions.map(({ filter, operator, values }) =>
       JSON.stringify([filter.name, operator, values]),
     )
     const keys = order.map(({ column, isDescending }) => [column.name, isDescending])
     const { tableName } = this.definition.metadata
-    return bindingOf([this.options.list, tableName, keys, filters.toSorted(), words])
+    return listFingerprint([this.options.list, tableName, keys, filters.toSorted(), words])
   }
 }
 

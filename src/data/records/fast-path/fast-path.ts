@@ -103,7 +103,7 @@ export class FastPath {
   }
 
   private async insert(tx: EntityManager, record: Model): Promise<void> {
-    stampsOf(record).stampInsert()
+    stampsOf(record).setGeneratedColumns()
     // NULL for columns without a value.
     const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
     await run(tx, this.insertion, values)
@@ -172,8 +172,8 @@ function isHeard({ dataSource: { subscribers } }: EntityManager, events: Events)
 }
 
 /** The methods of Model that set ids and timestamps before a write. They are protected, because no other code may call them. */
-function stampsOf(record: Model): { stampInsert(): void; stampUpdate(): void } {
-  return record as unknown as { stampInsert(): void; stampUpdate(): void }
+function stampsOf(record: Model): { setGeneratedColumns(): void; stampUpdate(): void } {
+  return record as unknown as { setGeneratedColumns(): void; stampUpdate(): void }
 }
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {

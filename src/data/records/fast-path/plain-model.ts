@@ -136,5 +136,5 @@ function listenersOf(metadata: EntityMetadata): EntityListenerMetadata[] {
 
 /** Whether a listener is one of those of `Model`, which the fast path calls itself. */
 function isTimestampListener({ target, propertyName }: EntityListenerMetadata): boolean {
-  return target === Model && (propertyName === 'stampInsert' || propertyName === 'stampUpdate')
+  return target === Model && (propertyName === 'setGeneratedColumns' || propertyName === 'stampUpdate')
 }
