@@ -42,7 +42,7 @@ const rules: Record<string, Rule> = {
     ],
     types: ['context', 'data/', 'routing/'],
   },
-  'sessions/': { imports: ['data/', 'http/personal'], types: ['context'] },
+  'sessions/': { imports: ['data/', 'http/private-responses'], types: ['context'] },
   'views/': {
     imports: ['http/binder', 'translations/formatters'],
     types: ['context', 'data/', 'http/', 'routing/', 'sessions/', 'translations/'],

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { generate } from '../../src/generator/files/files.js'
 import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
-import { Catalog, frameworkCatalog } from '../../src/translations/catalogue.js'
+import { Catalog, frameworkCatalog } from '../../src/translations/catalog.js'
 import { Application } from '../support/applications/generated.js'
 
 /** Attributes with an input and a display of every kind. Their values have no letters. */

@@ -1,4 +1,4 @@
-import { frameworkCatalog } from '../../src/translations/catalogue.js'
+import { frameworkCatalog } from '../../src/translations/catalog.js'
 import type { ViewContext } from '../../src/views/view-context.js'
 
 /** The context of a page, with the framework's own texts and the values of a spec. */

@@ -1,7 +1,7 @@
 import { requireReference } from './application.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
-import { migrationArguments } from './migration-words.js'
+import { migrationArguments } from './migration-arguments.js'
 import { namesOf } from './arguments/names.js'
 import { filesOf, planOf, type ResourceOptions, type ResourcePlan } from './resource-generator.js'
 

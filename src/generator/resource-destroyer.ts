@@ -6,7 +6,7 @@ import { listOptionsIn } from './arguments/lists.js'
 import { namesOf, type Names } from './arguments/names.js'
 import { planOf, stepsOf } from './resource-generator.js'
 import { routesIn } from './arguments/routes.js'
-import { migrationArguments } from './migration-words.js'
+import { migrationArguments } from './migration-arguments.js'
 
 /** Returns the steps of `kit generate resource` with its original options, which are read from the generated files. */
 export function resourceDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {

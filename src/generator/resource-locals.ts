@@ -1,5 +1,5 @@
 import type { Attribute } from './arguments/attributes.js'
-import type { Reference } from './arguments/attribute-words.js'
+import type { Reference } from './arguments/attribute-argument.js'
 import { joinTablesOf } from './join-tables.js'
 import { listLocals, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { ListPlan } from './arguments/lists.js'

@@ -1,6 +1,6 @@
 import { camelize } from 'inflection'
 import type { Attribute } from './arguments/attributes.js'
-import type { Reference } from './arguments/attribute-words.js'
+import type { Reference } from './arguments/attribute-argument.js'
 import { itemName } from '../words/words.js'
 import type { Names } from './arguments/names.js'
 import type { Nesting } from './arguments/nesting.js'

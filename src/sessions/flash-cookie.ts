@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import { addMessage, readFlash, type Flash } from './flash.js'
-import { markPrivate } from '../http/personal.js'
+import { markPrivate } from '../http/private-responses.js'
 import { PerRequest } from '../common/per-request.js'
 import type { KoaContext } from './session-content.js'
 import { isTooLarge } from './session-cookie.js'

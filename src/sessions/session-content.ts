@@ -1,7 +1,7 @@
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { deleteSecret, setUnsavedSecret } from './csrf-token.js'
-import { markPrivate } from '../http/personal.js'
+import { markPrivate } from '../http/private-responses.js'
 import { PerRequest } from '../common/per-request.js'
 import { secretOfUnknown } from './session-store.js'
 

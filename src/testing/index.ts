@@ -15,4 +15,4 @@ export {
 } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
 export { Isolation } from './isolation.js'
-export { captureLog, type CapturedLog } from './caught-log.js'
+export { captureLog, type CapturedLog } from './capture-log.js'

@@ -1,5 +1,5 @@
 import { memoize } from '../common/memoize.js'
-import { truncations } from './catalogue.js'
+import { truncations } from './catalog.js'
 
 /** The languages that a client prefers. */
 export interface LocalePreferences {

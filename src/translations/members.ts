@@ -1,6 +1,6 @@
 import { PerRequest } from '../common/per-request.js'
 import { knownTimeZone } from '../common/time-zones.js'
-import { frameworkCatalog, type Catalog, type TextSource } from './catalogue.js'
+import { frameworkCatalog, type Catalog, type TextSource } from './catalog.js'
 import { defaultLocale } from './formatters.js'
 import { withChoices } from './interpolation.js'
 import { chooseLocale } from './locale-choice.js'

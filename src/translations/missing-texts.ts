@@ -1,4 +1,4 @@
-import { languageOf, type Catalog } from './catalogue.js'
+import { languageOf, type Catalog } from './catalog.js'
 import { defaultLocale } from './formatters.js'
 
 /** An id without a text in a language. */

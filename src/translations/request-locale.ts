@@ -1,5 +1,5 @@
 import { PerRequest } from '../common/per-request.js'
-import type { Catalog } from './catalogue.js'
+import type { Catalog } from './catalog.js'
 
 /** The locale choice of a request. */
 export interface LocaleChoice {

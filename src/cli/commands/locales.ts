@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { CommandError } from '../../command-errors.js'
-import { Catalog, frameworkCatalog } from '../../translations/catalogue.js'
+import { Catalog, frameworkCatalog } from '../../translations/catalog.js'
 import { missingTexts } from '../../translations/missing-texts.js'
 import { enterApplication } from '../support/application-folder.js'
 import { printTo, type Output } from '../support/output.js'

@@ -1,7 +1,7 @@
 import type { AttributeKind } from '../../data/attributes.js'
 import { columnTypes } from '../../data/columns.js'
 import { RepeatedAttribute } from '../../command-errors.js'
-import { readAttribute, type AttributeArgument, type Digits } from './attribute-words.js'
+import { readAttribute, type AttributeArgument, type Digits } from './attribute-argument.js'
 import { quote } from '../files/lines.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */

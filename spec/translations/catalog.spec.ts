@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { BrokenTranslations, DeclarationError } from '../../src/errors.js'
-import { Catalog, frameworkCatalog } from '../../src/translations/catalogue.js'
+import { Catalog, frameworkCatalog } from '../../src/translations/catalog.js'
 import { writeLocales } from '../support/locales.js'
 import { inFolder } from '../support/temporary-folder.js'
 

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { Catalog, frameworkCatalog, localeFiles } from './catalogue.js'
+import { Catalog, frameworkCatalog, localeFiles } from './catalog.js'
 
 /** The current texts of an application and of the framework. */
 export class CatalogSource {
