@@ -186,10 +186,10 @@ async function check(database: Database): Promise<void> {
   const { routes } = await loadApp()
   await database.open()
   const lists = declaredLists(database, routes)
-  const shortages = await findListWarnings(database, lists)
-  for (const { list, problems } of shortages)
+  const warnings = await findListWarnings(database, lists)
+  for (const { list, problems } of warnings)
     for (const problem of problems) console.log(`${list}: ${problem}`)
-  const count = shortages.flatMap(({ problems }) => problems).length
+  const count = warnings.flatMap(({ problems }) => problems).length
   if (count > 0) throw new CommandError(`The database has ${count} ${count === 1 ? 'problem' : 'problems'}.`)
   console.log('The database has all indexes that the lists need.')
 }

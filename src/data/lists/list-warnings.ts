@@ -35,12 +35,12 @@ export async function findListWarnings(
 ): Promise<ListWarning[]> {
   const runner = dataSource.createQueryRunner()
   try {
-    const shortages: ListWarning[] = []
+    const warnings: ListWarning[] = []
     for (const list of lists) {
       const problems = await problemsOf(runner, list)
-      if (problems.length > 0) shortages.push({ list: list.name, problems })
+      if (problems.length > 0) warnings.push({ list: list.name, problems })
     }
-    return shortages
+    return warnings
   } finally {
     await runner.release()
   }
