@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import pug from 'pug'
 import { TemplateNotFound } from '../../src/errors.js'
 import { frameworkTemplates, Renderer } from '../../src/views/renderer.js'
 import { viewHelpers } from '../../src/views/helpers.js'
@@ -107,5 +108,48 @@ describe('new Renderer({ folders, cache })', () => {
     write('templates/a.pug', 'p new\ninclude b')
     write('templates/b.pug', 'p newer')
     expect(fresh.render('a')).to.equal('<p>new</p><p>newer</p>')
+    rmSync(join(folder, 'b.pug'))
+    expect(() => fresh.render('a')).to.throw(TemplateNotFound)
+  })
+
+  it('uses a new template of an earlier folder if caching is off', () => {
+    write('templates/a.pug', 'include b')
+    write('shared/b.pug', 'p shared')
+    write('shared/c.pug', 'p shared')
+    const fresh = renderer(false)
+    expect(fresh.render('a') + fresh.render('c')).to.equal('<p>shared</p><p>shared</p>')
+    write('templates/b.pug', 'p own')
+    write('templates/c.pug', 'p own')
+    expect(fresh.render('a') + fresh.render('c')).to.equal('<p>own</p><p>own</p>')
+  })
+
+  it('compiles a template again only after a change if caching is off', () => {
+    write('templates/a.pug', "include b\nif fails\n  - throw new Error('wrong')")
+    write('templates/b.pug', 'p old')
+    const fresh = renderer(false)
+    const compiled = countCalls(pug, 'compile', () => {
+      for (let time = 0; time < 3; time++) fresh.render('a')
+      expect(() => fresh.render('a', { fails: true })).to.throw('a.pug, line 3: wrong')
+      write('templates/b.pug', 'p new')
+      expect(fresh.render('a')).to.equal('<p>new</p>')
+      fresh.render('a')
+    })
+    expect(compiled).to.equal(2)
   })
 })
+
+/** The number of calls of an object's method during some work. */
+function countCalls(object: object, name: string, work: () => void): number {
+  const method: (...args: unknown[]) => unknown = Reflect.get(object, name)
+  let calls = 0
+  Reflect.set(object, name, (...args: unknown[]) => {
+    calls += 1
+    return Reflect.apply(method, object, args)
+  })
+  try {
+    work()
+  } finally {
+    Reflect.set(object, name, method)
+  }
+  return calls
+}

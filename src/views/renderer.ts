@@ -1,26 +1,17 @@
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
-import type pug from 'pug'
 import { TemplateNotFound } from '../errors.js'
+import { CompiledTemplate, type CompileOptions } from './compiled-template.js'
 import { locatedError } from './template-errors.js'
-
-/** pug is loaded with the first template, so that an application without templates starts without it. */
-const require = createRequire(import.meta.url)
 
 /** The options of a renderer. */
 export interface RendererOptions {
   /** The template folders, in order. The framework's own folder is always the last. */
   folders: string[]
-  /** Whether compiled templates are cached: true in production, false during development. */
+  /** Whether compiled templates are cached although a file may change: true in production, false during development. */
   cache: boolean
   /** Returns a better error for the error of a template. */
   explain?: (error: Error) => Error
-}
-
-/** The option of pug, missing in its types, that resolves the path of an `extends` or `include`. */
-interface ResolvePlugin {
-  resolve(file: string, source: string): string
 }
 
 /** The folder of the framework's own templates: a plain layout and the error pages. */
@@ -36,12 +27,18 @@ export class Renderer {
   private readonly folders: string[]
   private readonly cache: boolean
   private readonly explain: (error: Error) => Error
-  private readonly compiled = new Map<string, pug.compileTemplate>()
+  private readonly compiled = new Map<string, CompiledTemplate>()
+  private readonly options: CompileOptions
 
   constructor({ folders, cache, explain = (error) => error }: RendererOptions) {
     this.folders = [...new Set([...folders, frameworkTemplates])]
     this.cache = cache
     this.explain = explain
+    this.options = {
+      debug: !cache,
+      locate: (name) => this.locate(name),
+      nameOf: (file, source) => this.nameOf(file, source),
+    }
   }
 
   /**
@@ -53,7 +50,7 @@ export class Renderer {
    */
   render(view: string, locals: Record<string, unknown> = {}): string {
     try {
-      return this.template(view)(locals)
+      return this.template(view).render(locals)
     } catch (error) {
       throw locatedError(error, this.explain)
     }
@@ -64,19 +61,12 @@ export class Renderer {
     return isWithin(view) && this.folders.some((folder) => existsSync(join(folder, `${view}.pug`)))
   }
 
-  private template(view: string): pug.compileTemplate {
+  private template(view: string): CompiledTemplate {
     const kept = this.compiled.get(view)
-    if (kept) return kept
-    const template = this.compile(this.locate(`${view}.pug`))
-    if (this.cache) this.compiled.set(view, template)
+    if (kept && (this.cache || kept.isCurrent)) return kept
+    const template = new CompiledTemplate(`${view}.pug`, this.options)
+    this.compiled.set(view, template)
     return template
-  }
-
-  private compile(filename: string): pug.compileTemplate {
-    const plugin: ResolvePlugin = { resolve: (file, source) => this.locate(this.nameOf(file, source)) }
-    const options = { filename, compileDebug: !this.cache, plugins: [plugin] }
-    const compiler: typeof pug = require('pug')
-    return compiler.compileFile(filename, options)
   }
 
   /** The name in an `extends` or `include`: `/layout.pug` is relative to the folders, `_form.pug` to its source. */

@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type pug from 'pug'
+
+/** pug is loaded with the first template, so that an application without templates starts without it. */
+const require = createRequire(import.meta.url)
+
+/** How to compile a template. */
+export interface CompileOptions {
+  /** Whether errors have the file and the line of the template. */
+  debug: boolean
+  /** Finds the file of a template's name. */
+  locate(name: string): string
+  /** The name in the `extends` or `include` of a source. */
+  nameOf(file: string, source: string): string
+}
+
+/** The options of pug, missing in its types, that resolve the path of an `extends` or `include`, and read it. */
+interface FilesPlugin {
+  resolve(file: string, source: string): string
+  read(file: string): Buffer
+}
+
+/** A compiled template, with the files from which it was compiled. */
+export class CompiledTemplate {
+  readonly render: pug.compileTemplate
+  /** The files by the names that the template, and those that it extends and includes, use. */
+  private readonly files = new Map<string, string>()
+  private readonly contents = new Map<string, Buffer>()
+
+  /** @param name with its extension: `posts/show.pug` */
+  constructor(
+    name: string,
+    private readonly options: CompileOptions,
+  ) {
+    const compiler: typeof pug = require('pug')
+    const filename = this.locate(name)
+    const plugin: FilesPlugin = {
+      resolve: (file, source) => this.locate(options.nameOf(file, source)),
+      read: (file) => this.read(file),
+    }
+    const pugOptions = { filename, compileDebug: options.debug, plugins: [plugin] }
+    this.render = compiler.compile(this.read(filename).toString(), pugOptions)
+  }
+
+  /** Whether a template that is compiled now would be the same. It reads the files, because times of changes are too coarse. */
+  get isCurrent(): boolean {
+    const { files, contents, options } = this
+    return (
+      [...contents].every(([file, content]) => existsSync(file) && readFileSync(file).equals(content)) &&
+      [...files].every(([name, file]) => options.locate(name) === file)
+    )
+  }
+
+  private locate(name: string): string {
+    const file = this.options.locate(name)
+    this.files.set(name, file)
+    return file
+  }
+
+  private read(file: string): Buffer {
+    const content = readFileSync(file)
+    this.contents.set(file, content)
+    return content
+  }
+}
