@@ -32,23 +32,27 @@ describe('The processes of kit start --workers 2', function () {
     return served
   }
 
-  it('responds to a request on an idle connection during shutdown, and then closes the connection', async () => {
+  it('completes pending and partially received requests after Ctrl-C, of which npm makes two signals', async () => {
     await start()
     const client = new Client(served.url, 1)
-    const idle = new Client(served.url, 1)
     expect((await client.get('/pid')).keeps).to.equal(true)
-    await idle.get('/pid')
+    const received = await partialRequest(served.url)
     const slow = new Client(served.url, 1).get('/slow?ms=1000')
     await served.logged('slow')
-    served.kill('SIGTERM')
-    await served.logged('SIGTERM')
+    served.kill('SIGINT')
+    served.kill('SIGINT')
+    await served.logged('SIGINT')
     // The workers begin to shut down a little later than the primary process.
     for (let keeps: boolean | undefined = true; keeps;) {
       const response = await client.get('/pid')
-      expect(response.status).to.equal(200)
+      expect(response.status, 'a request on an idle connection').to.equal(200)
       keeps = response.keeps
     }
-    expect((await slow).status).to.equal(200)
+    // Without a request, the server would have closed the connection by now.
+    expect((await slow).status, 'a pending request').to.equal(200)
+    expect(await received.complete(), 'a partially received request')
+      .to.match(/^HTTP\/1\.1 200 OK\r\n/)
+      .and.to.match(/\r\nConnection: close\r\n/)
     expect(await served.ended).to.deep.equal({ status: 0, signal: null })
   })
 
@@ -63,16 +67,6 @@ describe('The processes of kit start --workers 2', function () {
     served.kill('SIGINT')
     expect(await served.ended).to.deep.equal({ status: 130, signal: null })
     expect((await slow).error).to.equal('ECONNRESET')
-  })
-
-  it('counts the two signals that npm makes of one Ctrl-C as one', async () => {
-    await start()
-    const slow = new Client(served.url).get('/slow?ms=500')
-    await served.logged('slow')
-    served.kill('SIGINT')
-    served.kill('SIGINT')
-    expect((await slow).status).to.equal(200)
-    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
   })
 
   it('kills a worker that does not end', async () => {
@@ -101,29 +95,13 @@ describe('The processes of kit start --workers 2', function () {
     while (pids.some(isAlive)) await delay(20)
   })
 
-  it('restarts a worker that fails at its start with longer and longer pauses', async () => {
-    const folder = temporaryFolder()
-    const FAILS = join(folder, 'fails')
-    const main = new URL('../support/applications/failing-main.js', import.meta.url).href
-    served = await Served.start(main, ['start', '--workers', '2'], { FAILS })
-    const [pid = 0] = await served.workers(2)
-    writeFileSync(FAILS, '')
-    process.kill(pid, 'SIGKILL')
-    const failures = (): Line[] => served.log.filter((line) => Reflect.get(line, 'status') === 1)
-    while (failures().length < 3) await delay(5)
-    rmSync(folder, { recursive: true })
-    await served.workers(2)
-    const [first, ...pauses] = failures().map((line) => Reflect.get(line, 'pause'))
-    // The worker that was killed has failed once, too, unless it had served for ten seconds.
-    expect(first).to.be.oneOf([100, 200])
-    expect(pauses.slice(0, 2)).to.deep.equal([first * 2, first * 4])
-  })
-
   describe('that are not stopped', () => {
+    const FAILS = join(temporaryFolder(), 'fails')
     let serving: Served
 
     before(async () => {
-      serving = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2' })
+      const main = new URL('../support/applications/failing-main.js', import.meta.url).href
+      serving = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2', FAILS })
     })
     after(() => serving.remove())
 
@@ -156,6 +134,20 @@ describe('The processes of kit start --workers 2', function () {
       expect(numbers.get(serving.pid)).to.equal(undefined)
       expect((await fetch(`${serving.url}/up`)).status).to.equal(200)
     })
+
+    it('restarts a worker that fails at its start with longer and longer pauses', async () => {
+      const [pid = 0] = await serving.workers(2)
+      writeFileSync(FAILS, '')
+      process.kill(pid, 'SIGKILL')
+      const failures = (): Line[] => serving.log.filter((line) => Reflect.get(line, 'status') === 1)
+      while (failures().length < 3) await delay(5)
+      rmSync(FAILS)
+      await serving.workers(2)
+      const [first, ...pauses] = failures().map((line) => Reflect.get(line, 'pause'))
+      // The worker that was killed has failed once, too, unless it had served for ten seconds.
+      expect(first).to.be.oneOf([100, 200])
+      expect(pauses.slice(0, 2)).to.deep.equal([first * 2, first * 4])
+    })
   })
 
   describe('when it cannot start', () => {
@@ -171,7 +163,7 @@ describe('The processes of kit start --workers 2', function () {
       // A server that listens on a port has an AddressInfo.
       const PORT = String((other.address() as AddressInfo).port)
       const errors = `Port ${PORT} is in use by another process. Stop it, or set PORT to another number.`
-      expect(await failure({ PORT }, '--workers', '3')).to.deep.equal({ status: 1, errors, log: [] })
+      expect(await failure({ PORT }, '--workers', '2')).to.deep.equal({ status: 1, errors, log: [] })
       other.close()
     })
 
@@ -180,13 +172,13 @@ describe('The processes of kit start --workers 2', function () {
       const errors =
         'The database postgres://127.0.0.1:1/orders cannot be opened: nothing listens there. Start the database ' +
         'server, or correct the url (ormconfig.ts, DATABASE_URL).'
-      expect(await failure(env, '--workers', '3')).to.deep.equal({ status: 1, errors, log: [] })
+      expect(await failure(env, '--workers', '2')).to.deep.equal({ status: 1, errors, log: [] })
     })
 
     it('reports a wrong declaration once', async () => {
       const errors =
         'Sessions need a secret in staging. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
-      const { status, errors: said } = await failure({ GO_ENV: 'staging' }, '--workers', '3')
+      const { status, errors: said } = await failure({ GO_ENV: 'staging' }, '--workers', '2')
       expect({ status, errors: said }).to.deep.equal({ status: 1, errors })
     })
 
@@ -196,28 +188,26 @@ describe('The processes of kit start --workers 2', function () {
       expect((await failure({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)
     })
   })
-
-  it('completes a request that it is still receiving when it shuts down', async () => {
-    await start()
-    const { port } = new URL(served.url)
-    const socket = connect(Number(port), '127.0.0.1')
-    await once(socket, 'connect')
-    let received = ''
-    socket.on('data', (chunk) => (received += String(chunk)))
-    socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n\r\n')
-    while (!received.includes('}')) await delay(5)
-    received = ''
-    socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n')
-    served.kill('SIGTERM')
-    await delay(700)
-    socket.write('Accept: */*\r\n\r\n')
-    await once(socket, 'close')
-    expect(received)
-      .to.match(/^HTTP\/1\.1 200 OK\r\n/)
-      .and.to.match(/\r\nConnection: close\r\n/)
-    expect(await served.ended).to.deep.equal({ status: 0, signal: null })
-  })
 })
+
+/** Sends a request on a connection that has served one before, except for the end of its headers. */
+async function partialRequest(url: string): Promise<{ complete: () => Promise<string> }> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  let received = ''
+  socket.on('data', (chunk) => (received += String(chunk)))
+  socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n\r\n')
+  while (!received.includes('}')) await delay(5)
+  received = ''
+  socket.write('GET /pid HTTP/1.1\r\nHost: x\r\n')
+  return {
+    async complete() {
+      socket.write('Accept: */*\r\n\r\n')
+      await once(socket, 'close')
+      return received
+    },
+  }
+}
 
 function isAlive(pid: number): boolean {
   try {

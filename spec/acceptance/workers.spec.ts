@@ -2,35 +2,42 @@ import { expect } from 'chai'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
 import { Client, type Outcome } from '../support/clients.js'
-import { engine, itOnce, newDatabase } from '../support/engine.js'
+import { describeOnce, engine, newDatabase } from '../support/engine.js'
 import { config, linesOfOrder } from '../support/applications/orders.js'
 import { needRedis } from '../support/servers/redis.js'
 import { Served } from '../support/processes/served.js'
 
+const workers = ['start', '--workers', '2']
 const main = new URL('../support/applications/orders-main.js', import.meta.url).href
 
 describe('kit start --workers 2', function () {
-  let url: string
   let database: Database
-  let served: Served
+  /** Serves most of the specs: loading the framework takes longest. */
+  let shared: Served | undefined
 
-  beforeEach(async () => {
-    url = await newDatabase()
-    database = new Database(config(url), 'test')
+  before(async () => {
+    database = new Database(config(await newDatabase()), 'test')
     await database.open()
     await database.migrate()
   })
 
-  afterEach(async () => {
-    await served?.remove()
+  beforeEach(async () => {
+    for (const table of ['order_lines', 'orders']) await database.query(`DELETE FROM ${table}`)
+  })
+
+  after(async () => {
+    await shared?.remove()
     await database.close()
   })
 
-  async function start(...args: string[]): Promise<Served> {
-    served = await Served.start(main, args.length > 0 ? args : ['start', '--workers', '2'], {
-      DATABASE_URL: url,
-    })
-    return served
+  function start(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Served> {
+    return Served.start(main, args, { DATABASE_URL: database.url, ...env })
+  }
+
+  /** The processes that the specs share. The spec that stops them leaves it to the next one to start others. */
+  async function running(): Promise<Served> {
+    shared ??= await start(workers, { LIMIT_IN_MEMORY: 'yes' })
+    return shared
   }
 
   /** The ids of the orders, each with the number of its lines. */
@@ -49,9 +56,9 @@ describe('kit start --workers 2', function () {
   }
 
   it('keeps exactly the successful half of 200 concurrent creates', async () => {
-    const { url } = await start()
+    const served = await running()
     await served.workers(2)
-    const clients = Array.from({ length: 4 }, () => new Client(url, 25))
+    const clients = Array.from({ length: 4 }, () => new Client(served.url, 25))
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, (_, number) => {
         const title = number % 2 === 0 ? `kept ${number}` : `fails ${number}`
@@ -67,9 +74,9 @@ describe('kit start --workers 2', function () {
   })
 
   it('loses no confirmed record when a worker is killed, and starts another one', async () => {
-    const { url } = await start()
+    const served = await running()
     const [victim = 0, survivor = 0] = await served.workers(2)
-    const clients = [new Client(url), new Client(url), new Client(url, 10, false)]
+    const clients = [new Client(served.url), new Client(served.url), new Client(served.url, 10, false)]
     let begun = 0
     const outcomes: Outcome[] = []
     const create = async (client: Client): Promise<void> => {
@@ -96,97 +103,113 @@ describe('kit start --workers 2', function () {
 
     const after = await served.workers(2)
     expect(after).to.include(survivor).and.not.to.include(victim)
-    expect(served.log.map(({ msg }) => msg)).to.include('worker 1 exited with SIGKILL and is restarted')
+    const restarts = served.log.filter(({ msg }) =>
+      /^worker [12] exited with SIGKILL and is restarted$/.test(msg),
+    )
+    expect(restarts).to.have.length(1)
     for (const client of clients) client.close()
   })
 
-  // The database is closed in the same way, however the process was started.
-  const ways = [['start', '--workers', '2'], ['start'], []]
-  for (const args of engine === 'sqlite' ? ways : ways.slice(0, 1)) {
-    const name = args.length > 0 ? `kit ${args.join(' ')}` : 'node dist/src/main.js'
-    it(`completes all requests in flight when SIGTERM arrives under load: ${name}`, async () => {
-      await start(...args)
-      const clients = [new Client(served.url, 10), new Client(served.url, 10, args.length === 0)]
-      const outcomes: Outcome[] = []
-      const ask = async (client: Client, number: number): Promise<void> => {
-        for (let isUp = true; isUp; number++) {
-          const outcome = await (number % 3 === 0
-            ? client.get('/slow?ms=20')
-            : client.post('/orders', { title: `order ${number}` }))
-          outcomes.push(outcome)
-          isUp = outcome.error === undefined
+  describe('with sessions and rate limits in the database', () => sharesStores(running))
+
+  describeOnce('with sessions and rate limits in Redis', () => {
+    let served: Served
+
+    before(async function () {
+      await needRedis(this)
+      served = await start(workers, { STORES: 'redis' })
+    })
+    after(() => served?.remove())
+
+    sharesStores(async () => served)
+  })
+
+  it('warns of a rate limit in the memory of each worker', async () => {
+    const served = await running()
+    await served.logged('The rate limit')
+    const warning = served.log.find(({ msg }) => msg.startsWith('The rate limit'))
+    expect(warning?.msg).to.equal(
+      'The rate limit "limited by worker" counts in the memory of each worker, so each worker allows as many requests. ' +
+        'Give it a store: databaseLimits(database) or redisLimits(client).',
+    )
+    expect(warning?.level).to.equal(40)
+  })
+
+  describe('when SIGTERM arrives under load', () => {
+    // The database is closed in the same way, however the process was started.
+    const ways = [workers, ['start'], []]
+    for (const args of engine === 'sqlite' ? ways : [workers]) {
+      const name = args.length > 0 ? `kit ${args.join(' ')}` : 'node dist/src/main.js'
+      it(`completes all requests in flight: ${name}`, async () => {
+        const served = args === workers ? await running() : await start(args)
+        if (args === workers) shared = undefined
+        const clients = [new Client(served.url, 10), new Client(served.url, 10, args.length === 0)]
+        const outcomes: Outcome[] = []
+        const ask = async (client: Client, number: number): Promise<void> => {
+          for (let isUp = true; isUp; number++) {
+            const outcome = await (number % 3 === 0
+              ? client.get('/slow?ms=20')
+              : client.post('/orders', { title: `order ${number}` }))
+            outcomes.push(outcome)
+            isUp = outcome.error === undefined
+          }
         }
-      }
-      const asking = clients.flatMap((client) =>
-        Array.from({ length: 10 }, (_, number) => ask(client, number)),
-      )
-      while (outcomes.length < 150) await delay(5)
-      served.kill('SIGTERM')
-      await Promise.all(asking)
-      expect(await served.ended).to.deep.equal({ status: 0, signal: null })
+        const asking = clients.flatMap((client) =>
+          Array.from({ length: 10 }, (_, number) => ask(client, number)),
+        )
+        while (outcomes.length < 150) await delay(5)
+        served.kill('SIGTERM')
+        await Promise.all(asking)
+        expect(await served.ended).to.deep.equal({ status: 0, signal: null })
 
-      // The system resets a connection that arrives between the last accept and the close of the port.
-      for (const outcome of outcomes)
-        if (outcome.error === 'ECONNRESET' && outcome.isNewConnection) outcome.error = 'ECONNREFUSED'
-      const { 200: _reads, 201: created = 0, ECONNREFUSED: refused, ...others } = count(outcomes)
-      expect({ refused, others }).to.deep.equal({ refused: 20, others: {} })
-      const kept = await orders()
-      expect([...kept.keys()].toSorted()).to.deep.equal(idsOf(outcomes).toSorted())
-      expect(created).to.equal(kept.size)
-      for (const client of clients) client.close()
-    })
-  }
-
-  for (const place of ['database', 'redis']) {
-    itOnce(`shares sessions in ${place} between the workers`, async function () {
-      if (place === 'redis') await needRedis(this)
-      const env = { DATABASE_URL: url, SESSIONS: place }
-      served = await Served.start(main, ['start', '--workers', '2'], env)
-      await served.workers(2)
-      const response = await fetch(`${served.url}/basket`, {
-        method: 'PUT',
-        headers: { 'Content-Type': 'application/json', Connection: 'close' },
-        body: JSON.stringify({ items: 3 }),
+        // The system resets a connection that arrives between the last accept and the close of the port.
+        for (const outcome of outcomes)
+          if (outcome.error === 'ECONNRESET' && outcome.isNewConnection) outcome.error = 'ECONNREFUSED'
+        const { 200: _reads, 201: created = 0, ECONNREFUSED: refused, ...others } = count(outcomes)
+        expect({ refused, others }).to.deep.equal({ refused: 20, others: {} })
+        const kept = await orders()
+        expect([...kept.keys()].toSorted()).to.deep.equal(idsOf(outcomes).toSorted())
+        expect(created).to.equal(kept.size)
+        for (const client of clients) client.close()
+        await served.remove()
       })
-      const { pid } = JSON.parse(await response.text())
-      const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';')
-      const pids = new Set<number>()
-      for (let tries = 0; tries < 500 && ![...pids].some((one) => one !== pid); tries++) {
-        const again = await fetch(`${served.url}/basket`, { headers: { cookie, Connection: 'close' } })
-        const basket = JSON.parse(await again.text())
-        expect(basket.items).to.equal(3)
-        pids.add(basket.pid)
-      }
-      expect([...pids].filter((one) => one !== pid)).to.have.length(1)
-      await fetch(`${served.url}/basket`, { method: 'DELETE', headers: { cookie } })
-    })
-  }
-
-  for (const place of engine === 'sqlite' ? ['database', 'redis'] : ['database']) {
-    it(`shares the counts of rate limits in ${place} between the workers`, async function () {
-      if (place === 'redis') await needRedis(this)
-      served = await Served.start(main, ['start', '--workers', '2'], { DATABASE_URL: url, LIMITS: place })
-      await served.workers(2)
-      const visit = async () =>
-        (await fetch(`${served.url}/limited`, { headers: { Connection: 'close' } })).status
-      const statuses = await Promise.all(Array.from({ length: 60 }, visit))
-      expect(statuses.filter((status) => status === 200)).to.have.length(10)
-      expect(statuses.filter((status) => status === 429)).to.have.length(50)
-      const lines = () => served.log.filter(({ msg }) => msg.startsWith('GET /limited'))
-      while (lines().length < 60) await delay(5)
-      expect(new Set(lines().map(({ worker }) => worker))).to.deep.equal(new Set([1, 2]))
-    })
-  }
-
-  if (engine === 'sqlite')
-    it('warns of a rate limit in the memory of each worker', async () => {
-      served = await Served.start(main, ['start', '--workers', '2'], { DATABASE_URL: url, LIMITS: 'memory' })
-      await served.logged('The rate limit "limited" counts in the memory of each worker')
-      const [warning, ...more] = served.log.filter(({ msg }) => msg.includes('limited'))
-      expect(warning?.msg).to.include('Give it a store: databaseLimits(database) or redisLimits(client).')
-      expect([warning?.level, more]).to.deep.equal([40, []])
-    })
+    }
+  })
 })
+
+/** Declares the specs of stores that all workers use. */
+function sharesStores(running: () => Promise<Served>): void {
+  it('shares sessions between the workers', async () => {
+    const { url } = await running()
+    const response = await fetch(`${url}/basket`, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json', Connection: 'close' },
+      body: JSON.stringify({ items: 3 }),
+    })
+    const { pid } = JSON.parse(await response.text())
+    const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';')
+    for (let other = pid; other === pid;) {
+      const again = await fetch(`${url}/basket`, { headers: { cookie, Connection: 'close' } })
+      const basket = JSON.parse(await again.text())
+      expect(basket.items).to.equal(3)
+      other = basket.pid
+    }
+    await fetch(`${url}/basket`, { method: 'DELETE', headers: { cookie } })
+  })
+
+  it('shares the counts of rate limits between the workers', async () => {
+    const served = await running()
+    await served.workers(2)
+    const visit = async () =>
+      (await fetch(`${served.url}/limited`, { headers: { Connection: 'close' } })).status
+    const statuses = await Promise.all(Array.from({ length: 60 }, visit))
+    expect(statuses.filter((status) => status === 200)).to.have.length(10)
+    expect(statuses.filter((status) => status === 429)).to.have.length(50)
+    const lines = () => served.log.filter(({ msg }) => msg.startsWith('GET /limited'))
+    while (lines().length < 60) await delay(5)
+    expect(new Set(lines().map(({ worker }) => worker))).to.deep.equal(new Set([1, 2]))
+  })
+}
 
 function count(outcomes: Outcome[]): Record<string, number> {
   const counts: Record<string, number> = {}

@@ -1,21 +1,22 @@
 /**
- * The `src/main.ts` of an application that serves orders, with sessions, from the database of `DATABASE_URL`. `SESSIONS`
- * names their store: in the database unless it is `redis`. `LIMITS` adds `/limited`, and names the store of its rate limit.
+ * The `src/main.ts` of an application that serves orders, with sessions and a rate limit, from the database of `DATABASE_URL`.
+ * `STORES` names the store of the sessions and of the limit: the database, unless it is `redis`. `LIMIT_IN_MEMORY` adds a limit
+ * without a store.
  */
 import 'reflect-metadata'
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createClient } from 'redis'
-import { databaseLimits, rateLimit, redisLimits, type LimitStore } from '../../../src/auth/index.js'
+import { databaseLimits, rateLimit, redisLimits } from '../../../src/auth/index.js'
 import { App, Database, databaseSessions, redisSessions, transaction } from '../../../src/index.js'
 import { config, OrdersResource } from './orders.js'
 import { redisUrl } from '../servers/redis.js'
 
 const database = new Database(config(''), 'test')
-const sessionStore =
-  process.env['SESSIONS'] === 'redis'
-    ? redisSessions(createClient({ url: redisUrl }), { prefix: `kit_spec_${process.ppid}:` })
-    : databaseSessions(database)
+const usesRedis = process.env['STORES'] === 'redis'
+const sessionStore = usesRedis
+  ? redisSessions(createClient({ url: redisUrl }), { prefix: `kit_spec_${process.ppid}:` })
+  : databaseSessions(database)
 const app = new App({ sessionStore, drainTimeout: 10_000 })
 app.get('/pid', (ctx) => void (ctx.body = { pid: process.pid }))
 app.get('/slow', async (ctx) => {
@@ -41,18 +42,14 @@ app.get('/busy', (ctx) => {
   while (existsSync(file) && Date.now() < end) Atomics.wait(never, 0, 0, 5)
   ctx.body = 'busy'
 })
-const redis = { prefix: `kit_spec_limit_${process.ppid}:` }
-const limits: Record<string, () => LimitStore | undefined> = {
-  memory: () => undefined,
-  database: () => databaseLimits(database),
-  redis: () => redisLimits(createClient({ url: redisUrl }), redis),
-}
-const place = process.env['LIMITS']
-if (place !== undefined) {
-  const store = limits[place]?.()
-  const limited = app.group('/limited')
-  limited.use(rateLimit({ name: 'limited', to: 10, within: '1 hour', ...(store && { store }) }))
-  limited.get('/', (ctx) => void (ctx.body = { pid: process.pid }))
+const limitStore = usesRedis
+  ? redisLimits(createClient({ url: redisUrl }), { prefix: `kit_spec_limit_${process.ppid}:` })
+  : databaseLimits(database)
+const limited = app.group('/limited')
+limited.use(rateLimit({ name: 'limited', to: 10, within: '1 hour', store: limitStore }))
+limited.get('/', (ctx) => void (ctx.body = { pid: process.pid }))
+if (process.env['LIMIT_IN_MEMORY']) {
+  app.group('/limited-by-worker').use(rateLimit({ name: 'limited by worker', to: 10, within: '1 hour' }))
 }
 app.use(transaction(database))
 app.resource(OrdersResource)

@@ -49,7 +49,7 @@ export class Served {
   constructor(main: string, args: string[], env: NodeJS.ProcessEnv) {
     this.folder = builtApplication(main)
     const what = args.length > 0 ? [kitFile, ...args] : [join(this.folder, 'dist/src/main.js')]
-    this.child = spawn(process.execPath, ['--enable-source-maps', ...what], {
+    this.child = spawn(process.execPath, what, {
       cwd: this.folder,
       env: environment({ GO_ENV: 'test', LOG_LEVEL: 'info', PORT: '0', ...env }),
       stdio: ['ignore', 'pipe', 'pipe'],
