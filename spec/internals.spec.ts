@@ -109,6 +109,15 @@ describe('The internals of other packages', () => {
     expect(Object.keys(context.response)).to.include('_explicitNullBody')
   })
 
+  it('Koa: handleRequest runs the middleware and sends the response, and can be replaced', async () => {
+    const koa = new Koa()
+    expect(Reflect.get(koa, 'handleRequest')).to.be.a('function')
+    const called = new Promise((resolve) => Object.defineProperty(koa, 'handleRequest', { value: resolve }))
+    const request = new IncomingMessage(new Socket())
+    void koa.callback()(request, new ServerResponse(request))
+    expect(await called).to.include({ req: request })
+  })
+
   it('koa-session: a context gets its session from a property that can be redefined', () => {
     const koa = new Koa()
     koa.keys = ['a secret of the specs']

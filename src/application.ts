@@ -19,6 +19,7 @@ import { removeStaleUploads } from './http/body/upload-folders.js'
 import { Injector } from './injection/injector.js'
 import { createLogger, withRedactedErrors } from './logging/logger.js'
 import { developmentHosts } from './steps/development-hosts.js'
+import { sendText } from './http/send-text.js'
 import { tolerateBodyErrors, errorHandler } from './steps/error-handler.js'
 import { health } from './steps/health.js'
 import { requestLog } from './steps/request-log.js'
@@ -281,6 +282,7 @@ export class App extends Scope {
         'the response could not be written',
       ),
     )
+    sendText(this.koa)
     const handle = this.koa.callback()
     return (req, res) => {
       req.url = originForm(req.url)

@@ -2,6 +2,7 @@ import helmet, { type HelmetOptions } from 'helmet'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
+import { PreparedHeaders } from '../common/header-list.js'
 
 /** The sources that a content security policy allows, by directive: `{ imgSrc: ["'self'", 'https://images.example.com'] }`. */
 export type ContentSecurityPolicy = Record<string, Iterable<string> | null>
@@ -45,8 +46,7 @@ export function securityHeaders(options: SecurityHeadersOptions = {}): Middlewar
 
   return function securityHeaders(ctx, next) {
     const isProduction = environmentOf(ctx, options.env) === 'production'
-    for (const [name, value] of isProduction ? headers.production : headers.other)
-      ctx.res.setHeader(name, value)
+    ctx.res.setHeaders(isProduction ? headers.production : headers.other)
     return next()
   }
 }
@@ -54,7 +54,7 @@ export function securityHeaders(options: SecurityHeadersOptions = {}): Middlewar
 function headersFor(
   { env: _env, contentSecurityPolicy = {}, ...others }: SecurityHeadersOptions,
   isProduction: boolean,
-): Headers {
+): PreparedHeaders {
   return computeHeaders({
     // Under helmet's own `no-referrer`, browsers send `Origin: null` with forms, which csrf() rejects.
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
@@ -72,18 +72,16 @@ function headersFor(
   })
 }
 
-type Headers = Array<[name: string, value: string]>
-
 /** Returns the headers that helmet sets. They are the same for every request, so they are computed once. */
-function computeHeaders(options: HelmetOptions): Headers {
-  const headers: Headers = []
+function computeHeaders(options: HelmetOptions): PreparedHeaders {
+  const headers: [name: string, value: string][] = []
   const res = {
     setHeader: (name: string, value: string) => headers.push([name, value]),
     removeHeader: () => undefined,
   }
   // helmet() sets the headers synchronously, and uses no other member of the request and the response.
   helmet(options)({} as IncomingMessage, res as unknown as ServerResponse, () => {})
-  return headers
+  return new PreparedHeaders(headers)
 }
 
 /** Writes `imgSrc` as `img-src`, because helmet rejects a directive that has both spellings. */

@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { HeaderListResponse } from '../common/header-list.js'
 import { listenOn, stopListening } from './port.js'
 import { StalledConnections } from './stalled-connections.js'
 import { checkInterval, serverOptions, type Timeouts } from './timeouts.js'
@@ -48,7 +49,8 @@ export class GracefulServer {
     timeouts: Timeouts = {},
     createSource: (server: Server) => ConnectionSource = ownPort,
   ) {
-    this.server = createServer(serverOptions(timeouts), (req, res) => this.handle(req, res))
+    const options = { ...serverOptions(timeouts), ServerResponse: HeaderListResponse }
+    this.server = createServer(options, (req, res) => this.handle(req, res))
     this.stalledTimer = this.watchStalledConnections(timeouts)
     this.source = createSource(this.server)
     this.server.on('connection', (socket: Socket) => {
@@ -105,11 +107,13 @@ export class GracefulServer {
 
   private handle(req: IncomingMessage, res: ServerResponse): void {
     const state = this.connections.get(req.socket)
-    state?.inFlight.add(res)
-    res.once('close', () => {
-      state?.inFlight.delete(res)
-      if (state) state.bytesRead = req.socket.bytesRead
-    })
+    if (state) {
+      state.inFlight.add(res)
+      res.on('close', () => {
+        state.inFlight.delete(res)
+        state.bytesRead = req.socket.bytesRead
+      })
+    }
     if (!this.closing) return this.listener(req, res)
     closeAfterResponse(res)
     void this.closing.then(() => this.listener(req, res))

@@ -25,7 +25,7 @@ export function requestLog(logger: Logger): Middleware {
     identified.requestId = requestId
     identified.originalMethod = ctx.method
     ctx.set(header, requestId)
-    ctx.res.once('close', () => {
+    ctx.res.on('close', () => {
       const { method } = ctx
       const path = redactedPath(ctx)
       const status = ctx.res.statusCode
