@@ -100,7 +100,7 @@ export class Forbidden extends HttpError {
   }
 }
 
-/** 500: a handler has changed records of a model with a policy, and has not asked it. The transaction is rolled back. */
+/** 500: a handler has changed records of a model with a policy, and has not called ctx.authorize. The transaction is rolled back. */
 export class AuthorizationNotPerformed extends HttpError {
   /** The message is for the application's developers, so production does not show it. */
   override readonly isPublic = false
@@ -108,12 +108,12 @@ export class AuthorizationNotPerformed extends HttpError {
     super(
       500,
       `${handler} did not call ctx.authorize for the ${model} that it changed, so nothing was saved. Call ` +
-        'await ctx.authorize(record) first, or use ctx.unscoped if nobody has to be asked.',
+        'await ctx.authorize(record) first, or use ctx.unscoped if no policy applies.',
     )
   }
 }
 
-/** 500: a handler has bound a request to a saved record before it has asked the record's policy. */
+/** 500: a handler has bound a request to a saved record before it called ctx.authorize. */
 export class AuthorizationTooLate extends HttpError {
   override name = 'AuthorizationTooLate'
   override readonly isPublic = false
@@ -126,7 +126,7 @@ export class AuthorizationTooLate extends HttpError {
   }
 }
 
-/** `ctx.authorize` or `can` has a record of a model without a policy. */
+/** `ctx.authorize` or `can` was called with a record whose model has no policy. */
 export class NoPolicy extends NamedError {
   constructor(model: string) {
     super(
@@ -186,7 +186,7 @@ export class MethodNotAllowed extends HttpError {
 /** 406: the client accepts none of the formats that the handler offers. */
 export class NotAcceptable extends HttpError {
   constructor(offered: string[]) {
-    super(406, `This resource is available as ${offered.join(', ')}.`)
+    super(406, `This resource is only available as ${offered.join(', ')}.`)
   }
 }
 
@@ -269,7 +269,7 @@ export class TransactionAlreadyBegun extends NamedError {
 export class ReadOnlyTransaction extends NamedError {
   constructor(options?: ErrorOptions) {
     super(
-      'The transaction of this request only reads, because of transactionOptions({ readOnly: true }).',
+      'The transaction of this request is read-only, because of transactionOptions({ readOnly: true }).',
       options,
     )
   }

@@ -245,7 +245,7 @@ describe('Error pages', () => {
         for (const response of [await site.get('/posts'), await site.post('/posts')]) {
           expect(response.status).to.equal(500)
           expect(response.text)
-            .to.contain('The database is behind the application')
+            .to.contain('Migrations are pending')
             .and.to.contain('<li><code>CreateBlog1700000000000</code></li>')
             .and.to.contain('<code>npx kit db migrate</code>')
         }
@@ -255,7 +255,7 @@ describe('Error pages', () => {
 
     it('appear for every path until the migrations have been run, if the application checks them at start', () =>
       withPosts({ env: 'development', checksMigrations: true }, async (database) => {
-        expect((await site.get('/')).text).to.contain('The database is behind the application')
+        expect((await site.get('/')).text).to.contain('Migrations are pending')
         await database.migrate()
         expect((await site.get('/')).text).to.equal('home')
       }))

@@ -306,7 +306,7 @@ describe('kit generate and kit destroy', () => {
     expect(await kitDestroy(['model', 'blog_label', '-y'])).to.not.contain('edited')
     expect(app.tree()).to.deep.equal(before)
     expect(await failure(() => kitDestroy(['model', 'blog_label', '-y']))).to.equal(
-      'There is no model "blog_label" here: none of its files exists.',
+      'There is no model "blog_label": none of its files exist.',
     )
   })
 
@@ -788,7 +788,7 @@ describe('kit generate and kit destroy', () => {
 
   it('rejects to destroy missing files', async () => {
     expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(
-      'There is no resource "post" here: none of its files exists.',
+      'There is no resource "post": none of its files exist.',
     )
   })
 

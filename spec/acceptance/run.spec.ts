@@ -67,7 +67,7 @@ describe('kit run FILE', function () {
     const fail = async (file: string) => (await kit(application.folder, ['run', file])).errors
     expect(await fail('src/jobs/nigthly.ts')).to.match(/^There is no src\/jobs\/nigthly\.ts in \S+\.$/)
     expect(await fail('migrations/1.ts')).to.equal(
-      "migrations/1.ts isn't a TypeScript file of src. Use one like src/jobs/nightly.ts.",
+      "migrations/1.ts isn't a TypeScript file in src/. Use a file like src/jobs/nightly.ts.",
     )
   })
 })

@@ -66,7 +66,7 @@ describe('Database', () => {
     expect(() => new Database({ test: { url: 'oracle://scott:tig@er@host/db' } }, 'test'))
       .to.throw(DeclarationError, 'oracle://scott:***@host/db')
       .with.property('message')
-      .that.contains('Known urls: sqlite:')
+      .that.contains('Supported URLs: sqlite:')
   })
 
   for (const [url, name] of [

@@ -11,7 +11,7 @@ export interface Entry {
 /** The commands, in the order in which they are listed. */
 export const COMMANDS: readonly Entry[] = [
   { name: 'new', summary: 'create an application' },
-  { name: 'generate', alias: 'g', summary: 'generate a resource, a migration, a locale or a secret' },
+  { name: 'generate', alias: 'g', summary: 'generate a resource, model, migration, locale or accounts' },
   { name: 'destroy', alias: 'd', summary: 'delete generated files' },
   { name: 'routes', summary: 'print the routing table' },
   { name: 'locales', summary: 'list the missing texts of each language' },
@@ -21,7 +21,7 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'start', summary: 'build the application if necessary, and serve it' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
   { name: 'run', summary: 'run a file of the application with its database open' },
-  { name: 'info', summary: 'print facts about the application' },
+  { name: 'info', summary: 'print versions, environment, database and number of routes' },
 ]
 
 /** Loads a single command, so that `kit` starts fast. */

@@ -222,7 +222,7 @@ function requireOwner(
     throw new CommandError('There are no accounts that could own records. Run `kit generate auth` first.')
   if (owner.model !== accounts.model) {
     throw new CommandError(
-      `Records belong to the ${accounts.words.one} who has signed in. Use --owner ${accounts.singular}.`,
+      `The owner of a record is the signed-in ${accounts.words.one}. Use --owner ${accounts.singular}.`,
     )
   }
   if (names.parent?.singular === owner.singular) {

@@ -96,7 +96,7 @@ function policiesOf({ model, policy }: ResourceOptions, { policies }: MountPoint
   return model && policy ? [...policies, { model, policy }] : policies
 }
 
-/** Rejects a request that has changed something without asking a policy. */
+/** Rejects a request that has changed something without a call of ctx.authorize. */
 function authorized(handler: Middleware, method: string): Middleware {
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return handler
   const check: Middleware = async (ctx, next) => {

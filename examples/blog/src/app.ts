@@ -14,7 +14,7 @@ app.use(forceSSL())
 // Logs the parameters of the path, query and body. Passwords, tokens and other secrets are logged as [FILTERED].
 app.use(parameterLogger())
 
-// Rejects forms that another site submits in a visitor's name. The application's own forms carry a token.
+// Rejects forms that another site submits on a visitor's behalf. The application's own forms contain a token.
 app.use(csrf())
 
 // Gives each request a database transaction, ctx.tx. It begins with the first query and commits before the response is

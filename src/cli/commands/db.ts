@@ -56,7 +56,7 @@ const STEPS: Step[] = [
   },
   {
     name: 'check',
-    summary: 'list missing indexes of lists',
+    summary: 'list the indexes that lists need and the database lacks',
     description:
       'Lists the indexes that the lists with @Queryable need and the database lacks: for each column that a list sorts by, or filters by eq or prefix. Also lists the columns of cursor pages that do not have milliseconds. The exit status is 1 if it finds one.',
     needsDatabase: true,

@@ -42,7 +42,9 @@ type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
 export function generateCommand(out: Output, folder: () => string = enterApplication): Command {
   return new Command('generate')
     .alias('g')
-    .description('Generates a resource, a migration, a locale or a secret.')
+    .description(
+      'Generates code: a resource, a model, accounts, a migration or a locale. Also prints secrets.',
+    )
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
     .addCommand(resourceCommand(out, folder))
     .addCommand(modelCommand(out, folder))
@@ -58,7 +60,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
     .summary('generate a resource')
     .description(
       'Generates a resource: handlers, model, migration, templates, texts and specs, and adds its route to src/app.ts. ' +
-        'Existing files are not overwritten. If a file cannot be written, no file is.',
+        'Existing files are not overwritten. If one file cannot be written, none is.',
     )
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
     .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
@@ -121,7 +123,7 @@ function uniqueOption(): Option {
 }
 
 function specOption(): Option {
-  const text = 'kind of specs: placeholders that fail, or complete specs'
+  const text = 'placeholder specs, which fail until you replace them, or complete specs'
   return new Option('--spec <kind>', text).choices(['placeholder', 'full'])
 }
 
@@ -141,7 +143,7 @@ function authCommand(out: Output, folder: () => string): Command {
         'An API application gets bearer tokens instead of sessions and pages.',
     )
     .argument('[name]', 'singular name of the model', 'user')
-    .option('--api', 'bearer tokens for clients of an API, also beside the sessions of a web application')
+    .option('--api', 'bearer tokens for API clients; in a web application, in addition to sessions')
     .option('--no-sign-up', 'visitors cannot sign up')
     .option('--confirm', 'visitors who sign up confirm their address by a link in a mail')
     .option('--sessions', 'add a page on which users see and end their sessions')
@@ -248,6 +250,7 @@ function isRewrittenMigration(folder: string, action: FileAction): boolean {
 const RESOURCE_HELP = `
 Types: ${knownTypes.join(', ')}.
 The default type is string. nulls.X is nullable: nulls.String, nulls.Text, nulls.Int, ...
+unique and index add an index. shown: the name looks like a secret, but the attribute is visible.
 
 Example:
   $ kit generate resource post title description:nulls.Text

@@ -7,11 +7,11 @@ import { loadApp, loadDatabase } from '../support/application-modules.js'
 import { isStale } from '../support/compilation.js'
 import { table } from '../support/table.js'
 
-/** `kit info`: facts about the application. */
+/** `kit info`: prints versions and settings of the application. */
 export function infoCommand(): Command {
   return new Command('info')
     .description(
-      'Prints facts about the application: versions, environment, address, database, routes. Does not open the database.',
+      'Prints the versions, environment, address, database and number of routes of the application. Does not open the database.',
     )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  $ kit info\n  $ GO_ENV=production kit info --json')

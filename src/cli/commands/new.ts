@@ -14,13 +14,13 @@ interface Options {
   kit?: string
 }
 
-/** `kit new`: creates an application in a folder of its own. */
+/** `kit new`: creates an application in a new folder. */
 export function newCommand(): Command {
   return new Command('new')
     .description(
       'Creates an application that is ready to start and to test: pages with a layout and styles, or only JSON and XML ' +
-        'with --api. It depends on resource-kit. If that was not installed from the registry, it depends on a copy in ' +
-        'vendor/.',
+        'with --api. It depends on the version of resource-kit that runs this command. If kit comes from a checkout, that ' +
+        'version is copied to vendor/.',
     )
     .argument('<name>', `name of the application and its folder: ${NAME_RULE}`, parseName)
     .option('--api', 'create an API without pages and sessions')

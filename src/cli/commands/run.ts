@@ -40,7 +40,7 @@ async function run(file: string, args: readonly string[]): Promise<void> {
 function moduleOf(path: string, root: string): string {
   const name = relative(root, path)
   if (!/^src[/\\].+\.ts$/.test(name)) {
-    throw new CommandError(`${name} isn't a TypeScript file of src. Use one like src/jobs/nightly.ts.`)
+    throw new CommandError(`${name} isn't a TypeScript file in src/. Use a file like src/jobs/nightly.ts.`)
   }
   if (!existsSync(join(root, name))) throw new CommandError(`There is no ${name} in ${root}.`)
   return name.slice(0, -'.ts'.length)

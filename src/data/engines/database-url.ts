@@ -11,7 +11,7 @@ export function sqlitePath(url: string): string {
 /** Returns the error for a URL that no engine supports. */
 export function unknownUrl(url: string): DeclarationError {
   return new DeclarationError(
-    `Unknown database url "${hidePassword(url)}". Known urls: sqlite:relative/path, sqlite:///absolute/path, ` +
+    `Unsupported database URL "${hidePassword(url)}". Supported URLs: sqlite:relative/path, sqlite:///absolute/path, ` +
       'sqlite::memory:, postgres://user:password@host/name, mysql://user:password@host/name, mariadb://...',
   )
 }

@@ -82,12 +82,12 @@ export class CommentsResource extends BaseResource {
     })
   }
 
-  /** Finds the post by the id in the path. Without one, the response is 404. */
+  /** Finds the post by the id in the path. If there is none, the response is 404. */
   private findPost(ctx: Context) {
     return ctx.find(Post, ctx.params.post_id)
   }
 
-  /** Finds the comment of the post by the id in the path. Without one, the response is 404. */
+  /** Finds the comment of the post by the id in the path. If there is none, the response is 404. */
   private findComment(ctx: Context) {
     const { post_id, comment_id } = ctx.params
     return ctx.findOneBy(Comment, { id: comment_id, post_id })

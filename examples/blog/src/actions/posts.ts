@@ -74,7 +74,7 @@ export class PostsResource extends BaseResource {
     })
   }
 
-  /** Finds the post by the id in the path. Without one, the response is 404. */
+  /** Finds the post by the id in the path. If there is none, the response is 404. */
   private findPost(ctx: Context) {
     return ctx.find(Post, ctx.params.post_id)
   }
