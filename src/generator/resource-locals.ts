@@ -14,81 +14,27 @@ import { columnsOf, indexName, indicesOf, type Index } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
-  const { kind, names, model, attributes: all, routes, uniques, list, owner, guards } = plan
-  const attributes = all.filter(({ isSecret }) => !isSecret)
-  const { parent, one } = names
+  const { kind, names, model, routes, list, owner, guards } = plan
   const isRootGuarded = guards.some((one) => one.parent === undefined)
   const nesting = nestingOf(names, isRootGuarded, owner)
-  const file = `src/actions/${names.file}`
-  const find = `await this.find${model.model}(${nesting.item.arguments})`
+  const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = referencesOf(attributes)
-  const choices = choicesOf(one, references)
-  const joins = joinTablesOf(names.plural, all)
+  const choices = choicesOf(names.one, references)
   const added = routeLocals(routes, kind, names, nesting)
-  const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
-  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
-  const belongsTo = [owner, parent].filter((one) => one !== undefined)
-  const keys = belongsTo.map(({ singular }) => `${singular}_id`)
-  // The list of a nested resource has conditions on its parent, and with an owner on both.
-  const leading = names.isSingular ? [] : keys.toReversed()
-  const indexed = indexesOf(all, list, leading)
-  const onePerOwner = names.isSingular && owner ? [keys] : []
-  const pairs = [...onePerOwner, ...uniques].map((columns) => ({
-    name: columns.join('_'),
-    columns,
-    isUnique: true,
-  }))
   return {
     ...names,
     model: model.model,
     nesting,
-    /** The model that owns the records, and the imports of the handlers and the policy. */
-    owner,
-    ownership: {
-      policy: relativePath(file, `src/policies/${model.singular}`),
-      authentication: relativePath(file, 'src/authentication'),
-    },
-    policyModels: modelImportsOf(owner ? [model, owner] : [], `src/policies/${model.singular}`),
-    /** Finds the record of a handler that changes it. */
-    found: owner ? `await ctx.authorize(${find})` : find,
-    /** The parent whose policy the handlers ask, because the resource has none. */
-    guard: owner ? undefined : guards[0]?.one,
-    /** The foreign keys of the parent and of the owner. */
-    keys,
-    parentPath: parent && relativePath(file, `src/actions/${parent.file}`),
     /** The attributes that pages and requests have: all except secrets. */
     attributes,
     references,
-    /** All attributes, for the model and its migration. */
-    all,
-    /** The attribute that is the heading of a page. */
-    title,
-    /** The attribute that is the heading of a row in the list. */
-    header,
-    /** The other columns of the list: at most six with the header, and the timestamps that it is sorted by. */
-    columnsOfList: [
-      ...attributes
-        .filter((one) => one !== header && one.kind !== 'json' && !one.isList)
-        .slice(0, COLUMNS - 1),
-      ...timestampsOf(list).map((name) => ({
-        name,
-        show: (variable: string) => `!= time(${variable}.${name})`,
-      })),
-    ],
-    /** The attributes that a page lists below its heading. */
-    details: attributes.filter((attribute) => attribute !== title),
-    heading: title
-      ? { title: title.show(one, model.singular), h1: title.show(one, model.singular) }
-      : { title: `= t('${names.ids.one}')`, h1: `= t('${names.ids.one}')` },
-    /** The attributes that a request may set, as a list in the source. */
-    fields: `[${attributes.map(({ name }) => `'${name}'`).join(', ')}]`,
     choices,
     list: listLocals(list, names),
-    pages: pagesOf(names, nesting, references, choices, list),
     ...added,
-    kitImports: kitImports(names, routes, list !== undefined, owner !== undefined),
-    models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
+    ...handlerLocals(plan, nesting, attributes, choices),
     handlers: handlersOf(names, added.routes),
+    ...headingLocals(plan, attributes),
+    pages: pagesOf(names, nesting, references, choices, list),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
     texts: textsOf(names, added.routes, { record: model.singular, attributes }, otherIds),
@@ -98,22 +44,97 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     accept: acceptOf(plan),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     required: attributes.filter(({ isRequired }) => isRequired),
+    ...modelLocals(plan),
+    migrationClass,
+  }
+}
+
+/** The variables of the handlers and of the policy. */
+function handlerLocals(
+  { kind, names, model, routes, list, owner, guards }: ResourcePlan,
+  nesting: Nesting,
+  attributes: readonly Attribute[],
+  choices: readonly Choice[],
+) {
+  const file = `src/actions/${names.file}`
+  const policy = `src/policies/${model.singular}`
+  const find = `await this.find${model.model}(${nesting.item.arguments})`
+  return {
+    /** The model that owns the records, and the imports of the handlers and the policy. */
+    owner,
+    ownership: {
+      policy: relativePath(file, policy),
+      authentication: relativePath(file, 'src/authentication'),
+    },
+    policyModels: modelImportsOf(owner ? [model, owner] : [], policy),
+    /** Finds the record of a handler that changes it. */
+    found: owner ? `await ctx.authorize(${find})` : find,
+    /** The parent whose policy the handlers call, because the resource has none. */
+    guard: owner ? undefined : guards[0]?.one,
+    parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
+    /** The attributes that a request may set, as a list in the source. */
+    fields: `[${attributes.map(({ name }) => `'${name}'`).join(', ')}]`,
+    kitImports: kitImports(names, routes, list !== undefined, owner !== undefined),
+    models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
+  }
+}
+
+/** The variables of the pages of a record and of a list: their headings, columns and details. */
+function headingLocals({ names, model, list }: ResourcePlan, attributes: readonly Attribute[]) {
+  const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
+  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
+  const heading = title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`
+  const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
+  const timestamps = timestampsOf(list).map((name) => ({
+    name,
+    show: (variable: string) => `!= time(${variable}.${name})`,
+  }))
+  return {
+    /** The attribute that is the heading of a page. */
+    title,
+    heading: { title: heading, h1: heading },
+    /** The attributes that a page lists below its heading. */
+    details: attributes.filter((attribute) => attribute !== title),
+    /** The attribute that is the heading of a row in the list. */
+    header,
+    /** The other columns of the list: at most six with the header, and the timestamps that it is sorted by. */
+    columnsOfList: [...columns.slice(0, COLUMNS - 1), ...timestamps],
+  }
+}
+
+/** The variables of the model and of its migration. */
+function modelLocals({ names, attributes: all, uniques, list, owner }: ResourcePlan) {
+  const belongsTo = [owner, names.parent].filter((one) => one !== undefined)
+  const keys = belongsTo.map(({ singular }) => `${singular}_id`)
+  // The list of a nested resource has conditions on its parent, and with an owner on both.
+  const leading = names.isSingular ? [] : keys.toReversed()
+  const onePerOwner = names.isSingular && owner ? [keys] : []
+  const pairs = [...onePerOwner, ...uniques].map((columns) => ({
+    name: columns.join('_'),
+    columns,
+    isUnique: true,
+  }))
+  const references = referencesOf(all)
+  const related = [...references.map((reference) => reference.model), ...belongsTo]
+  return {
+    /** All attributes, also the secret ones. */
+    all,
+    /** The foreign keys of the parent and of the owner. */
+    keys,
     modelImports: modelImports(all, belongsTo[0], pairs.length > 0),
-    relations: relationsOf(referencesOf(all), belongsTo),
+    imports: modelImportsOf(related, `src/models/${names.singular}`).filter(
+      ({ model }) => model !== names.model,
+    ),
+    relations: relationsOf(references, belongsTo),
     /** The tables of many-to-many relations. */
-    joins,
+    joins: joinTablesOf(names.plural, all),
     /** The unique indexes of several columns. */
     uniques: pairs.map(({ name, columns }) => ({
       name: indexName(names.plural, name),
       list: columns.map((column) => `'${column}'`).join(', '),
     })),
-    imports: modelImportsOf(
-      [...referencesOf(all).map((reference) => reference.model), ...belongsTo],
-      `src/models/${names.singular}`,
-    ).filter(({ model }) => model !== names.model),
-    migrationClass,
     columns: columnsOf(all, keys),
-    indices: indicesOf(names.plural, [...indexed, ...pairs]),
+    indices: indicesOf(names.plural, [...indexesOf(all, list, leading), ...pairs]),
     prefixes: prefixColumns(list),
   }
 }

@@ -9,6 +9,9 @@ import { modelImportsOf, relativePath } from './files/paths.js'
 
 type AttributeReference = Reference & { attribute: Attribute }
 
+/** The part of a plan that names the owners of records. */
+type OwnerPlan = Pick<ResourcePlan, 'owner' | 'accounts' | 'guards' | 'ownerOf'>
+
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
   return {
@@ -25,8 +28,9 @@ export function specLocals(
   model: Names,
   references: readonly AttributeReference[],
   attributes: readonly Attribute[],
-  { owner, accounts, guards, ownerOf }: Pick<ResourcePlan, 'owner' | 'accounts' | 'guards' | 'ownerOf'>,
+  plan: OwnerPlan,
 ) {
+  const { owner, accounts, ownerOf } = plan
   const { parent } = names
   const file = `spec/actions/${names.file}`
   // A reference to the same model is left out of the spec.
@@ -45,14 +49,7 @@ export function specLocals(
     sent: withKeys('values', keys),
     sentForm: withKeys('form', keys),
     newer: newerOf([parentKey, owner && `${owner.singular}_id`]),
-    /** The support of specs that sign in. */
-    users: accounts && {
-      model: accounts.model,
-      path: relativePath(file, `spec/support/${accounts.plural}`),
-      fromModel: relativePath(`spec/models/${model.singular}`, `spec/support/${accounts.plural}`),
-      /** Whether others get a 404 for the records. */
-      areApart: owner !== undefined || guards.some((one) => ownerOf(one)),
-    },
+    users: usersOf(file, model, plan),
     /** Whether the records that `sent` refers to belong to the owner. */
     hasOwnReferences: others.some((other) => ownerOf(other.model)),
     variables: [
@@ -68,6 +65,19 @@ export function specLocals(
         ? nestedSetup(names, nesting, model, owner, ownerOf)
         : [`record = ${make(model, [], owner)}`]),
     ],
+  }
+}
+
+/** The support of specs that sign in; undefined if the application has no accounts. */
+function usersOf(file: string, model: Names, { owner, accounts, guards, ownerOf }: OwnerPlan) {
+  if (!accounts) return undefined
+  const support = `spec/support/${accounts.plural}`
+  return {
+    model: accounts.model,
+    path: relativePath(file, support),
+    fromModel: relativePath(`spec/models/${model.singular}`, support),
+    /** Whether others get a 404 for the records. */
+    areApart: owner !== undefined || guards.some((one) => ownerOf(one)),
   }
 }
 

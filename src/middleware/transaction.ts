@@ -60,16 +60,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
 
   /** Runs the middleware below and the handler in a transaction. The first attempt is 0. */
   async function runOnce(ctx: Context, next: Next, attempt: number): Promise<void> {
-    // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
-    // retry uses `master`, which waits for the write lock before it reads.
-    const mode = SAFE_METHODS.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
-    const onLost = (error: unknown): void =>
-      ctx.log.error(error, 'database work that the request did not await has failed')
-    const isAbandoned = (): boolean => ctx.req.socket.destroyed
-    const { isolation } = options
-    const idleLimit = options.idleLimit ?? (environmentOf(ctx) === 'development' ? 100 : Infinity)
-    const onIdle = idleLimit < Infinity ? (idle: number) => warnOfIdle(ctx, idle, idleLimit) : undefined
-    const lazy = new LazyTransaction(database, mode, { isolation, isAbandoned, onLost, onIdle })
+    const lazy = lazyTransaction(ctx, database, options, attempt)
     beginTransaction(ctx, lazy)
     try {
       await next()
@@ -109,6 +100,24 @@ export function transaction(database: Database, options: TransactionOptions = {}
       unguard = undefined
     },
     check: () => database.check(),
+  })
+}
+
+/** Creates the transaction of a request. It begins with the first query. */
+function lazyTransaction(
+  ctx: Context,
+  database: Database,
+  { isolation, idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity }: TransactionOptions,
+  attempt: number,
+): LazyTransaction {
+  // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
+  // retry uses `master`, which waits for the write lock before it reads.
+  const mode = SAFE_METHODS.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
+  return new LazyTransaction(database, mode, {
+    isolation,
+    isAbandoned: () => ctx.req.socket.destroyed,
+    onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
+    onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,
   })
 }
 

@@ -82,9 +82,7 @@ export function policyMembers(
         )
         throw new Forbidden()
       }
-      const known = authorized.get(this) ?? new Map<object, Map<string, string>>()
-      const allowed = known.get(record) ?? new Map<string, string>()
-      authorized.set(this, known.set(record, allowed.set(ability, ownerOf(this, record))))
+      noteAuthorized(this, record, ability)
       return record
     },
 
@@ -146,7 +144,14 @@ export function policyMembers(
   }
 }
 
-/** The values that say whose a record is: those of its foreign keys, and of the columns in its scope. */
+/** Notes that a policy allows an ability for a record with its current owner. */
+function noteAuthorized(ctx: Context, record: Model, ability: string): void {
+  const known = authorized.get(ctx) ?? new Map<object, Map<string, string>>()
+  const allowed = known.get(record) ?? new Map<string, string>()
+  authorized.set(ctx, known.set(record, allowed.set(ability, ownerOf(ctx, record))))
+}
+
+/** The values that determine whose record it is: those of its foreign keys, and of the columns in its scope. */
 function ownerOf(ctx: Context, record: Model): string {
   const { relations } = ctx.tx.dataSource.getMetadata(record.constructor)
   const keys = relations.flatMap(({ isManyToMany, joinColumns }) => (isManyToMany ? [] : joinColumns))

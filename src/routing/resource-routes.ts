@@ -1,4 +1,5 @@
 import type { Handler, Middleware } from '../context.js'
+import { SAFE_METHODS } from '../common/methods.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
@@ -51,11 +52,7 @@ export function resourceRoutes(
   injector: Injector,
 ): ResourceRoutes {
   const { resource, options, decorations } = definition
-  if (!/[\p{L}][^/{}]*$/u.test(mountPoint.path)) {
-    throw new DeclarationError(
-      `${resource.name} is mounted at "${mountPoint.path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
-    )
-  }
+  checkPath(mountPoint.path, resource.name)
   const { singular = false } = options
   const names = resourceNames(mountPoint.path, singular)
   const param = options.param ?? names.param
@@ -92,13 +89,21 @@ export function resourceRoutes(
   return { itemPath: item, key: names.param, itemMiddleware, policies, routes }
 }
 
+/** @throws DeclarationError when the last segment of the path isn't a word */
+function checkPath(path: string, name: string): void {
+  if (/[\p{L}][^/{}]*$/u.test(path)) return
+  throw new DeclarationError(
+    `${name} is mounted at "${path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
+  )
+}
+
 function policiesOf({ model, policy }: ResourceOptions, { policies }: MountPoint): readonly DeclaredPolicy[] {
   return model && policy ? [...policies, { model, policy }] : policies
 }
 
 /** Rejects a request that has changed something without a call of ctx.authorize. */
 function authorized(handler: Middleware, method: string): Middleware {
-  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return handler
+  if (SAFE_METHODS.includes(method)) return handler
   const check: Middleware = async (ctx, next) => {
     await handler(ctx, next)
     if (ctx.status < 400) ctx.checkAuthorized()

@@ -8,7 +8,7 @@ import type { Destruction, HasRun } from '../../generator/destruction.js'
 import { modelDestruction } from '../../generator/model-generator.js'
 import { resourceDestruction } from '../../generator/resource-destroyer.js'
 import { enterApplication } from '../support/application-folder.js'
-import { hasRun } from '../support/has-run.js'
+import { hasRun as hasRunMigration } from '../support/has-run.js'
 import { printTo, type Output } from '../support/output.js'
 import { Questions } from '../support/questions.js'
 
@@ -24,72 +24,33 @@ export interface DestroySettings {
 
 /** `kit destroy resource | model | auth | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
-  const { folder = enterApplication, input = process.stdin } = settings
+  const { folder = enterApplication, input = process.stdin, hasRun = hasRunMigration } = settings
   return new Command('destroy')
     .alias('d')
     .description('Deletes generated files.')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post')
     .addCommand(
-      new Command('resource')
-        .alias('r')
-        .summary('delete the files of a resource')
-        .description(
-          'Deletes the files of `kit generate resource`, and the route in src/app.ts. Asks for each of them before it ' +
-            'deletes any; the answers can come from a pipe. Reports edited files, and a migration that has been run.',
-        )
-        .argument('<name>', 'singular name: post, blog_post, admin/widget')
-        .option('-y, --yes', 'answer yes to every question')
-        .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
-        .action(async (name: string, flags: Flags) => {
-          const destruction = resourceDestruction(folder(), name, settings.hasRun ?? hasRun)
-          const isFound = await undo(destruction, flags)
-          if (!isFound) throw new NothingToDestroy(name)
-        }),
+      resourceCommand().action(async (name: string, flags: Flags) => {
+        const isFound = await undo(resourceDestruction(folder(), name, hasRun), flags)
+        if (!isFound) throw new NothingToDestroy(name)
+      }),
     )
     .addCommand(
-      new Command('model')
-        .alias('m')
-        .summary('delete the files of a model without a resource')
-        .description(
-          'Deletes the files of `kit generate model`. Asks for each of them before it deletes any; the answers can come from ' +
-            'a pipe. Reports edited files, files that need the model, and a migration that has been run.',
-        )
-        .argument('<name>', 'singular name: label, blog_label')
-        .option('-y, --yes', 'answer yes to every question')
-        .addHelpText('after', '\nExample:\n  $ kit destroy model label')
-        .action(async (name: string, flags: Flags) => {
-          const isFound = await undo(modelDestruction(folder(), name, settings.hasRun ?? hasRun), flags)
-          if (!isFound) throw new NothingToDestroy(name, 'model')
-        }),
+      modelCommand().action(async (name: string, flags: Flags) => {
+        const isFound = await undo(modelDestruction(folder(), name, hasRun), flags)
+        if (!isFound) throw new NothingToDestroy(name, 'model')
+      }),
     )
     .addCommand(
-      new Command('auth')
-        .summary('delete the files of accounts')
-        .description(
-          'Deletes the files of `kit generate auth`, and its lines in src/app.ts and templates/layout.pug. Asks for each of them ' +
-            'before it deletes any; the answers can come from a pipe. Refuses while another file uses the model of users.',
-        )
-        .argument('[name]', 'singular name of the model', 'user')
-        .option('-y, --yes', 'answer yes to every question')
-        .addHelpText('after', '\nExample:\n  $ kit destroy auth')
-        .action(async (name: string, flags: Flags) => {
-          const isFound = await undo(authDestruction(folder(), name, settings.hasRun ?? hasRun), flags)
-          if (!isFound) throw new NothingToDestroy(name, 'model')
-        }),
+      authCommand().action(async (name: string, flags: Flags) => {
+        const isFound = await undo(authDestruction(folder(), name, hasRun), flags)
+        if (!isFound) throw new NothingToDestroy(name, 'model')
+      }),
     )
     .addCommand(
-      new Command('locale')
-        .summary('delete the files of a language')
-        .description(
-          'Deletes the files of a language in the folder locales. Asks for each of them before it deletes any; the answers ' +
-            'can come from a pipe. Reports files that contain translations.',
-        )
-        .argument('<language>', 'code of the language: de, fr, pt-BR')
-        .option('-y, --yes', 'answer yes to every question')
-        .addHelpText('after', '\nExample:\n  $ kit destroy locale de')
-        .action(async (language: string, flags: Flags) => {
-          await undo(localeDestruction(folder(), language), flags)
-        }),
+      localeCommand().action(async (language: string, flags: Flags) => {
+        await undo(localeDestruction(folder(), language), flags)
+      }),
     )
 
   /** Undoes the confirmed steps. Returns whether there was anything to undo. */
@@ -106,4 +67,54 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
 
 interface Flags {
   yes?: boolean
+}
+
+function resourceCommand(): Command {
+  return new Command('resource')
+    .alias('r')
+    .summary('delete the files of a resource')
+    .description(
+      'Deletes the files of `kit generate resource`, and the route in src/app.ts. Asks for each of them before it ' +
+        'deletes any; the answers can come from a pipe. Reports edited files, and a migration that has been run.',
+    )
+    .argument('<name>', 'singular name: post, blog_post, admin/widget')
+    .option('-y, --yes', 'answer yes to every question')
+    .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
+}
+
+function modelCommand(): Command {
+  return new Command('model')
+    .alias('m')
+    .summary('delete the files of a model without a resource')
+    .description(
+      'Deletes the files of `kit generate model`. Asks for each of them before it deletes any; the answers can come from ' +
+        'a pipe. Reports edited files, files that need the model, and a migration that has been run.',
+    )
+    .argument('<name>', 'singular name: label, blog_label')
+    .option('-y, --yes', 'answer yes to every question')
+    .addHelpText('after', '\nExample:\n  $ kit destroy model label')
+}
+
+function authCommand(): Command {
+  return new Command('auth')
+    .summary('delete the files of accounts')
+    .description(
+      'Deletes the files of `kit generate auth`, and its lines in src/app.ts and templates/layout.pug. Asks for each of them ' +
+        'before it deletes any; the answers can come from a pipe. Refuses while another file uses the model of users.',
+    )
+    .argument('[name]', 'singular name of the model', 'user')
+    .option('-y, --yes', 'answer yes to every question')
+    .addHelpText('after', '\nExample:\n  $ kit destroy auth')
+}
+
+function localeCommand(): Command {
+  return new Command('locale')
+    .summary('delete the files of a language')
+    .description(
+      'Deletes the files of a language in the folder locales. Asks for each of them before it deletes any; the answers ' +
+        'can come from a pipe. Reports files that contain translations.',
+    )
+    .argument('<language>', 'code of the language: de, fr, pt-BR')
+    .option('-y, --yes', 'answer yes to every question')
+    .addHelpText('after', '\nExample:\n  $ kit destroy locale de')
 }
