@@ -98,7 +98,7 @@ describe('The pages of the blog', () => {
 
       it('has a language, a title, landmarks and one first-level heading', () => {
         expect(html).to.match(
-          /<html lang="en-US">.*<title>[^<]+ · Blog<\/title>.*<header .*<nav .*<main id="content">/s,
+          /<html lang="en-US">.*<title>[^<]+ &middot; Blog<\/title>.*<header .*<nav .*<main id="content">/s,
         )
         expect(html.match(/<h1>/g)).to.have.length(1)
       })

@@ -60,8 +60,7 @@ export class PathPattern {
     if (before === undefined || args.length !== this.params.length) return undefined
     if (after === undefined) return before
     const [arg] = args
-    const value =
-      typeof arg === 'object' && arg !== null && !isPlainObject(arg) ? Reflect.get(arg, 'id') : arg
+    const value = isRecord(arg) ? arg.id : arg
     return typeof value === 'string' && value !== '' ? before + encodeSegment(value) + after : undefined
   }
 
@@ -128,9 +127,12 @@ function recodeSegment(segment: string): string {
   }
 }
 
+/** Characters that need no encoding (RFC 3986, section 2.3). A literal in the function would be an object for each call. */
+const unreserved = /^[\w.~-]*$/
+
 /** Encodes one segment of a path (RFC 3986, section 3.3). */
 function encodeSegment(segment: string): string {
-  return /^[\w.~-]*$/.test(segment) ? segment : encodeURIComponent(segment.toWellFormed())
+  return unreserved.test(segment) ? segment : encodeURIComponent(segment.toWellFormed())
 }
 
 function tokenize(segment: string): Token[] {
@@ -172,6 +174,11 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
+}
+
+/** Whether an argument is an object of a class, whose id fills a parameter. */
+function isRecord(arg: PathArgument): arg is { id?: unknown } {
+  return typeof arg === 'object' && arg !== null && !isPlainObject(arg)
 }
 
 function isEmpty(query: object): boolean {

@@ -1,3 +1,4 @@
+import { memoize } from '../common/memoize.js'
 import { dayFormat, listFormats, zonedFormat } from './formatters.js'
 
 /** The values of placeholders: `{ attribute: 'Title', max: 80 }`. */
@@ -9,11 +10,27 @@ export type Values = Record<string, unknown>
  */
 export function interpolate(text: string, values: Values, locale: string): string {
   if (!hasPlaceholders(text)) return text
-  return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (placeholder, name: string) => {
-    const value = Object.hasOwn(values, name) ? values[name] : undefined
-    return value === undefined ? placeholder : written(value, locale)
-  })
+  let result = ''
+  for (const { source, name } of partsOf(text)) {
+    const value = name !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
+    result += value === undefined ? source : written(value, locale)
+  }
+  return result
 }
+
+/** A part of a text: a placeholder with its name, or the text between two placeholders. */
+interface Part {
+  source: string
+  name?: string
+}
+
+const partsOf = memoize(
+  (text): Part[] =>
+    text
+      .split(/(\{\{\s*\w+\s*\}\})/)
+      .map((source, index) => (index % 2 === 0 ? { source } : { source, name: source.slice(2, -2).trim() })),
+  1000,
+)
 
 /** Whether a text may contain placeholders. */
 export function hasPlaceholders(text: string): boolean {

@@ -15,9 +15,12 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
+/** V8 creates the object of a literal each time that it is evaluated. */
+const special = /[&<>"']/
+
 /** Escapes text for use between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
-  return /[&<>"']/.test(text)
+  return special.test(text)
     ? text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
     : text
 }

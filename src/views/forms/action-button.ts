@@ -1,5 +1,5 @@
 import { hiddenFields, type FormMethod } from './hidden-fields.js'
-import { attributes, html, type Html } from '../html.js'
+import { attributes, escapeHtml, html, Html } from '../html.js'
 import type { ViewContext } from '../view-context.js'
 
 /** The options of `actionButton`. */
@@ -55,5 +55,5 @@ export class ActionButtons {
 }
 
 function formTo(path: string, rest: Html): Html {
-  return html`<form action="${path}"${rest}`
+  return new Html(`<form action="${escapeHtml(path)}"${rest}`)
 }
