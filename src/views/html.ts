@@ -20,9 +20,7 @@ const special = /[&<>"']/
 
 /** Escapes text for use between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
-  return special.test(text)
-    ? text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
-    : text
+  return special.test(text) ? text.replace(/[&<>"']/g, (character) => entities[character] ?? character) : text
 }
 
 /**
