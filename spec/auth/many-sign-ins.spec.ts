@@ -14,7 +14,7 @@ describe('200 concurrent sign-ins', () => {
 
   afterEach(() => release())
 
-  it('leave other requests their writes: two are hashed, 100 wait without a transaction, and 98 return 503', async () => {
+  it('do not block the writes of other requests: two are hashed, 100 wait without a transaction, and 98 return 503', async () => {
     const database = await new Database(config(await newDatabase()), 'test').open()
     await database.migrate()
     const all = new Gate()
@@ -37,7 +37,7 @@ describe('200 concurrent sign-ins', () => {
     release = occupyThreads()
     const signIns = Array.from({ length: 200 }, () => site.post('/session'))
     await all.reached
-    // No hash is ready, and 20 others write.
+    // While no hash is ready, 20 other requests write.
     const orders = await Promise.all(Array.from({ length: 20 }, () => site.post('/orders')))
     const saved = await database.manager.count(Order)
     await release()

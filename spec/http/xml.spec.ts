@@ -9,11 +9,11 @@ const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 describe('parseXml(text)', () => {
   const documents: Array<[what: string, text: string, fields: unknown]> = [
     ['elements as text', '<post><title>A</title><votes>1</votes></post>', { title: 'A', votes: '1' }],
-    ['a root of any name', '<x><title>A</title></x>', { title: 'A' }],
+    ['a root with any name', '<x><title>A</title></x>', { title: 'A' }],
     ['a declaration', `${declaration}<post><title>A</title></post>`, { title: 'A' }],
     ['a byte order mark', '\ufeff<post><title>A</title></post>', { title: 'A' }],
     ['an empty root', '<post/>', {}],
-    ['a root that has only text', '<post>text</post>', {}],
+    ['a root with only text', '<post>text</post>', {}],
     ['a root that is nil', '<post nil="true"/>', {}],
     ['empty elements as empty text', '<post><a/><b></b></post>', { a: '', b: '' }],
     ['nil', '<post><a nil="true"/><b nil="true">text</b></post>', { a: null, b: null }],
@@ -24,13 +24,13 @@ describe('parseXml(text)', () => {
     ],
     ['repeated elements as a list', '<post><a>1</a><a nil="true"/><a/></post>', { a: ['1', null, ''] }],
     ['nested elements', '<post><a><b>1</b><b>2</b></a></post>', { a: { b: ['1', '2'] } }],
-    ['no attributes', '<post id="1"><a lang="en">1</a></post>', { a: '1' }],
+    ['elements without their attributes', '<post id="1"><a lang="en">1</a></post>', { a: '1' }],
     ['white space in text', '<post>\n  <a> x\n y </a>\n</post>', { a: ' x\n y ' }],
     ['CDATA', '<post><a><![CDATA[<b>&amp;</b>]]></a></post>', { a: '<b>&amp;</b>' }],
     ['CDATA between text', '<post><a>1<![CDATA[<]]>2</a></post>', { a: '1<2' }],
     ["XML's five entities", '<post><a>&amp;&lt;&gt;&quot;&apos;</a></post>', { a: '&<>"\'' }],
     ['entities once', '<post><a>&amp;lt;</a></post>', { a: '&lt;' }],
-    ['characters by number', '<post><a>&#65;&#x42;&#13;&#128512;</a></post>', { a: 'AB\r😀' }],
+    ['numeric character references', '<post><a>&#65;&#x42;&#13;&#128512;</a></post>', { a: 'AB\r😀' }],
     ['a DOCTYPE in CDATA', '<post><a><![CDATA[<!DOCTYPE html>]]></a></post>', { a: '<!DOCTYPE html>' }],
     ['line ends of other systems', '<post><a>1\r\n2\r3</a></post>', { a: '1\n2\n3' }],
     [
@@ -49,15 +49,15 @@ describe('parseXml(text)', () => {
       '<post><ids><id>1</id><x/></ids></post>',
       { ids: { id: '1', x: '' } },
     ],
-    ['no comments', '<post><!-- <a>1</a> --><a>2</a></post><!-- end -->', { a: '2' }],
-    ['no processing instructions', '<?x y?><post><?php echo ?><a>1</a></post>', { a: '1' }],
+    ['elements between comments', '<post><!-- <a>1</a> --><a>2</a></post><!-- end -->', { a: '2' }],
+    ['elements between processing instructions', '<?x y?><post><?php echo ?><a>1</a></post>', { a: '1' }],
     [
       'prefixes as part of names',
       '<n:post xmlns:n="urn:n"><n:a>1</n:a><a>2</a></n:post>',
       { 'n:a': '1', a: '2' },
     ],
     ['a default namespace', '<post xmlns="urn:n"><a>1</a></post>', { a: '1' }],
-    ['names of any language', '<post><größe>1</größe></post>', { größe: '1' }],
+    ['non-ASCII names', '<post><größe>1</größe></post>', { größe: '1' }],
   ]
   for (const [what, text, fields] of documents) {
     it(`reads ${what}`, async () => {
@@ -73,30 +73,30 @@ describe('parseXml(text)', () => {
     ['JSON', '{"title":"A"}'],
     ['a declaration alone', '<?xml version="1.0"?>'],
     ['a comment alone', '<!-- -->'],
-    ['an open root', '<post><a>1</a>'],
-    ['an open tag', '<post'],
+    ['an unclosed root', '<post><a>1</a>'],
+    ['an unclosed tag', '<post'],
     ['wrong nesting', '<post><a><b></a></b></post>'],
-    ['an end without a start', '</post>'],
+    ['an end tag without a start tag', '</post>'],
     ['two roots', '<post></post><post></post>'],
     ['two empty roots', '<post/><post/>'],
-    ['two roots of other names', '<post/><comment/>'],
+    ['two roots with different names', '<post/><comment/>'],
     ['text after the root', '<post></post>text'],
     ['text before the root', 'text<post/>'],
     ['an attribute without quotes', '<post a=1></post>'],
     ['an attribute without a value', '<post a></post>'],
     ['a repeated attribute', '<post a="1" a="2"/>'],
-    ['an open attribute', '<post a="1></post>'],
+    ['an unclosed attribute', '<post a="1></post>'],
     ['a bare ampersand', '<post><a>this & that</a></post>'],
-    ['an entity that is not defined', '<post><a>&foo;</a></post>'],
+    ['an undefined entity', '<post><a>&foo;</a></post>'],
     ['an entity of HTML', '<post><a>&nbsp;</a></post>'],
-    ['an entity that is not defined in an attribute', '<post a="&foo;"/>'],
-    ['a character by a number that XML does not have', '<post><a>&#0;</a></post>'],
-    ['half a surrogate pair by number', '<post><a>&#xD800;</a></post>'],
+    ['an undefined entity in an attribute', '<post a="&foo;"/>'],
+    ['a reference to a character that XML does not allow', '<post><a>&#0;</a></post>'],
+    ['a reference to half a surrogate pair', '<post><a>&#xD800;</a></post>'],
     ['an entity without an end', '<post><a>&amp</a></post>'],
-    ['an entity that objects inherit', '<post><a>&constructor;</a></post>'],
-    ['a name with a digit first', '<post><1a/></post>'],
-    ['an open CDATA', '<post><a><![CDATA[x</a></post>'],
-    ['an open comment', '<post><a><!-- x</a></post>'],
+    ['an entity with the name of an inherited property', '<post><a>&constructor;</a></post>'],
+    ['a name that begins with a digit', '<post><1a/></post>'],
+    ['an unclosed CDATA section', '<post><a><![CDATA[x</a></post>'],
+    ['an unclosed comment', '<post><a><!-- x</a></post>'],
     ['a DOCTYPE', '<!DOCTYPE post><post/>'],
     ['a DOCTYPE in lower case', '<!doctype post><post/>'],
     ['an external entity', '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><post><a>&a;</a></post>'],
@@ -118,7 +118,7 @@ describe('parseXml(text)', () => {
       .with.length.below(300)
   })
 
-  it('changes nothing that objects inherit', async () => {
+  it('does not pollute prototypes', async () => {
     const fields = await parseXml('<post __proto__="x"><toString>1</toString><a __proto__="y">1</a></post>')
     expect(fields).to.include({ a: '1', toString: '1' })
     expect(Object.getPrototypeOf(fields)).to.equal(Object.prototype)
@@ -157,7 +157,7 @@ describe('toXml(value, root, namespace)', () => {
     ['null as nil', { a: null }, '<r><a nil="true"/></r>'],
     ['a missing value as nil', null, '<r nil="true"/>'],
     ['empty text as an empty element', { a: '' }, '<r><a/></r>'],
-    ['neither undefined nor functions', { a: undefined, b: () => 1 }, '<r/>'],
+    ['an object without its undefined values and functions', { a: undefined, b: () => 1 }, '<r/>'],
     ['an object in an object', { a: { b: 1 } }, '<r><a><b>1</b></a></r>'],
     [
       'a list by the singular of its name',
@@ -177,13 +177,13 @@ describe('toXml(value, root, namespace)', () => {
       { a: '\0\u0001\u000b\uFFFE\ud800x' },
       '<r><a>\ufffd\ufffd\ufffd\ufffd\ufffdx</a></r>',
     ],
-    ['tabs and lines', { a: '\t\n' }, '<r><a>\t\n</a></r>'],
+    ['tabs and line breaks', { a: '\t\n' }, '<r><a>\t\n</a></r>'],
     [
       'an invalid name as an attribute',
       { 'a b': 1, '2': 2, '<': 3 },
       '<r><item name="2">2</item><item name="a b">1</item><item name="&lt;">3</item></r>',
     ],
-    ['a name that is XML’s own as an attribute', { xmlns: 'x' }, '<r><item name="xmlns">x</item></r>'],
+    ['a name that XML reserves as an attribute', { xmlns: 'x' }, '<r><item name="xmlns">x</item></r>'],
     ['an empty name', { '': 1 }, '<r><item name="">1</item></r>'],
   ]
   for (const [what, value, xml] of values) {

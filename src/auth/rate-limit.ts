@@ -16,20 +16,20 @@ import type { LimitCount, LimitStore } from './stores/limit-store.js'
 
 /** The options of `rateLimit()`. */
 export interface RateLimitOptions {
-  /** The number of requests that pass. */
+  /** The number of requests that are allowed within the time. */
   to: number
-  /** The time in which they are counted: `'3 minutes'`. It begins with the first one. */
+  /** The time window, which begins with the first request: `'3 minutes'`. */
   within: Duration
   /**
-   * The text by which requests are counted, by default the client's address (an IPv6 address by its network, /64).
-   * Requests for which it returns undefined are not limited.
+   * Returns the key of a request. Requests with the same key are counted together. By default the key is the client's address
+   * (of an IPv6 address, its /64 network). If it returns undefined, the request is not limited.
    */
   by?: (ctx: Context) => string | undefined
   /** Whether only failures count: a response below 400 is not counted (false). */
   failures?: boolean
   /** The name of the limit. Limits with the same name share their counts. By default each has its own. */
   name?: string
-  /** Keeps the counts: this process's memory, `databaseLimits(database)`, or `redisLimits(client)`. */
+  /** Stores the counts: `databaseLimits(database)`, `redisLimits(client)`, or by default the memory of this process. */
   store?: LimitStore
   /** If the store fails: requests pass, or are rejected with 503 (`pass`). */
   ifStoreFails?: 'pass' | 'reject'
@@ -37,14 +37,14 @@ export interface RateLimitOptions {
 
 /** The middleware of `rateLimit()`. */
 export interface RateLimit extends Middleware {
-  /** Forgets the count of a text that `by` returns, for example of an account whose password was reset. */
-  reset(text: string): Promise<void>
+  /** Resets the count of a key that `by` returns, for example of an account whose password was reset. */
+  reset(key: string): Promise<void>
 }
 
 let created = 0
 
 /**
- * Limits how many requests a client sends in a time. A request is counted before its handler runs, outside of its
+ * Limits how many requests a client may send within a time window. A request is counted before its handler runs, outside of its
  * transaction, so it stays counted if it is rolled back. Further requests return 429 with `Retry-After`. All responses have
  * the headers `RateLimit` and `RateLimit-Policy`.
  *

@@ -21,8 +21,8 @@ export interface ReadTokenOptions {
 }
 
 /**
- * Creates a token for a link in a mail: a value that everybody can read and nobody can change. It is valid for its purpose
- * alone.
+ * Creates a token for a link in a mail. It contains a value that everybody can read and nobody can change, and is valid for
+ * one purpose only.
  *
  * @example signedToken('password reset', user.id, { expires: '20 minutes', stamp: passwordStamp(user) })
  * @throws DeclarationError in production without a secret
@@ -36,7 +36,7 @@ export function signedToken(purpose: string, value: string, options: SignedToken
 
 /**
  * Returns the value of a token; undefined if it is forged, has expired, has another purpose, or another stamp. A token with a
- * stamp is valid with its stamp alone.
+ * stamp is rejected without it.
  *
  * @example const id = await readToken('password reset', token, { stamp: (id) => stampOf(id) })
  */

@@ -6,19 +6,19 @@ export class WorkQueue {
   private running = 0
 
   /**
-   * @param most the number of tasks that run at a time
+   * @param maxRunning the number of tasks that run at a time
    * @param maxWaiting the number of tasks that wait
    * @param message the message of the error for further tasks
    */
   constructor(
-    private readonly most: number,
+    private readonly maxRunning: number,
     private readonly maxWaiting: number,
     private readonly message: string,
   ) {}
 
   /** @throws ServiceUnavailable (503) when too many tasks wait already */
   async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.running >= this.most) await this.wait()
+    if (this.running >= this.maxRunning) await this.wait()
     else this.running += 1
     try {
       return await task()

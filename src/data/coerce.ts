@@ -6,8 +6,8 @@ import { hasTooManyMembers, isTooDeep, hasPrototypeKey, defaultMembersLimit } fr
 export const unreadable = Symbol('unreadable')
 
 /**
- * Converts a submitted value to the type of its column. Text is converted if the type has a written form, so that forms, XML
- * and JSON agree. A text column only accepts text.
+ * Converts a submitted value to the type of its column. JSON may send a number, a boolean or a date as text, as forms and XML
+ * do. A text column only accepts text.
  *
  * @param timeZone the time zone of datetimes without an offset
  * @returns `unreadable` if the value cannot be converted
@@ -37,7 +37,7 @@ const readers: Record<Exclude<Attribute['kind'], 'json'>, Reader> = {
   enum: (value, { values }) => (typeof value === 'string' && values?.includes(value) ? value : unreadable),
 }
 
-/** Blank text isn't a value. In a text column only empty text isn't one, because white space may be intended. */
+/** Whether blank text means NULL. In a text column only empty text does, because white space may be intended. */
 function isBlankNull(value: string, { kind }: Attribute): boolean {
   return value === '' || (kind !== 'string' && kind !== 'text' && kind !== 'enum')
 }
@@ -47,33 +47,28 @@ function readText(value: unknown): unknown {
   return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
 }
 
-function readInteger(
-  value: unknown,
-  least: bigint,
-  most: bigint,
-  result: (value: bigint) => unknown,
-): unknown {
-  const written = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
-  if (!/^[+-]?\d{1,20}$/.test(written)) return unreadable
-  const integer = BigInt(written.replace('+', ''))
-  return integer >= least && integer <= most ? result(integer) : unreadable
+function readInteger(value: unknown, min: bigint, max: bigint, convert: (value: bigint) => unknown): unknown {
+  const input = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
+  if (!/^[+-]?\d{1,20}$/.test(input)) return unreadable
+  const integer = BigInt(input.replace('+', ''))
+  return integer >= min && integer <= max ? convert(integer) : unreadable
 }
 
 function readFloat(value: unknown): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : unreadable
-  const written = text(value)
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(written)) return unreadable
-  const number = Number(written)
+  const input = text(value)
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(input)) return unreadable
+  const number = Number(input)
   return Number.isFinite(number) ? number : unreadable
 }
 
 /**
- * A decimal stays text, because a JavaScript number would lose digits. It has all digits of its column's scale, as the
+ * Reads a decimal as text, because a JavaScript number would lose digits. The fraction is padded to the column's scale, as the
  * database returns it. A decimal with more digits is rejected, not rounded.
  */
 function readDecimal(value: unknown, { precision, scale }: Attribute): unknown {
-  const written = typeof value === 'number' ? String(value) : text(value)
-  const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(written)
+  const input = typeof value === 'number' ? String(value) : text(value)
+  const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(input)
   if (!match) return unreadable
   const [, sign = '', whole = '', digits = ''] = match
   const places = scale ?? (precision === undefined ? undefined : 0)
@@ -100,16 +95,16 @@ function readBoolean(value: unknown): unknown {
   return booleans.get(typeof value === 'string' ? value.trim().toLowerCase() : value) ?? unreadable
 }
 
-/** A time of day with its seconds, as the databases return it. */
+/** Reads a time of day. Adds the seconds, as the databases return them. */
 function readTime(value: unknown): unknown {
-  const written = text(value)
-  if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(written)) return unreadable
-  if (written.length === 5) return `${written}:00`
-  return written.includes('.') ? written.replace(/\.?0+$/, '') : written
+  const input = text(value)
+  if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(input)) return unreadable
+  if (input.length === 5) return `${input}:00`
+  return input.includes('.') ? input.replace(/\.?0+$/, '') : input
 }
 
 function readDateTime(value: unknown, _attribute: Attribute, timeZone: string): unknown {
-  if (value instanceof Date) return isMoment(value) ? value : unreadable
+  if (value instanceof Date) return isInRange(value) ? value : unreadable
   const match =
     /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(
       text(value),
@@ -120,14 +115,14 @@ function readDateTime(value: unknown, _attribute: Attribute, timeZone: string): 
     offset === undefined
       ? fromLocalTime(new Date(`${day}T${time}Z`), timeZone)
       : new Date(`${day}T${time}${offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
-  return isMoment(date) ? date : unreadable
+  return isInRange(date) ? date : unreadable
 }
 
-/** The years that every engine says it has, and that are written with four digits, in UTC as well. */
-const moments = [Date.parse('1000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')] as const
+/** The datetimes that every engine supports, and whose year has four digits in UTC. */
+const datetimeRange = [Date.parse('1000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')] as const
 
-function isMoment(date: Date): boolean {
-  return date.getTime() >= moments[0] && date.getTime() <= moments[1]
+function isInRange(date: Date): boolean {
+  return date.getTime() >= datetimeRange[0] && date.getTime() <= datetimeRange[1]
 }
 
 function readJson(value: unknown, { nullable }: Attribute): unknown {
@@ -142,7 +137,7 @@ function readJson(value: unknown, { nullable }: Attribute): unknown {
   }
 }
 
-/** A day of the calendar, as `2026-02-28`. */
+/** Whether text is a date of the calendar, such as `2026-02-28`. */
 function isDate(value: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(value) || value < '0001') return false
   const date = new Date(`${value}T00:00:00Z`)
@@ -153,7 +148,7 @@ function isUuid(value: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)
 }
 
-/** Trims short text. Anything else becomes empty, which is quick to reject. */
+/** Trims text. Returns empty text for long text and for other types, so that it is rejected quickly. */
 function text(value: unknown): string {
   return typeof value === 'string' && value.length <= 100 ? value.trim() : ''
 }

@@ -21,7 +21,7 @@ export interface ForceSSLOptions {
 
 /** The header `Strict-Transport-Security` (RFC 6797). */
 export interface StrictTransportSecurity {
-  /** Seconds for which browsers use HTTPS without asking (a year). */
+  /** Seconds for which browsers send no HTTP requests (a year). */
   maxAge?: number
   /** Whether it applies to subdomains, too (yes). */
   includeSubDomains?: boolean
@@ -31,10 +31,10 @@ export interface StrictTransportSecurity {
 
 /**
  * Redirects HTTP requests to HTTPS in production: GET and HEAD with 301, others with 308, which keeps the method and the
- * body. Responses over HTTPS tell browsers to use HTTPS from now on. Static files that are declared below it are
- * redirected, too; `GET /up` is not.
+ * body. Responses over HTTPS tell browsers to use only HTTPS from then on (HSTS). Static files that are declared below
+ * it are redirected, too; `GET /up` is not.
  *
- * A trusted proxy that uses HTTPS to the browser states it by `X-Forwarded-Proto: https` (`AppOptions.proxy`).
+ * Behind a trusted proxy, `X-Forwarded-Proto: https` marks a request as HTTPS (`AppOptions.proxy`).
  *
  * @example
  * app.use(forceSSL())

@@ -6,8 +6,8 @@ import { snapshotResponse } from '../http/response-snapshot.js'
 import { IDEMPOTENT_METHODS } from '../common/methods.js'
 
 /**
- * Milliseconds within which a request is retried. Each attempt may have waited long for locks, so a retry must have time for an
- * attempt that takes as long as the longest one so far.
+ * Milliseconds within which all attempts of a request must end. Attempts can wait long for locks, so a retry only starts if the
+ * rest of the time is enough for the longest attempt so far.
  */
 const maxDuration = 10_000
 

@@ -29,8 +29,8 @@ export class RouteTable {
   hasHosts = false
   /** A path helper for each route name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
-  /** The routes to which pages link, by the path of the item in which their resources are nested. */
-  private readonly resourceEntries = new Map<string, DeclaredRoute[]>()
+  /** The first page of each resource, for links. The key is the path of the item that the resource is nested in, or ''. */
+  private readonly firstPages = new Map<string, DeclaredRoute[]>()
   /** Compiles paths to regular expressions. It serves no requests. */
   private readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
@@ -47,7 +47,7 @@ export class RouteTable {
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
     this.hasHosts ||= route.host !== undefined
-    if (route.resource && isEntry(route)) this.addEntry(route, route.resource.parentPath)
+    if (route.resource && isFirstPage(route)) this.addFirstPage(route, route.resource.parentPath)
     for (const pattern of [route.pattern, ...route.aliases]) this.register(pattern, route)
     return route
   }
@@ -69,9 +69,9 @@ export class RouteTable {
     return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
   }
 
-  /** The entries of the resources that are nested in an item, or without an item, of those that are not nested. */
-  entriesOf(itemPath = ''): readonly DeclaredRoute[] {
-    return this.resourceEntries.get(itemPath) ?? []
+  /** Returns the first page of each resource that is nested in an item, or by default of each resource that isn't nested. */
+  firstPagesOf(itemPath = ''): readonly DeclaredRoute[] {
+    return this.firstPages.get(itemPath) ?? []
   }
 
   /**
@@ -85,8 +85,8 @@ export class RouteTable {
     return route.url(...args)
   }
 
-  private addEntry(route: DeclaredRoute, parentPath: string): void {
-    this.resourceEntries.set(parentPath, [...this.entriesOf(parentPath), route])
+  private addFirstPage(route: DeclaredRoute, parentPath: string): void {
+    this.firstPages.set(parentPath, [...this.firstPagesOf(parentPath), route])
   }
 
   private register(pattern: PathPattern, route: DeclaredRoute): void {
@@ -104,7 +104,7 @@ export class RouteTable {
     this.index.add(pattern, entry)
   }
 
-  /** Removes a name that was derived from the path, if another path already has it. */
+  /** Removes the default name of a route if a route with another path already has this name. */
   private withoutTakenName(options: RouteDeclaration): RouteDeclaration {
     if (!options.hasDefaultName || options.name === undefined) return options
     const taken = this.named.get(options.name)
@@ -115,7 +115,7 @@ export class RouteTable {
   private claim(name: string, route: DeclaredRoute): void {
     const taken = this.named.get(name)
     if (!taken || taken.hasDefaultName) {
-      if (taken && taken.path !== route.path) this.unname(name)
+      if (taken && taken.path !== route.path) this.removeName(name)
       this.named.set(name, route)
       this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
     } else if (taken.path !== route.path) {
@@ -128,19 +128,19 @@ export class RouteTable {
     }
   }
 
-  /** Takes a name from the routes whose path it was derived from. */
-  private unname(name: string): void {
+  /** Removes a default name from its routes. */
+  private removeName(name: string): void {
     for (const route of this.routes) if (route.name === name) route.name = undefined
   }
 }
 
 /** Whether a route is the first page of its resource: the list, or the page of a singular resource that has one. */
-function isEntry({ resource, declared }: DeclaredRoute): boolean {
+function isFirstPage({ resource, declared }: DeclaredRoute): boolean {
   if (!resource?.isSingular) return resource?.action === 'list'
   return resource.action === 'show' && declared !== BaseResource.prototype.show
 }
 
-/** Whether two routes come from the same `@Route`, also of a base class. */
+/** Whether two routes come from the same `@Route`, which a base class may contain. */
 function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): boolean {
   if (!resource || resource.action !== other.resource?.action) return false
   return !actions.some(({ handler }) => handler === resource.action)

@@ -4,7 +4,7 @@ import type { Context, Middleware } from '../context.js'
 /**
  * Responds to `GET /up`: 200 if the check passes, else 503.
  *
- * @param check rejects if the application is not able to work
+ * @param check rejects if the application cannot handle requests
  */
 export function health(check: () => Promise<void>, logger: Logger): Middleware {
   async function respond(ctx: Context): Promise<void> {

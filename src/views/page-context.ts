@@ -63,7 +63,7 @@ export class PageContext implements ViewContext {
 
   collections(record?: object): CollectionLink[] {
     const item = record ? this.ctx.route.resource?.itemPath : ''
-    return this.table.entriesOf(item).map((route) => ({
+    return this.table.firstPagesOf(item).map((route) => ({
       name: route.resource?.plural ?? '',
       ids: route.resource?.isSingular ? singularIds(route.path) : collectionIds(route.path),
       path: record ? route.url(parentsOf(this.ctx, route), record) : route.url(),

@@ -25,7 +25,7 @@ const foreign: Record<string, Record<string, string>> = {
   'another site without an origin': { 'sec-fetch-site': 'cross-site' },
 }
 
-describe('An API application and the forms of other sites', () => {
+describe('An API application and forms from other sites', () => {
   let site: Site
   let handled: string[]
 
@@ -79,7 +79,7 @@ describe('An API application and the forms of other sites', () => {
     })
   }
 
-  it('trusts no form because of cors: "*", which shares only responses without credentials', async () => {
+  it('rejects forms from other sites with cors: "*", which only applies to responses without credentials', async () => {
     await open({ cors: { origins: '*' } })
     expect(await statusOf(form, { origin: 'https://evil.example' })).to.equal(403)
   })
@@ -94,7 +94,7 @@ describe('An API application and the forms of other sites', () => {
       expect((await site.request(method, '/posts/1', { headers })).status, method).to.equal(200)
   })
 
-  it('rejects the path, the method and the body first', async () => {
+  it('reports errors of the path, the method and the body first', async () => {
     await open()
     const headers = foreign['another origin'] ?? {}
     const type = (name: string) => ({ 'content-type': name })

@@ -44,7 +44,7 @@ describe('new App({ proxy })', () => {
     [1, '<script>', local],
   ]
   for (const [proxy, header, ip] of addresses) {
-    it(`uses ${ip} as the client of X-Forwarded-For: "${header}" behind ${proxy}`, async () => {
+    it(`uses ${ip} as the client in X-Forwarded-For: "${header}" behind ${proxy} proxies`, async () => {
       await open({ proxy })
       expect((await seen({ 'x-forwarded-for': header }))['ip']).to.equal(ip)
     })
@@ -56,7 +56,7 @@ describe('new App({ proxy })', () => {
     expect(ips).to.deep.equal(['192.0.2.1', '192.0.2.2'])
   })
 
-  it('writes an IPv4 client of a server that listens on IPv6 as IPv4', async () => {
+  it('reports an IPv4 client as IPv4 if the server listens on IPv6', async () => {
     await open({})
     const app = new App({ api: true, env: 'test' })
     app.get('/client', (ctx) => void (ctx.body = ctx.ip))
@@ -68,7 +68,7 @@ describe('new App({ proxy })', () => {
     }
   })
 
-  const places: Array<[proxy: number, scheme: string, host: string, expected: string]> = [
+  const origins: Array<[proxy: number, scheme: string, host: string, expected: string]> = [
     [0, 'https', 'example.com', 'own'],
     [1, 'https', 'example.com', 'https://example.com'],
     [1, 'HTTPS', 'user@example.com:8443', 'https://example.com:8443'],
@@ -78,18 +78,18 @@ describe('new App({ proxy })', () => {
     [2, 'http, https, http', 'evil.example, example.com, inner', 'https://example.com'],
     [2, 'https', 'example.com', 'https://example.com'],
   ]
-  for (const [proxy, scheme, host, expected] of places) {
-    it(`reads ${expected} from the scheme "${scheme}" and the host "${host}" behind ${proxy}`, async () => {
+  for (const [proxy, scheme, host, expected] of origins) {
+    it(`reads ${expected} from the scheme "${scheme}" and the host "${host}" behind ${proxy} proxies`, async () => {
       await open({ proxy })
       const headers = { 'x-forwarded-proto': scheme, 'x-forwarded-host': host }
-      const place = await seen(headers)
-      expect(`${String(place['scheme'])}://${String(place['host'])}`).to.equal(
+      const client = await seen(headers)
+      expect(`${String(client['scheme'])}://${String(client['host'])}`).to.equal(
         expected === 'own' ? site.url : expected,
       )
       const isSecure = expected.startsWith('https')
-      expect(place['secure']).to.equal(isSecure)
-      const { headers: answered } = await site.get('/client', { headers })
-      expect(/;\s*secure/i.test(answered.get('set-cookie') ?? '')).to.equal(isSecure)
+      expect(client['secure']).to.equal(isSecure)
+      const { headers: response } = await site.get('/client', { headers })
+      expect(/;\s*secure/i.test(response.get('set-cookie') ?? '')).to.equal(isSecure)
       expect((await site.get('/secure', { headers })).status).to.equal(isSecure ? 200 : 301)
     })
   }

@@ -2,15 +2,15 @@ import { ServiceUnavailable } from '../../errors.js'
 import type { ConnectionLimits } from './engine.js'
 import { Semaphore, type Release } from './semaphore.js'
 
-/** Milliseconds after `statementTimeout` until a connection that sends nothing counts as lost. */
+/** A connection without a response counts as lost this many milliseconds after `statementTimeout`. */
 export const socketTimeoutMargin = 5000
 
 /** Connections that a server's pool has in addition to its size, for pings: a busy pool doesn't mean that the server is down. */
 export const pingConnections = 1
 
 /**
- * Limits the connections of a server's driver. Queries wait for one in the order of their arrival, and only until a
- * timeout, which mysql2 doesn't have.
+ * Limits the connections of a server's driver. Queries wait for a connection in the order of their arrival. The wait has a
+ * timeout, which mysql2 doesn't support.
  */
 export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits): Semaphore {
   const message = `None of the ${size} database connections became free within ${acquireTimeout / 1000} s.`

@@ -11,7 +11,7 @@ import { engineOf } from './engines.js'
 import { problemOfCode } from './problems.js'
 
 /**
- * Creates the database without tables. On a server it stores text in any language, and compares text exactly.
+ * Creates the database without tables. On a server, its encoding is UTF-8, and its collation compares text exactly.
  *
  * @returns whether it was created; false when it already exists
  * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks the privilege

@@ -90,7 +90,7 @@ export interface EngineErrors {
   openingTexts?: readonly (readonly [text: string, problem: ConnectionProblem])[]
 }
 
-/** A connection to a server that isn't to one of the application's databases. */
+/** A connection to a database server, for creating and dropping databases. */
 export interface Server {
   query(statement: string): Promise<unknown>
 }
@@ -124,11 +124,11 @@ export interface BrokenReferences {
   keys: Reference[]
 }
 
-/** A comparison of a text column with a text, in SQL. The number of its parameters is the same for each text. */
+/** A comparison of a text column with a text, in SQL. Its number of parameters is constant. */
 export interface TextComparison {
   parameters(text: string): unknown[]
-  /** @param places the placeholders of the parameters */
-  sql(column: string, places: readonly string[]): string
+  /** @param placeholders the placeholders of the parameters */
+  sql(column: string, placeholders: readonly string[]): string
 }
 
 /** An index of a table. */
@@ -136,7 +136,7 @@ export interface Index {
   columns: string[]
   /** Whether it finds text by its beginning. */
   findsPrefixes: boolean
-  /** Whether its order is the one in which the engine sorts. */
+  /** Whether the index has the order of the engine's ORDER BY. */
   sorts: boolean
 }
 
@@ -195,9 +195,9 @@ export interface Engine {
 
   /** Finds text by its beginning, case-sensitively, by the index of `prefixIndex`. */
   readonly prefix: TextComparison
-  /** Finds text that contains another one. Ignores case: of all letters, or on SQLite of ASCII letters. */
+  /** Finds text that contains another text. Ignores the case of all letters, or on SQLite of ASCII letters. */
   readonly contains: TextComparison
-  /** Whether an index finds the rows after another one by comparing rows: `(title, id) > (?, ?)`. */
+  /** Whether a comparison of rows, `(title, id) > (?, ?)`, uses an index. */
   readonly comparesRows: boolean
   /** The SQL by which an enum is sorted in its declared order. Without it, the engine sorts enums in this order. */
   enumOrder?(column: string, values: readonly string[]): string
@@ -205,7 +205,7 @@ export interface Engine {
   prefixIndex(runner: QueryRunner, name: string, table: string, column: string): string | Promise<string>
   /** The indexes of a table. */
   findIndexes(runner: QueryRunner, table: string): Promise<Index[]>
-  /** The digits that a datetime column has after its seconds; undefined if the column has as many as are written. */
+  /** The number of fractional digits that a datetime column stores; undefined if it isn't limited. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
   /** Prevents processes from migrating at the same time. Without it, each transaction locks the database. */

@@ -11,7 +11,7 @@ export interface PingConnection {
 export type Ping = (signal: AbortSignal) => Promise<void>
 
 /**
- * Returns a ping that waits for no other request.
+ * Returns a ping that uses its own connection, so that it never waits for a request.
  *
  * @param connect opens or acquires a connection that requests do not use
  */
@@ -19,7 +19,7 @@ export function pingBy(connect: () => Promise<PingConnection>): Ping {
   async function query(signal: AbortSignal): Promise<void> {
     const connection = await connect()
     try {
-      await orAborted(signal, async () => connection.query('SELECT 1'))
+      await untilAborted(signal, async () => connection.query('SELECT 1'))
       connection.release()
     } catch (error) {
       // The state of the connection is unknown.
@@ -27,10 +27,10 @@ export function pingBy(connect: () => Promise<PingConnection>): Ping {
       throw error
     }
   }
-  return (signal) => orAborted(signal, () => query(signal))
+  return (signal) => untilAborted(signal, () => query(signal))
 }
 
-async function orAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error)
