@@ -47,9 +47,9 @@ export interface Preferences {
  * @returns undefined when the client accepts none of them
  */
 export function negotiate(offered: readonly Format[], preferences: Preferences): Format | undefined {
-  const ranges = rangesOf(preferences.accept ?? '')
-  if (ranges.every((range) => range.type === '*/*')) {
-    if (ranges.length > 0 && ranges.every((range) => range.quality === 0)) return undefined
+  const { namesNone, refusesAll, qualities } = readAccept(preferences.accept ?? '')
+  if (namesNone) {
+    if (refusesAll) return undefined
     const own = preferences.body === 'html' ? undefined : preferences.body
     return [own, preferences.default, ...formats].find((format) => format && offered.includes(format))
   }
@@ -57,7 +57,7 @@ export function negotiate(offered: readonly Format[], preferences: Preferences):
   let best = 0
   for (const format of formats) {
     if (!offered.includes(format)) continue
-    const quality = qualityOf(format, ranges)
+    const quality = qualities[format]
     if (quality <= best) continue
     chosen = format
     best = quality
@@ -65,12 +65,32 @@ export function negotiate(offered: readonly Format[], preferences: Preferences):
   return chosen
 }
 
+/** The meaning of an `Accept` header for the formats. */
+interface Acceptance {
+  /** Whether it names neither a media type nor a group. */
+  namesNone: boolean
+  /** Whether each of its ranges is refused. */
+  refusesAll: boolean
+  qualities: Record<Format, number>
+}
+
+const readAccept = memoize((header): Acceptance => {
+  const ranges = parseAccept(header)
+  return {
+    namesNone: ranges.every(({ type }) => type === '*/*'),
+    refusesAll: ranges.length > 0 && ranges.every(({ quality }) => quality === 0),
+    qualities: {
+      html: qualityOf('html', ranges),
+      json: qualityOf('json', ranges),
+      xml: qualityOf('xml', ranges),
+    },
+  }
+})
+
 interface Range {
   type: string
   quality: number
 }
-
-const rangesOf = memoize(parseAccept)
 
 function parseAccept(header: string): readonly Range[] {
   return header
