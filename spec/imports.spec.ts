@@ -108,6 +108,19 @@ describe('The imports of src', () => {
   })
 })
 
+describe('The folders of src', () => {
+  it('have at most 20 files each', () => {
+    const files = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true }).filter((one) =>
+      one.isFile(),
+    )
+    const folders = files.map(({ parentPath }) => parentPath)
+    const large = [...new Set(folders)].filter(
+      (folder) => folders.filter((other) => other === folder).length > 20,
+    )
+    expect(large).to.deep.equal([])
+  })
+})
+
 /** The imports of a file that its folder may not have: `http/body/body imports views/forms`. */
 function violations(file: string, imports: readonly string[], types: readonly string[]): string[] {
   return importsOf(file)

@@ -2,13 +2,13 @@ import 'reflect-metadata'
 import { once } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import { Socket } from 'node:net'
+import { connect, createServer, Socket, type AddressInfo } from 'node:net'
 import type * as FastifyBusboy from '@fastify/busboy'
 import { expect } from 'chai'
 import { getMetadataStorage } from 'class-validator'
 import Koa from 'koa'
 import { container, inject, injectable } from 'tsyringe'
-import { MigrationExecutor } from 'typeorm'
+import { FindOptionsUtils, MigrationExecutor } from 'typeorm'
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js'
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
@@ -37,6 +37,7 @@ describe('The internals of other packages', () => {
     'the query runner of SQLite': [
       BetterSqlite3QueryRunner.prototype,
       [
+        'connect',
         'startTransaction',
         'commitTransaction',
         'rollbackTransaction',
@@ -87,6 +88,7 @@ describe('The internals of other packages', () => {
   it('TypeORM: aliases of columns are built, and conditions are recognized, by its helpers', () => {
     expect(DriverUtils.buildAlias).to.be.a('function')
     expect(Object.getOwnPropertyNames(InstanceChecker)).to.include('isFindOperator')
+    expect(FindOptionsUtils.joinEagerRelations).to.be.a('function')
   })
 
   it('TypeORM: a query runner has the fields that the one of SQLite sets', async () => {
@@ -94,8 +96,48 @@ describe('The internals of other packages', () => {
     const runner = database.createQueryRunner()
     expect(runner).to.include({ isTransactionActive: false, isReleased: false, transactionDepth: 0 })
     expect(Reflect.get(runner, 'loadedTables')).to.deep.equal([])
-    expect(database.driver.mappedDataTypes).to.include.keys('createDateDefault', 'updateDateDefault')
+    expect(database.createQueryBuilder().expressionMap.joinAttributes).to.deep.equal([])
+    expect(runner.broadcaster).to.be.an.instanceOf(Broadcaster)
     await runner.release()
+  })
+
+  it('TypeORM: drivers have a type and a precision of datetimes, which the framework sets', () => {
+    const dates = ['createDate', 'updateDate', 'deleteDate']
+    for (const { prototype } of [BetterSqlite3Driver, PostgresDriver, MysqlDriver])
+      expect(methodsOf(prototype, ['normalizeType', 'isReturningSqlSupported'])).to.have.lengthOf(2)
+    for (const url of ['postgres://127.0.0.1/none', 'mysql://127.0.0.1/none']) {
+      const { mappedDataTypes } = new Database({ test: { url } }, 'test').driver
+      expect(mappedDataTypes, url).to.include.keys(...dates, ...dates.map((name) => `${name}Precision`))
+    }
+    const sqlite = new Database({ test: { url: 'sqlite::memory:' } }, 'test').driver
+    expect(sqlite.mappedDataTypes).to.include.keys('createDateDefault', 'updateDateDefault')
+    expect(Reflect.get(sqlite, 'sqlite'), 'the loaded package').to.be.a('function')
+  })
+
+  it('TypeORM: the driver of MariaDB and MySQL creates its pool with the package that it has loaded', () => {
+    const { driver } = new Database({ test: { url: 'mysql://127.0.0.1/none' } }, 'test')
+    expect(Reflect.get(driver, 'mysql')).to.have.property('createPool').that.is.a('function')
+  })
+
+  it('pg: a client reports whether its transaction has ended', () => {
+    const { Client } = require('pg')
+    expect(new Client().getTransactionStatus()).to.equal(null)
+  })
+
+  it('Koa: a request has getters of its address, scheme and host', () => {
+    const prototype = Object.getPrototypeOf(new Koa().request)
+    for (const name of ['ip', 'protocol', 'host'])
+      expect(Object.getOwnPropertyDescriptor(prototype, name)?.get, name).to.be.a('function')
+  })
+
+  it('Node: a socket counts the bytes that the operating system has not accepted', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    await once(socket, 'connect')
+    expect(Reflect.get(Object(Reflect.get(socket, '_handle')), 'writeQueueSize')).to.equal(0)
+    socket.destroy()
+    server.close()
   })
 
   it('Koa: a response has the fields that are restored before a handler is retried', () => {
@@ -124,6 +166,7 @@ describe('The internals of other packages', () => {
     const { default: session } = require('koa-session')
     session({ key: 'name' }, koa)
     expect(Object.getOwnPropertyDescriptor(koa.context, 'session')).to.include({ configurable: true })
+    expect(Reflect.get(koa.context, 'sessionOptions')).to.include({ key: 'name' })
   })
 
   it('@fastify/busboy: a file arrives in large pieces, whatever it contains', async () => {

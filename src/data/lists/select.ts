@@ -9,7 +9,7 @@ import type {
 } from 'typeorm'
 import { BoundedMap, memoizeByObject } from '../../common/memoize.js'
 import { engineOf } from '../engines/engines.js'
-import { COUNTED } from '../engines/sqlite/cached-counts.js'
+import { COUNT_ALIAS } from '../engines/count-alias.js'
 import { readAlternatives } from '../records/conditions.js'
 import { withRelatedScopes } from '../records/scope.js'
 import { unscoped, type ScopeFor } from '../records/scoped-ids.js'
@@ -79,7 +79,7 @@ export class ListSelection {
   async count(): Promise<number> {
     const { sql, values } = this.statement('count', [])
     const [row] = await run(this.tx, sql, values)
-    return Number(row?.[COUNTED])
+    return Number(row?.[COUNT_ALIAS])
   }
 
   /** Reads the records of a page. */
@@ -169,7 +169,7 @@ export class ListSelection {
       builder.andWhere(`(${condition.sql(names.map((one) => `:${one}`))})`, markers)
     }
     for (const where of this.others) addConditions(builder, this.metadata, where, this.definition.id.name)
-    if (what === 'count') builder.select('COUNT(*)', COUNTED).setOption('disable-global-order')
+    if (what === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
     else this.sort(builder, order)
 
     const [sql, parameters] = builder.getQueryAndParameters()

@@ -2,7 +2,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
-import { COUNTED, SqliteCounts } from '../../../../src/data/engines/sqlite/cached-counts.js'
+import { COUNT_ALIAS } from '../../../../src/data/engines/count-alias.js'
+import { SqliteCounts } from '../../../../src/data/engines/sqlite/cached-counts.js'
 import { SqliteStatement } from '../../../../src/data/engines/sqlite/statement.js'
 import { temporaryFolder } from '../../../support/temporary-folder.js'
 
@@ -37,14 +38,14 @@ describe('SqliteCounts', () => {
   function counter(database: Sqlite.Database): (name?: string) => unknown {
     const counts = new SqliteCounts(database)
     const statement = new SqliteStatement(
-      database.prepare(`SELECT COUNT(*) AS "${COUNTED}" FROM things WHERE name = ? OR ? IS NULL`),
+      database.prepare(`SELECT COUNT(*) AS "${COUNT_ALIAS}" FROM things WHERE name = ? OR ? IS NULL`),
     )
     const execute = statement.execute.bind(statement)
     statement.execute = (parameters) => {
       executed += 1
       return execute(parameters)
     }
-    return (name) => Object(counts.count(statement, [name ?? null, name ?? null]).rows?.[0])[COUNTED]
+    return (name) => Object(counts.count(statement, [name ?? null, name ?? null]).rows?.[0])[COUNT_ALIAS]
   }
 
   it('counts once, as long as nothing changes', () => {
@@ -92,6 +93,6 @@ describe('SqliteCounts', () => {
   it('caches no count of a query that was written by hand', () => {
     const sql = 'SELECT COUNT(*) AS "total" FROM things'
     expect(new SqliteStatement(reader.prepare(sql)).isCount).to.equal(false)
-    expect(new SqliteStatement(reader.prepare(sql.replace('total', COUNTED))).isCount).to.equal(true)
+    expect(new SqliteStatement(reader.prepare(sql.replace('total', COUNT_ALIAS))).isCount).to.equal(true)
   })
 })

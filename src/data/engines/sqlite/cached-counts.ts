@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { BoundedMap } from '../../../common/memoize.js'
+import { COUNT_ALIAS } from '../count-alias.js'
 import type { StatementResult, SqliteStatement } from './statement.js'
 
 /** A count, and the version of the database in which it was counted. */
@@ -8,12 +9,9 @@ interface CachedCount {
   outcome: StatementResult
 }
 
-/** The alias of the counts of `paginate`. Other queries are not cached: their result may differ each time. */
-export const COUNTED = 'counted_records'
-
 /** Whether a statement is a count of `paginate`. */
 export function isCount(sql: string): boolean {
-  return sql.startsWith(`SELECT COUNT(*) AS "${COUNTED}" FROM`)
+  return sql.startsWith(`SELECT COUNT(*) AS "${COUNT_ALIAS}" FROM`)
 }
 
 /** Once a statement has taken longer than this, in milliseconds, its later counts are cached. */

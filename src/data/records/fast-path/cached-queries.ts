@@ -1,7 +1,7 @@
 import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { BoundedMap, memoizeByObject } from '../../../common/memoize.js'
 import type { PlainModel } from './plain-model.js'
-import { COUNTED } from '../../engines/sqlite/cached-counts.js'
+import { COUNT_ALIAS } from '../../engines/count-alias.js'
 
 /** A query that TypeORM has built once, for all conditions on the same columns. */
 export interface CachedQuery {
@@ -65,7 +65,7 @@ function build(
   const builder: SelectQueryBuilder<ObjectLiteral> = tx
     .createQueryBuilder(metadata.target, metadata.name)
     .setFindOptions({ where, ...(order && { order }) })
-  if (what === 'count') builder.select('COUNT(*)', COUNTED).orderBy().setOption('disable-global-order')
+  if (what === 'count') builder.select('COUNT(*)', COUNT_ALIAS).orderBy().setOption('disable-global-order')
   const [sql, parameters] = builder.getQueryAndParameters()
   if (builder.expressionMap.joinAttributes.some(({ relation }) => !relation?.isManyToOne)) return undefined
   const asked = parameters.flatMap((parameter) => names[signs.indexOf(String(parameter))] ?? [])

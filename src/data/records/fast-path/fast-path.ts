@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 't
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
-import { COUNTED } from '../../engines/sqlite/cached-counts.js'
+import { COUNT_ALIAS } from '../../engines/count-alias.js'
 import { lockClause } from '../locking.js'
 import { queryFor } from './cached-queries.js'
 import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
@@ -78,7 +78,7 @@ export class FastPath {
     const query = queryFor(tx, this.model, 'count', where)
     if (!query) return undefined
     const values = query.names.map((name): unknown => Reflect.get(where, name))
-    return run(tx, query.sql, values).then(([row]) => Number(row?.[COUNTED]))
+    return run(tx, query.sql, values).then(([row]) => Number(row?.[COUNT_ALIAS]))
   }
 
   /** Inserts a record, or updates those of its columns that differ from the database. */
