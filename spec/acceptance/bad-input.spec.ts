@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
 import { parseXml } from '../../src/http/body/xml-reader.js'
-import { describeOnce, itOnce } from '../support/engine.js'
+import { describeOnce, engine, itOnce } from '../support/engine.js'
 import { openExampleBlog } from '../support/applications/example-blog.js'
 import { openEverything, thing } from '../support/applications/everything.js'
 import type { Site, SpecRequest, SpecResponse } from '../support/site.js'
@@ -9,6 +9,15 @@ import type { Site, SpecRequest, SpecResponse } from '../support/site.js'
 const absent = '0193b6a2-7c3e-7000-8000-00000000000a'
 const types = { html: 'text/html', json: 'application/json', xml: 'application/xml' }
 type Format = keyof typeof types
+const formats = ['html', 'json', 'xml'] as const
+
+/**
+ * The format of a request. What is wrong with a request and the format of the response do not depend on each other: the requests
+ * of a spec take turns instead of being sent in each format.
+ */
+function formatOf(request: number): Format {
+  return formats[request % formats.length]!
+}
 
 /** Fields as text, or as values that only JSON can hold. */
 type Fields = Record<string, unknown>
@@ -129,7 +138,7 @@ describe('Bad input', () => {
         // XML cannot contain this character: the body is not well-formed (400).
         if (sent === 'XML' && value === 'a\0b') continue
         it(`returns 422 if the title is ${JSON.stringify(value)}`, async () => {
-          for (const format of ['html', 'json', 'xml'] as const) {
+          for (const format of engine === 'sqlite' ? formats : (['json'] as const)) {
             const accept = types[format]
             await expectRejection(
               await site.post('/posts', { ...encode({ title: value }), accept }),
@@ -158,31 +167,33 @@ describe('Bad input', () => {
         ]
         const structures = [['a', 'b'], { a: 1 }, { a: [{ b: null }] }]
         const values = sent.endsWith('form') ? wrong : [...wrong, ...structures]
-        for (const name of Object.keys(thing)) {
-          for (const value of values) {
-            if (isValueOf(name, value, sent)) continue
-            for (const attribute of [name, `maybe_${name}`]) {
-              if (attribute !== name && value === '') continue
-              const what = `${attribute}: ${JSON.stringify(value).slice(0, 60)}`
-              const request = { ...encode({ ...thing, [attribute]: value }), accept: types.json }
-              const response = await everything.site.post('/things', request)
-              await expectRejection(response, [422], 'json', what)
-              expect(response.json.errors, what).to.have.all.keys(attribute)
-              await expectRejection(await everything.site.put(row, request), [422], 'json', what)
-            }
+        for (const value of values) {
+          const names = Object.keys(thing).filter((name) => !isValueOf(name, value, sent))
+          const attributes = value === '' ? names : names.flatMap((name) => [name, `maybe_${name}`])
+          const fields = { ...thing, ...Object.fromEntries(attributes.map((name) => [name, value])) }
+          const request = { ...encode(fields), accept: types.json }
+          const what = JSON.stringify(value).slice(0, 60)
+          for (const response of [
+            await everything.site.post('/things', request),
+            await everything.site.put(row, request),
+          ]) {
+            await expectRejection(response, [422], 'json', what)
+            expect(response.json.errors, what).to.have.all.keys(attributes)
           }
         }
       })
 
       it('returns 422 for null if the attribute is not nullable', async () => {
         if (sent.endsWith('form')) return
+        // The database reports one column at a time.
         for (const name of Object.keys(thing)) {
           const request = { ...encode({ ...thing, [name]: null }), accept: types.json }
           await expectRejection(await everything.site.post('/things', request), [422], 'json', name)
         }
       })
 
-      it('does not change what objects inherit', async () => {
+      itOnce('does not change what objects inherit', async () => {
+        let requests = 0
         for (const key of [
           '__proto__',
           'constructor',
@@ -194,10 +205,9 @@ describe('Bad input', () => {
         ]) {
           for (const value of ['x', { title: 'polluted', polluted: true }]) {
             const fields: Fields = Object.fromEntries([[key, value]])
-            for (const format of ['html', 'json', 'xml'] as const) {
-              const response = await site.post('/posts', { ...encode(fields), accept: types[format] })
-              await expectRejection(response, [400, 422], format, key)
-            }
+            const format = formatOf(requests++)
+            const response = await site.post('/posts', { ...encode(fields), accept: types[format] })
+            await expectRejection(response, [400, 422], format, key)
           }
         }
         expect({}).not.to.have.property('polluted')
@@ -207,15 +217,10 @@ describe('Bad input', () => {
   }
 
   itOnce('accepts a text of one megabyte, and returns 413 for a longer one', async () => {
-    for (const encode of Object.values(encodings)) {
-      for (const format of ['html', 'json', 'xml'] as const) {
-        const accept = types[format]
-        await expectRejection(
-          await site.post('/posts', { ...encode({ title: 'x'.repeat(1024 * 1024 + 1) }), accept }),
-          [413],
-          format,
-        )
-      }
+    for (const [index, encode] of Object.values(encodings).entries()) {
+      const format = formatOf(index)
+      const request = { ...encode({ title: 'x'.repeat(1024 * 1024 + 1) }), accept: types[format] }
+      await expectRejection(await site.post('/posts', request), [413], format)
     }
     const json = { title: 'x', description: 'x'.repeat(1_000_000) }
     const long = await site.post('/posts', { json, accept: types.json })
@@ -288,20 +293,25 @@ describe('Bad input', () => {
       ],
       ['too many fields', 'application/x-www-form-urlencoded', 'a=1&'.repeat(5000), [413]],
     ]
-    for (const [what, type, body, statuses] of bodies) {
+    for (const [index, [what, type, body, statuses]] of bodies.entries()) {
       it(`returns ${statuses.join(' or ')} for ${what}`, async () => {
-        for (const format of ['html', 'json', 'xml'] as const) {
+        const routes = [
+          ['POST', '/posts'],
+          ['PUT', post],
+          ['POST', `${post}/comments`],
+        ] as const
+        for (const [place, [method, path]] of routes.entries()) {
+          const format = formatOf(index + place)
           const request = { body, accept: types[format], headers: { ...(type && { 'content-type': type }) } }
-          await expectRejection(await site.post('/posts', request), statuses, format)
-          await expectRejection(await site.put(post, request), statuses, format)
-          await expectRejection(await site.post(`${post}/comments`, request), statuses, format)
+          const response = await (method === 'POST' ? site.post(path, request) : site.put(path, request))
+          await expectRejection(response, statuses, format)
         }
       })
     }
 
     it('is rejected if a compressed body is broken or expands too far', async () => {
       const headers = { 'content-type': types.json, 'content-encoding': 'gzip' }
-      const bomb = gzipSync(`{"title":"${'x'.repeat(50_000_000)}"}`)
+      const bomb = gzipSync(`{"title":"${'x'.repeat(5_000_000)}"}`)
       await expectRejection(
         await site.post('/posts', { body: bomb, headers, accept: types.json }),
         [413],
@@ -354,7 +364,7 @@ describe('Bad input', () => {
       '%5c',
       '{post_id}',
     ]
-    for (const id of [
+    const allIds = [
       ...ids,
       ':id',
       '*',
@@ -364,31 +374,32 @@ describe('Bad input', () => {
       `${absent}0`,
       `${absent}%0a`,
       'a'.repeat(8000),
-    ]) {
+    ]
+    for (const [index, id] of allIds.entries()) {
       it(`returns 404 for an id that does not exist: ${id.slice(0, 60)}`, async () => {
-        for (const format of ['html', 'json', 'xml'] as const) {
-          for (const [method, path] of [
-            ['GET', ''],
-            ['GET', '/edit'],
-            ['PUT', ''],
-            ['DELETE', ''],
-            ['GET', '/comments'],
-            ['GET', `/comments/${id}`],
-          ] as const) {
-            const response = await raw(
-              site,
-              method,
-              `/posts/${id}${path}`,
-              `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
-            )
-            // `/posts/..` is a path of its own, not the path of the list.
-            await expectRejection(response, [404], format, `${method} ${path}`)
-          }
+        const routes = [
+          ['GET', ''],
+          ['GET', '/edit'],
+          ['PUT', ''],
+          ['DELETE', ''],
+          ['GET', '/comments'],
+          ['GET', `/comments/${id}`],
+        ] as const
+        for (const [place, [method, path]] of routes.entries()) {
+          const format = formatOf(index + place)
+          const response = await raw(
+            site,
+            method,
+            `/posts/${id}${path}`,
+            `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
+          )
+          // `/posts/..` is a path of its own, not the path of the list.
+          await expectRejection(response, [404], format, `${method} ${path}`)
         }
       })
     }
 
-    it('returns 400 if the percent-encoding is broken', async () => {
+    itOnce('returns 400 if the percent-encoding is broken', async () => {
       for (const path of ['/%', '/%zz', '/posts/%', '/posts/%c0%af', '/posts/%ff', '/%u0041']) {
         await expectRejection(
           await raw(site, 'GET', path, 'Accept: application/json\r\n'),
@@ -399,7 +410,7 @@ describe('Bad input', () => {
       }
     })
 
-    it('returns 404 if no route has the path', async () => {
+    itOnce('returns 404 if no route has the path', async () => {
       const paths = [
         '//posts',
         '//evil.com/..',
@@ -426,16 +437,19 @@ describe('Bad input', () => {
       }
     })
 
-    it('ignores the host that a request target may name', async () => {
+    itOnce('ignores the host that a request target may name', async () => {
       const response = await raw(site, 'GET', 'http://evil.example/posts', 'Accept: application/json\r\n')
       expect(response.status).to.equal(200)
       expect(response.headers.get('link')).to.match(/^<\/posts\?page=1>/)
     })
 
-    it('gets the response from Node, which closes the connection, if the path is longer than 16 KB', async () => {
-      expect((await raw(site, 'GET', `/${'a'.repeat(20_000)}`, '')).status).to.equal(431)
-      expect((await site.get('/posts')).status).to.equal(200)
-    })
+    itOnce(
+      'gets the response from Node, which closes the connection, if the path is longer than 16 KB',
+      async () => {
+        expect((await raw(site, 'GET', `/${'a'.repeat(20_000)}`, '')).status).to.equal(431)
+        expect((await site.get('/posts')).status).to.equal(200)
+      },
+    )
   })
 
   describe('in a query', () => {
@@ -457,7 +471,7 @@ describe('Bad input', () => {
       "1'--",
     ]
     for (const value of unreadable) {
-      it(`shows the first page for page=${value}`, async () => {
+      itOnce(`shows the first page for page=${value}`, async () => {
         const response = await site.get(`/posts?page=${value}&per_page=${value}`, { accept: types.json })
         expect([response.status, response.json.length]).to.deep.equal([200, 1])
         expect((await site.get(`/posts?page=${value}&per_page=${value}`)).status).to.equal(200)
@@ -466,7 +480,7 @@ describe('Bad input', () => {
 
     for (const value of ['2', '1000000000', '99999999999999999999', '9'.repeat(5000)]) {
       it(`shows an empty page beyond the last one for page=${value.slice(0, 30)}`, async () => {
-        for (const format of ['html', 'json', 'xml'] as const) {
+        for (const format of formats) {
           expect((await site.get(`/posts?page=${value}`, { accept: types[format] })).status).to.equal(200)
         }
         expect((await site.get(`/posts?page=${value}`, { accept: types.json })).json).to.deep.equal([])
@@ -480,30 +494,33 @@ describe('Bad input', () => {
       }
     })
 
-    it('may contain repeated keys, and is rejected in JSON and XML if a key with a value is unknown', async () => {
-      for (const [query, status] of Object.entries({
-        'page=5&page=1': 200,
-        'page[]=1': 400,
-        'page[a]=1': 400,
-        '__proto__[page]=1': 400,
-        '__proto__=1': 400,
-        'constructor=1': 400,
-        '&&&===': 400,
-        '?': 200,
-        ['a'.repeat(8000)]: 200,
-        'page&per_page': 200,
-      })) {
-        expect((await site.get(`/posts?${query}`, { accept: types.html })).status, query).to.equal(200)
-        for (const accept of [types.json, types.xml])
-          expect((await site.get(`/posts?${query}`, { accept })).status, query).to.equal(status)
-      }
-    })
+    itOnce(
+      'may contain repeated keys, and is rejected in JSON and XML if a key with a value is unknown',
+      async () => {
+        for (const [query, status] of Object.entries({
+          'page=5&page=1': 200,
+          'page[]=1': 400,
+          'page[a]=1': 400,
+          '__proto__[page]=1': 400,
+          '__proto__=1': 400,
+          'constructor=1': 400,
+          '&&&===': 400,
+          '?': 200,
+          ['a'.repeat(8000)]: 200,
+          'page&per_page': 200,
+        })) {
+          expect((await site.get(`/posts?${query}`, { accept: types.html })).status, query).to.equal(200)
+          for (const accept of [types.json, types.xml])
+            expect((await site.get(`/posts?${query}`, { accept })).status, query).to.equal(status)
+        }
+      },
+    )
   })
 
   describeOnce('in the method', () => {
     for (const method of ['TRACE', 'PROPFIND', 'MKCOL', 'LOCK', 'M-SEARCH', 'PURGE', 'PATCH']) {
       it(`returns 405 and lists the allowed methods for ${method}`, async () => {
-        for (const format of ['html', 'json', 'xml'] as const) {
+        for (const format of formats) {
           const response = await raw(site, method, '/posts', `Accept: ${types[format]}\r\n`)
           await expectRejection(response, [405], format)
           expect(response.headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS')
