@@ -2,14 +2,15 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { expect } from 'chai'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { request, type IncomingMessage } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failure } from '../support/failure.js'
-import { environment, kit, kitFile, kitProcess, newApplication } from '../support/kit.js'
+import { environment, kit, kitFile, newApplication } from '../support/kit.js'
+
+const wrongSpec = "export const one: number = 'one'\n"
 
 describe('The commands that run an application', function () {
   let application: Awaited<ReturnType<typeof newApplication>>
@@ -21,15 +22,17 @@ describe('The commands that run an application', function () {
     application = await newApplication()
   })
 
-  afterEach(async () => {
+  afterEach(stopAll)
+
+  after(() => application.remove())
+
+  async function stopAll(): Promise<void> {
     for (const child of children.splice(0)) {
       const ended = new Promise((end) => child.once('close', end))
       child.kill('SIGTERM')
       await ended
     }
-  })
-
-  after(() => application.remove())
+  }
 
   /** Starts a command that keeps running, and returns its address when it listens. */
   function serve(command: string, env: NodeJS.ProcessEnv, ...options: string[]): Promise<string> {
@@ -62,27 +65,19 @@ describe('The commands that run an application', function () {
   }
 
   describe('kit start', () => {
-    it('builds and serves the application', async () => {
-      const address = await serve('start', { GO_ENV: 'development', PORT: '0' })
+    it('builds and serves the application, in the environment of --fallback-env if no other one is set', async () => {
+      const address = await serve('start', { PORT: '0' }, '--fallback-env', 'development')
       expect((await fetch(address)).status).to.equal(200)
     })
 
-    it('runs in production unless GO_ENV names another environment', async () => {
-      expect(await kitProcess(application.folder, ['start'], { env: { PORT: '0' } })).to.deep.equal({
-        status: 1,
-        output: '',
-        errors:
-          'Sessions need a secret in production. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.',
-      })
-    })
-
-    it('runs in the environment of --fallback-env if neither GO_ENV nor NODE_ENV names one', async () => {
-      await serve('start', { PORT: '0' }, '--fallback-env', 'development')
+    it('runs in production unless GO_ENV or NODE_ENV names another environment', async () => {
+      const errors =
+        'Sessions need a secret in production. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
       const env = { PORT: '0', NODE_ENV: 'production' }
-      const { errors } = await kitProcess(application.folder, ['start', '--fallback-env', 'development'], {
-        env,
-      })
-      expect(errors).to.include('Sessions need a secret in production.')
+      const args = ['start', '--fallback-env', 'development']
+      const failed = { status: 1, output: '', errors }
+      expect(await kit(application.folder, ['start'], { env: { PORT: '0' } })).to.deep.equal(failed)
+      expect(await kit(application.folder, args, { env })).to.deep.equal(failed)
     })
 
     it('warns once in production about pending migrations, and runs them with --migrate', async () => {
@@ -100,7 +95,7 @@ describe('The commands that run an application', function () {
       const address = await serve('start', env, '--workers', '2')
       while ((await fetch(`${address}/up`)).status !== 200);
       expect(said.match(warning)).to.have.length(1)
-      await serve('start', env, '--workers', '2', '--migrate')
+      await serve('start', env, '--migrate')
       expect(said).to.include('migrated Nothing1795132800000').and.not.to.match(warning)
       rmSync(file)
     })
@@ -122,9 +117,9 @@ describe('The commands that run an application', function () {
       // A server that listens on a port has an AddressInfo.
       const { port } = other.address() as AddressInfo
       const sentence = `Port ${port} is in use by another process. Stop it, or set PORT to another number.`
+      const env = { GO_ENV: 'development', PORT: String(port) }
       for (const command of ['start', 'dev']) {
-        const env = { GO_ENV: 'development', PORT: String(port) }
-        const { status, errors } = await kitProcess(application.folder, [command], { env })
+        const { status, errors } = await kit(application.folder, [command], { env })
         expect({ status, errors }).to.deep.equal({ status: 1, errors: sentence })
       }
       const npm = spawn('npm', ['start', '--silent'], {
@@ -137,56 +132,56 @@ describe('The commands that run an application', function () {
   })
 
   describe('kit dev', () => {
-    it('restarts after changes of the code, also after an error', async () => {
-      const address = await serve('dev', { PORT: '0' })
-      const home = join(application.folder, 'src/actions/home.ts')
-      const body = (text: string): string =>
-        `import type { Context } from 'resource-kit'\n\nexport function home(ctx: Context) {\n  ctx.body = ${text}\n}\n`
-      expect(await pageOf(address)).to.include('Welcome to Blog')
+    let address: string
+    let dev: ChildProcess[]
+    let home: string
+    let welcome: string
 
-      writeFileSync(home, body(`'changed'`))
-      expect(await eventually(address, 'changed')).to.equal('changed')
+    before(async () => {
+      // The specs of an application may not compile yet.
+      writeFileSync(join(application.folder, 'spec/broken.spec.ts'), wrongSpec)
+      home = join(application.folder, 'src/actions/home.ts')
+      welcome = readFileSync(home, 'utf8')
+      address = await serve('dev', { PORT: '0', BASE_URL: '', DEVELOPMENT_HOSTS: 'blog.example' })
+      dev = children.splice(0)
+      expect(await pageOf(address)).to.include('Welcome to Blog')
+    })
+
+    after(async () => {
+      children.push(...dev)
+      await stopAll()
+      writeFileSync(home, welcome)
+      rmSync(join(application.folder, 'spec/broken.spec.ts'))
+    })
+
+    it('restarts after changes of the code, also after an error, and is the address to which mails link', async () => {
+      const body = (text: string): string =>
+        `import type { Context } from 'resource-kit'\nimport { absoluteUrl } from 'resource-kit/mail'\n\n` +
+        `export function home(ctx: Context) {\n  ctx.body = ${text}\n}\n`
+      const link = `${address.replace('127.0.0.1', 'localhost')}/inbox`
+
+      writeFileSync(home, body(`absoluteUrl('/inbox')`))
+      expect(await eventually(address, '/inbox')).to.equal(link)
 
       writeFileSync(home, body('nothing'))
       const page = await eventually(address, 'does not compile')
       expect(page).to.include('<h1>The application does not compile:</h1>')
-      expect(page).to.include('src/actions/home.ts(4,14): error TS2304')
+      expect(page).to.include('src/actions/home.ts(5,14): error TS2304')
 
       writeFileSync(home, `${body(`'back'`)}\nthrow new Error('at the start')\n`)
       expect(await eventually(address, 'exited with status 1')).to.include('Error: at the start')
 
-      writeFileSync(home, body(`'well again'`))
-      expect(await eventually(address, 'well again')).to.equal('well again')
+      writeFileSync(home, body(`absoluteUrl('/well-again')`))
+      expect(await eventually(address, 'well-again')).to.equal(link.replace('inbox', 'well-again'))
       writeFileSync(join(application.folder, 'src/actions/more.ts'), 'export const more = 1\n')
       rmSync(join(application.folder, 'src/actions/more.ts'))
-    })
-
-    it('is the address to which mails link', async () => {
-      const address = await serve('dev', { PORT: '0', BASE_URL: '' })
-      const home = join(application.folder, 'src/actions/home.ts')
-      const before = readFileSync(home, 'utf8')
-      try {
-        const link = "ctx.body = absoluteUrl('/inbox')"
-        writeFileSync(
-          home,
-          `import type { Context } from 'resource-kit'\nimport { absoluteUrl } from 'resource-kit/mail'\n\n` +
-            `export function home(ctx: Context) {\n  ${link}\n}\n`,
-        )
-        expect(await eventually(address, '/inbox')).to.equal(
-          `${address.replace('127.0.0.1', 'localhost')}/inbox`,
-        )
-      } finally {
-        writeFileSync(home, before)
-      }
     })
 
     it('runs no migrations: its pages list the pending ones until they have been run', async () => {
       const file = join(application.folder, 'migrations/1795132800001_later.ts')
       mkdirSync(join(application.folder, 'migrations'), { recursive: true })
       writeFileSync(file, 'export class Later1795132800001 {\n  async up() {}\n  async down() {}\n}\n')
-      const address = await serve('dev', { PORT: '0' })
-      const page = await pageOf(address)
-      expect(page).to.include('Later1795132800001').and.include('kit db migrate')
+      expect(await eventually(address, 'Later1795132800001')).to.include('kit db migrate')
       expect((await kit(application.folder, ['db', 'migrate'])).output).to.include(
         'migrated Later1795132800001',
       )
@@ -196,30 +191,24 @@ describe('The commands that run an application', function () {
     })
 
     it('shows no code to hosts other than development hosts', async () => {
-      const address = await serve('dev', { PORT: '0', DEVELOPMENT_HOSTS: 'blog.example' })
-      const home = join(application.folder, 'src/actions/home.ts')
-      const before = readFileSync(home, 'utf8')
-      expect(await pageFor('evil.example', address))
-        .to.include('403')
-        .and.not.to.include('well again')
-      for (const host of ['localhost', 'blog.example'])
-        expect(await pageFor(host, address), host).to.equal('well again')
+      const [denied, ...shown] = await Promise.all(
+        ['evil.example', 'localhost', 'blog.example'].map((host) => pageFor(host, address)),
+      )
+      expect(shown.map(({ status }) => status)).to.deep.equal([200, 200])
+      expect(denied?.status).to.equal(403)
+      expect(denied?.page).to.include('403').and.not.to.include(shown[0]?.page)
 
-      try {
-        writeFileSync(home, 'export const home = nothing\n')
-        await eventually(address, 'does not compile')
-        expect(await pageFor('blog.example', address)).to.include('src/actions/home.ts')
-        expect(await pageFor('evil.example', address))
-          .to.include('The application is not running.')
-          .and.to.include('DEVELOPMENT_HOSTS')
-          .and.not.to.include('home.ts')
-        const headers = { accept: 'text/html', 'x-forwarded-for': '192.0.2.1' }
-        expect(await (await fetch(address, { headers })).text())
-          .to.include('The application is not running.')
-          .and.not.to.include('home.ts')
-      } finally {
-        writeFileSync(home, before)
-      }
+      writeFileSync(home, 'export const home = nothing\n')
+      await eventually(address, 'does not compile')
+      expect((await pageFor('blog.example', address)).page).to.include('src/actions/home.ts')
+      expect((await pageFor('evil.example', address)).page)
+        .to.include('The application is not running.')
+        .and.to.include('DEVELOPMENT_HOSTS')
+        .and.not.to.include('home.ts')
+      const headers = { accept: 'text/html', 'x-forwarded-for': '192.0.2.1' }
+      expect(await (await fetch(address, { headers })).text())
+        .to.include('The application is not running.')
+        .and.not.to.include('home.ts')
     })
   })
 
@@ -227,14 +216,9 @@ describe('The commands that run an application', function () {
     let broken: string
     before(() => {
       broken = join(application.folder, 'spec/broken.spec.ts')
-      writeFileSync(broken, "export const one: number = 'one'\n")
+      writeFileSync(broken, wrongSpec)
     })
     after(() => rmSync(broken))
-
-    it('does not break kit dev', async () => {
-      const address = await serve('dev', { PORT: '0' })
-      expect((await fetch(address)).status).to.equal(200)
-    })
 
     for (const command of [['db', 'status'], ['db', 'rollback'], ['routes'], ['info'], ['console']]) {
       it(`does not break kit ${command.join(' ')}`, async () => {
@@ -254,7 +238,7 @@ describe('The commands that run an application', function () {
 
   describe('kit console', () => {
     it('has the variables app and database', async () => {
-      const { status, output } = await kitProcess(application.folder, ['console'], {
+      const { status, output } = await kit(application.folder, ['console'], {
         input: 'app.routes.length\nawait database.query("SELECT 40 + 2 AS answer")\n',
       })
       expect(status).to.equal(0)
@@ -333,11 +317,12 @@ async function pageOf(address: string): Promise<string> {
   return (await fetch(address, { headers: { Accept: 'text/html' } })).text()
 }
 
-/** The page for a browser that uses the address with another host. */
-async function pageFor(host: string, address: string): Promise<string> {
+/** The page and its status for a browser that uses the address with another host. */
+async function pageFor(host: string, address: string): Promise<{ status: number; page: string }> {
   const asked = request(address, { headers: { Accept: 'text/html', Host: host } }).end()
-  const [response]: Readable[] = await once(asked, 'response')
-  return response ? text(response) : ''
+  const [response]: IncomingMessage[] = await once(asked, 'response')
+  if (!response) throw new Error('no response')
+  return { status: response.statusCode ?? 0, page: await text(response) }
 }
 
 /** The page, as soon as it contains a text. */
