@@ -33,24 +33,27 @@ export async function respond(ctx: Context, status: number, responses: Responses
   const offered = formats.filter((format) => byFormat[format] !== undefined)
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
-  ctx.status = status
-  const response = byFormat[format]
-  const value: unknown = typeof response === 'function' ? await response() : response
+  // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
+  ctx.response.status = status
+  const given = byFormat[format]
+  const value: unknown = typeof given === 'function' ? await given() : given
   if (format !== 'html') writeValue(ctx, format, value)
 }
 
 /** Returns the format of the response. Sets `Vary: Accept`, because other clients may receive another format. */
 export function chooseFormat(ctx: Context, offered: readonly Format[] = formats): Format | undefined {
-  ctx.vary('Accept')
+  if (ctx.res.hasHeader('Vary')) ctx.vary('Accept')
+  else ctx.set('Vary', 'Accept')
   return negotiate(offered, {
-    accept: ctx.get('Accept') || undefined,
+    accept: ctx.req.headers.accept || undefined,
     body: bodyFormat(ctx),
     default: ctx.defaultFormat,
   })
 }
 
 function bodyFormat(ctx: Context): Format | undefined {
-  const type = ctx.request.type
+  if (ctx.req.headers['content-type'] === undefined) return undefined
+  const { type } = ctx.request
   if (/[/+]json$/.test(type)) return 'json'
   return /[/+]xml$/.test(type) ? 'xml' : undefined
 }
@@ -62,6 +65,8 @@ function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void 
     return
   }
   const plain = toPlain(value)
-  ctx.type = `application/${format}; charset=utf-8`
-  ctx.body = format === 'json' ? toJson(plain) : toXml(plain, rootName(value, ctx.route?.resource))
+  ctx.response.set('Content-Type', contentTypes[format])
+  ctx.response.body = format === 'json' ? toJson(plain) : toXml(plain, rootName(value, ctx.route?.resource))
 }
+
+const contentTypes = { json: 'application/json; charset=utf-8', xml: 'application/xml; charset=utf-8' }

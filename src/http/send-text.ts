@@ -22,6 +22,17 @@ export function sendText(koa: Koa): void {
   Object.defineProperty(koa, 'handleRequest', { value: handle })
 }
 
+/** Lets `ctx.set` store a header with a single value at once. Koa creates several lists for each header. */
+export function setSingleHeaders(response: Koa['response']): void {
+  const koa: object = Object.getPrototypeOf(response)
+  const set = Reflect.get(koa, 'set') as (this: Koa.Response, name: unknown, value: unknown) => void
+  response.set = function (this: Koa.Response, name: unknown, value?: unknown) {
+    const isSingle = typeof name === 'string' && name !== '' && typeof value === 'string'
+    if (!isSingle) set.call(this, name, value)
+    else if (!this.res.headersSent) this.res.setHeader(name, value)
+  }
+}
+
 function hasText(ctx: Context): boolean {
   if (typeof ctx.body !== 'string' && !Buffer.isBuffer(ctx.body)) return false
   return ctx.method !== 'HEAD' && !isEmpty(ctx.status) && ctx.respond !== false && ctx.writable

@@ -49,7 +49,34 @@ export function parameterFilter({
   }
   const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })
   const isSecret = memoize((name) => name.length > maxNameLength || matches(name), 500)
-  return Object.assign((values: unknown) => new FilteredCopy(isSecret, limit).of(values), { isSecret })
+  const filter = (values: unknown): unknown =>
+    shortTexts(values, isSecret, Math.min(limit, 100)) ?? new FilteredCopy(isSecret, limit).of(values)
+  return Object.assign(filter, { isSecret })
+}
+
+/** A copy of a few short texts that are not secret, such as most parameters of a path; undefined for other values. */
+function shortTexts(
+  values: unknown,
+  isSecret: (name: string) => boolean,
+  limit: number,
+): Record<string, string> | undefined {
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) return undefined
+  const copy: Record<string, string> = {}
+  let length = 0
+  try {
+    if ((Object.getPrototypeOf(values) ?? Object.prototype) !== Object.prototype) return undefined
+    for (const name of Object.keys(values)) {
+      const value: unknown = Reflect.get(values, name)
+      if (typeof value !== 'string') return undefined
+      length += name.length + value.length + 2
+      if (length > limit || isSecret(name) || name === '__proto__') return undefined
+      copy[name] = value
+    }
+  } catch {
+    // A getter or a proxy that throws.
+    return undefined
+  }
+  return copy
 }
 
 /** Whether a name is one that a form or a record has, so that it tells no value: `user[password]`, `X-Auth-Token`. */

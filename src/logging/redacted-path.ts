@@ -4,11 +4,9 @@ import { filtered } from './filter.js'
 /** The path of a request for the log and for error pages, without the values of secret parameters: `/invitations/[FILTERED]`. */
 export function redactedPath(ctx: Context): string {
   const { params = {}, filterParameters } = ctx
-  const secrets = Object.keys(params)
-    .filter((name) => filterParameters.isSecret(name))
-    .flatMap((name) => params[name]?.split('/') ?? [])
-    .filter(Boolean)
-  if (secrets.length === 0) return ctx.path
+  const names = Object.keys(params).filter((name) => filterParameters.isSecret(name))
+  if (names.length === 0) return ctx.path
+  const secrets = names.flatMap((name) => params[name]?.split('/') ?? []).filter(Boolean)
   // A route was found, so the path can be decoded.
   const isSecret = (part: string) => secrets.some((secret) => decodeURIComponent(part).includes(secret))
   return ctx.path

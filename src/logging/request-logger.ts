@@ -35,7 +35,7 @@ export function loggerOf(ctx: Context): Logger | undefined {
 /** Adds fields to the line that is written after the response. */
 export function addLogFields(ctx: Context, fields: object): void {
   const state = loggers.get(ctx)
-  if (state) state.fields = { ...state.fields, ...fields }
+  if (state) state.fields = state.fields ? { ...state.fields, ...fields } : fields
 }
 
 /** Writes the line of a request after its response, as the request's logger would. */

@@ -50,12 +50,14 @@ export interface TransactionOptions extends RetryingOptions {
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
   let pending: string[] = []
 
-  async function transaction(ctx: Context, next: Next): Promise<void> {
-    if (pending.length > 0) {
-      pending = await pendingMigrations(database)
-      if (pending.length > 0) throw new PendingMigrations(pending)
-    }
-    return retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
+  function transaction(ctx: Context, next: Next): Promise<void> {
+    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
+    return pending.length > 0 ? rejectPending().then(run) : run()
+  }
+
+  async function rejectPending(): Promise<void> {
+    pending = await pendingMigrations(database)
+    if (pending.length > 0) throw new PendingMigrations(pending)
   }
 
   /** Runs the middleware below and the handler in a transaction. The first attempt is 0. */
@@ -74,9 +76,11 @@ export function transaction(database: Database, options: TransactionOptions = {}
       )
     }
     if (ctx.status >= 400) return rollback(ctx, lazy)
-    await lazy.commit().catch((error: unknown) => {
+    try {
+      await lazy.commit()
+    } catch (error) {
       throw explainCommit(ctx, error)
-    })
+    }
     for (const hook of lazy.hooks) await runHook(ctx, hook)
   }
 

@@ -41,21 +41,23 @@ export class RouteIndex<Entry extends Indexed> {
   /** Finds the entries whose path may match, in the order of declaration. */
   candidates(path: string): Entry[] {
     const found: Entry[] = []
-    collect(this.root, path === '/' ? [] : path.slice(1).split('/'), 0, found)
+    collect(this.root, path, path === '/' ? 2 : 1, found)
     return found.length > 1 ? found.toSorted((a, b) => a.route.order - b.route.order) : found
   }
 }
 
-function collect<Entry>(node: Node<Entry>, segments: string[], depth: number, found: Entry[]): void {
-  const segment = segments[depth]
-  if (segment === undefined) {
+/** @param start the position of the next segment, which is beyond the path if no segment is left */
+function collect<Entry>(node: Node<Entry>, path: string, start: number, found: Entry[]): void {
+  if (start > path.length) {
     found.push(...node.entries)
     return
   }
+  const slash = path.indexOf('/', start)
+  const end = slash < 0 ? path.length : slash
   if (node.rest.length > 0) found.push(...node.rest)
-  const child = node.children.get(segment)
-  if (child) collect(child, segments, depth + 1, found)
-  if (node.parameter && segment !== '') collect(node.parameter, segments, depth + 1, found)
+  const child = node.children.size > 0 ? node.children.get(path.slice(start, end)) : undefined
+  if (child) collect(child, path, end + 1, found)
+  if (node.parameter && end > start) collect(node.parameter, path, end + 1, found)
 }
 
 function childOf<Entry>(node: Node<Entry>, text: string): Node<Entry> {

@@ -5,8 +5,6 @@ import { redactedPath } from '../logging/redacted-path.js'
 import { isHealthCheck } from './health.js'
 import { setRequestLogger, writeLine } from '../logging/request-logger.js'
 
-const header = 'X-Request-Id'
-
 /** The fields of a context that are set here. */
 type Identified = { -readonly [Name in 'requestId' | 'originalMethod']: Context[Name] }
 
@@ -18,13 +16,13 @@ type Identified = { -readonly [Name in 'requestId' | 'originalMethod']: Context[
 export function requestLog(logger: Logger): Middleware {
   return function requestLog(ctx, next) {
     const started = performance.now()
-    const given = ctx.get(header)
-    const requestId = /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
+    const given = ctx.req.headers['x-request-id']
+    const requestId = typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
     setRequestLogger(ctx, logger)
     const identified: Identified = ctx
     identified.requestId = requestId
     identified.originalMethod = ctx.method
-    ctx.set(header, requestId)
+    ctx.response.set('X-Request-Id', requestId)
     ctx.res.on('close', () => {
       const { method } = ctx
       const path = redactedPath(ctx)

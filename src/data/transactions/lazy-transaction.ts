@@ -96,7 +96,7 @@ export class LazyTransaction {
     // Without a query, the runner has no connection.
     if (!this.beginning) return
     try {
-      if (await this.begun()) await this.commitAll()
+      if (this.hasBegun || (await this.begun())) await this.commitAll()
     } catch (error) {
       await this.rollback().catch(() => undefined)
       throw error
@@ -228,6 +228,8 @@ export class LazyTransaction {
       release: () => Promise.resolve(),
     }
     return new Proxy(runner, {
+      // Without this trap, TypeORM's assignment of `manager` would be slow.
+      set: (target, name, value) => Reflect.set(target, name, value),
       get: (target, name) => {
         if (name === 'isTransactionActive') return true
         // After the end, `begin` throws the framework's own error instead of TypeORM's.

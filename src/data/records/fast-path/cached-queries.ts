@@ -8,6 +8,8 @@ export interface CachedQuery {
   sql: string
   /** The columns of the condition, in the order of the query's parameters. */
   names: string[]
+  /** The query with the limit that was last requested. With the same text each time, SQLite finds its statement sooner. */
+  limited?: { limit: number; sql: string }
 }
 
 /** The number of queries that are cached for a model. */
@@ -29,7 +31,7 @@ export function queryFor(
   if (!isSimple(where)) return undefined
   const queries = queriesOf(model)
   const names = Object.keys(where)
-  const key = JSON.stringify([what, names, order])
+  const key = order ? JSON.stringify([what, names, order]) : `${what} ${names.join()}`
   let query = queries.get(key)
   if (!query) {
     query = build(tx, model, names, order, what)

@@ -4,7 +4,7 @@ import { memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
 import { COUNT_ALIAS } from '../../engines/count-alias.js'
 import { lockClause } from '../locking.js'
-import { queryFor } from './cached-queries.js'
+import { queryFor, type CachedQuery } from './cached-queries.js'
 import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
 
 /** The records that a query selects. */
@@ -59,9 +59,7 @@ export class FastPath {
     const query = queryFor(tx, this.model, 'records', where, order)
     if (!query) return undefined
     const values = query.names.map((name): unknown => Reflect.get(where, name))
-    let { sql } = query
-    // SQLite would plan a statement again for each limit that is a parameter.
-    if (limit !== undefined) sql += ` LIMIT ${Number(limit)}`
+    let sql = limit === undefined ? query.sql : withLimit(query, limit)
     if (offset) sql += ` OFFSET ${placeholder(tx, values.push(offset))}`
     if (lock) sql += lockClause(tx)
     return this.query(tx, sql, values)
@@ -183,6 +181,12 @@ function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
 /** Runs a statement. The request's query runner tracks it, so the manager need not. */
 export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
+}
+
+/** The text of a query with a limit. SQLite would plan a statement again for each limit that is a parameter. */
+function withLimit(query: CachedQuery, limit: number): string {
+  if (query.limited?.limit !== limit) query.limited = { limit, sql: `${query.sql} LIMIT ${Number(limit)}` }
+  return query.limited.sql
 }
 
 /** The placeholder of a query's n-th parameter. */
