@@ -122,7 +122,7 @@ const bodies: Record<string, Body> = {
 
 const server = await ServerProcess.start(
   { name: 'bodies', main: 'dist/bench/bodies-server.js' },
-  ':memory:',
+  'sqlite::memory:',
   port,
   { LOG_LEVEL: 'silent' },
 )

@@ -39,10 +39,10 @@ export async function checkAnswers(sides: Sides): Promise<void> {
     if (!peer) continue
     const answers: unknown[] = []
     for (const name of [ours, peer]) {
-      const { server, file, visitor } = sides[name]
-      const [call] = workload.calls(file, 1, visitor)
+      const { server, posts, visitor } = sides[name]
+      const [call] = await workload.calls(posts, 1, visitor)
       if (call) answers.push(await answerTo(server, call))
-      file.reset()
+      await posts.reset()
     }
     deepStrictEqual(answers[0], answers[1], `${workload.name} is answered differently`)
   }

@@ -97,7 +97,7 @@ function recordPoint(length: number): Promise<Point> {
     list: named('list'),
     create: {
       ...create,
-      calls: (...args) => create.calls(...args).map((call): Call => ({ ...call, body })),
+      calls: async (...args) => (await create.calls(...args)).map((call): Call => ({ ...call, body })),
     },
   })
 }
@@ -145,7 +145,7 @@ async function resourcesPoint(count: number): Promise<Point> {
   await withFile(1, 200, async (file) => {
     for (let round = 0; round < rounds; round++) {
       const kind = { name: 'many', main: 'dist/bench/application/many.js' }
-      const server = await ServerProcess.start(kind, file.path, port, { RESOURCES: String(count) })
+      const server = await ServerProcess.start(kind, file.url, port, { RESOURCES: String(count) })
       await delay(200)
       seen['ms to the first answer'].push(server.startTime)
       seen['MiB at rest'].push((await server.usage()).memory / 2 ** 20)
@@ -163,10 +163,10 @@ async function withServer(
   work: (side: Side, load: LoadProcess) => Promise<void>,
 ): Promise<void> {
   await withFile(rows, length, async (file) => {
-    const server = await ServerProcess.start(kinds.api, file.path, port)
+    const server = await ServerProcess.start(kinds.api, file.url, port)
     const load = new LoadProcess()
     try {
-      await work({ server, file, visitor: await visit(server) }, load)
+      await work({ server, posts: file, visitor: await visit(server) }, load)
     } finally {
       load.stop()
       await server.stop()

@@ -14,7 +14,7 @@ import { compare, print, type Report, type Samples } from './report.js'
 import { withSides, type Sides } from './sides.js'
 import { starts } from './starts.js'
 import type { KindName } from './server-process.js'
-import { workloads, type Rival, type Workload } from './workloads.js'
+import { postgresWorkloads, workloads, type Rival, type Workload } from './workloads.js'
 
 /**
  * npm run bench: resource-kit compared with NestJS on Fastify, with a lean Koa application, with a peer that does the same by
@@ -23,45 +23,51 @@ import { workloads, type Rival, type Workload } from './workloads.js'
  *     npm run bench                      all of it, in about an hour
  *     npm run bench -- --quick           few rounds, in about eight minutes
  *     npm run bench -- --only show       one workload
+ *     npm run bench -- --engine postgres   on the server at KIT_POSTGRES_URL
  *     npm run bench -- --plot            draws docs/performance.svg anew
  */
 const { values: options } = parseArgs({
   options: {
+    engine: { type: 'string', default: 'sqlite' },
     quick: { type: 'boolean', default: false },
     plot: { type: 'boolean', default: false },
     only: { type: 'string' },
     rounds: { type: 'string' },
     connections: { type: 'string' },
-    output: { type: 'string', default: 'bench/results/comparison.json' },
+    output: { type: 'string' },
   },
 })
 const rounds = Number(options.rounds ?? (options.quick ? 3 : 9))
 const connections = (options.connections ?? (options.quick ? '32' : '1,32,500')).split(',').map(Number)
-const chosen = workloads.filter(({ name }) => options.only === undefined || name === options.only)
+const engine = options.engine === 'postgres' ? 'postgres' : 'sqlite'
+const all = engine === 'sqlite' ? workloads : postgresWorkloads
+const chosen = all.filter(({ name }) => options.only === undefined || name === options.only)
+const isPart = options.only !== undefined || engine !== 'sqlite'
 const root = join(import.meta.dirname, '../..')
 
 installNest(root)
 generateBlog(root)
-await withSides(1000, async (sides) => {
-  await checkAnswers(sides)
-  console.log('The responses are the same. Measuring.')
+await withSides(engine, 1000, async (sides) => {
+  if (engine === 'sqlite') await checkAnswers(sides)
+  console.log(engine === 'sqlite' ? 'The responses are the same. Measuring.' : 'Measuring.')
   const load = new LoadProcess()
   for (const workload of chosen) await warm(workload, sides, load, 3000)
   const samples = await measureAll(sides, load)
-  const reads = options.only ? undefined : await readsBesideWrites(sides, rounds)
-  const startsAndMemory = options.only ? undefined : await starts(rounds)
+  const reads = isPart ? undefined : await readsBesideWrites(sides, rounds)
+  const startsAndMemory = isPart ? undefined : await starts(rounds)
   load.stop()
   const report: Report = {
     machine: machine(),
     rounds,
-    comparisons: compare(samples),
+    comparisons: compare(samples, all),
     samples,
     reads,
     starts: startsAndMemory,
-    match: options.only ? undefined : matchCosts(),
+    match: isPart ? undefined : matchCosts(),
   }
   print(report)
-  const file = join(root, options.output)
+  const name = engine === 'sqlite' ? 'comparison' : `comparison-${engine}`
+  const file = join(root, options.output ?? `bench/results/${name}.json`)
   await mkdir(join(file, '..'), { recursive: true })
   await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
   if (options.plot) await writeFile(join(root, 'docs/performance.svg'), plotComparison(report))
@@ -73,14 +79,14 @@ async function warm(workload: Workload, sides: Sides, load: LoadProcess, amount:
 
 /** Every round asks each of them for everything, so that what else the machine does meets them alike. */
 async function measureAll(sides: Sides, load: LoadProcess): Promise<Samples[]> {
-  const all = chosen.flatMap((workload) =>
+  const sampled = chosen.flatMap((workload) =>
     connections.map((count): Samples => {
       return { workload: workload.name, connections: count, rounds: {} }
     }),
   )
   for (let round = 0; round < rounds; round++) {
-    for (const samples of all) {
-      const workload = workloads.find(({ name }) => name === samples.workload)
+    for (const samples of sampled) {
+      const workload = chosen.find(({ name }) => name === samples.workload)
       if (!workload) continue
       // Of a server that has had nothing to do for a minute, V8 has thrown away what it had compiled.
       if (samples.connections === connections[0]) await warm(workload, sides, load, 3000)
@@ -94,5 +100,5 @@ async function measureAll(sides: Sides, load: LoadProcess): Promise<Samples[]> {
     }
     process.stdout.write(`round ${round + 1} of ${rounds}\r`)
   }
-  return all
+  return sampled
 }

@@ -22,17 +22,17 @@ const amounts: Record<number, number> = { 1: 500, 32: 3000, 500: 3000 }
 export async function measure(
   workload: Workload,
   connections: number,
-  { server, file, visitor }: Side,
+  { server, posts, visitor }: Side,
   load: LoadProcess,
   amount = amounts[connections] ?? 1500,
 ): Promise<Sample> {
   // A client makes its first request before it begins: there are some more than are sent.
-  const requests = workload.calls(file, amount + 2 * connections, visitor)
+  const requests = await workload.calls(posts, amount + 2 * connections, visitor)
   const before = await server.usage()
   const origin = `http://127.0.0.1:${server.port}`
   const result = await load.run({ origin, connections, amount, requests, status: workload.status })
   const after = await server.usage()
-  file.reset()
+  await posts.reset()
   return {
     cpu: (after.cpu - before.cpu) / amount,
     throughput: amount / (result.duration / 1000),

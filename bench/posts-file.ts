@@ -1,27 +1,21 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { v7 as uuidv7 } from 'uuid'
 import { Database } from '../src/index.js'
-
-const migrations = join(import.meta.dirname, '../../examples/blog/dist/migrations/*.js')
-
-/** The time at which the post at a position was created, in milliseconds. */
-export function createdAt(position: number): number {
-  return Date.UTC(2026, 0, 1) + position * 1000
-}
+import { createdAt, migrations, textOf, type Posts } from './posts.js'
 
 /** A SQLite file with the tables of examples/blog, and posts in it. */
-export class PostsFile {
-  /** The ids of the posts that are there between the rounds. */
+export class PostsFile implements Posts {
+  readonly url: string
   readonly ids: string[] = []
   private readonly database: Sqlite.Database
   private newest = 0
 
   private constructor(
-    readonly path: string,
+    private readonly path: string,
     private readonly textLength: number,
   ) {
+    this.url = `sqlite:${path}`
     this.database = new Sqlite(path, { timeout: 10_000 })
     this.database.pragma('synchronous = OFF')
   }
@@ -43,7 +37,6 @@ export class PostsFile {
     return file
   }
 
-  /** Inserts posts, and returns their ids. */
   insert(count: number): string[] {
     const insert = this.database.prepare('INSERT INTO posts VALUES (?, ?, ?, ?, ?)')
     const columns = this.database.prepare('SELECT * FROM posts').columns()
@@ -67,7 +60,6 @@ export class PostsFile {
     return ids
   }
 
-  /** Undoes what a round has written. */
   reset(): void {
     this.database.prepare('DELETE FROM posts WHERE rowid > ?').run(this.newest)
     const restore = `UPDATE posts SET title = 'Post ' || (rowid - 1), description = ?, updated_at = created_at
@@ -79,11 +71,6 @@ export class PostsFile {
     this.database.close()
     removeFiles(this.path)
   }
-}
-
-function textOf(length: number): string {
-  const words = 'the quick brown fox jumps over the lazy dog & says "hello" to everybody who is there '
-  return words.repeat(Math.ceil(length / words.length)).slice(0, length)
 }
 
 /** The files of a SQLite database in WAL mode. */

@@ -27,7 +27,7 @@ export async function readsBesideWrites(
       const writing = ask(writer, sides[name], 'create', 8, 3000)
       besideWrites.push((await ask(reader, sides[name], 'show', 32, 6000)).p99)
       await writing
-      sides[name].file.reset()
+      await sides[name].posts.reset()
     }
     reader.stop()
     writer.stop()
@@ -37,15 +37,15 @@ export async function readsBesideWrites(
   return results
 }
 
-function ask(
+async function ask(
   load: LoadProcess,
-  { server, file, visitor }: Side,
+  { server, posts, visitor }: Side,
   name: string,
   connections: number,
   amount: number,
 ): Promise<LoadResult> {
   const workload = workloads.find((it) => it.name === name)
-  const requests = workload?.calls(file, amount, visitor) ?? []
+  const requests = (await workload?.calls(posts, amount, visitor)) ?? []
   const origin = `http://127.0.0.1:${server.port}`
   return load.run({ origin, connections, amount, requests, status: workload?.status ?? 200 })
 }

@@ -4,7 +4,7 @@ import type { Sample } from './measure.js'
 import type { ReadsBesideWrites } from './reads-beside-writes.js'
 import type { Start } from './starts.js'
 import { median, spread, type Spread } from './statistics.js'
-import { rivals, workloads, type Rival } from './workloads.js'
+import { rivals, type Rival, type Workload } from './workloads.js'
 
 /** What was measured of one workload with one number of connections: the rounds of each application. */
 export interface Samples {
@@ -43,7 +43,7 @@ export interface Report {
 }
 
 /** Compares round by round, because what disturbs one round disturbs all applications. */
-export function compare(all: readonly Samples[]): Comparison[] {
+export function compare(all: readonly Samples[], workloads: readonly Workload[]): Comparison[] {
   return all.map(({ workload, connections, rounds }) => {
     const medians: Comparison['medians'] = {}
     const ratios: Comparison['ratios'] = {}

@@ -49,11 +49,11 @@ export class ServerProcess {
   /**
    * Starts a server, and waits for its first answer.
    *
-   * @param file the SQLite file that it works with
+   * @param url the database that it works with
    */
   static async start(
     kind: ServerKind,
-    file: string,
+    url: string,
     port: number,
     settings: Record<string, string> = {},
     execArgv: string[] = [],
@@ -68,7 +68,7 @@ export class ServerProcess {
         NODE_ENV: 'production',
         LOG_LEVEL: 'info',
         SESSION_SECRET: 'a secret of the benchmark that is no secret at all',
-        DATABASE_URL: `sqlite:${file}`,
+        DATABASE_URL: url,
         HOST: '127.0.0.1',
         PORT: String(port),
         ...settings,

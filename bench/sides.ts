@@ -2,37 +2,48 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { visit } from './check.js'
+import { PostsDatabase } from './posts-database.js'
 import { PostsFile } from './posts-file.js'
+import type { Posts } from './posts.js'
 import { kinds, ServerProcess, type KindName } from './server-process.js'
 import type { Visitor } from './workloads.js'
 
-/** A server, its own file with posts, and a browser that has been there. */
+/** A server, its own database with posts, and a browser that has been there. */
 export interface Side {
   server: ServerProcess
-  file: PostsFile
+  posts: Posts
   visitor: Visitor
 }
 
 /** All of them, by name. */
 export type Sides = Record<KindName, Side>
 
+/** The engines on which applications are compared. */
+export type Engine = 'sqlite' | 'postgres'
+
 const firstPort = 4400
 
-/** Starts each of the applications with a file of its own, does the work, and stops them. */
-export async function withSides(rows: number, work: (sides: Sides) => Promise<void>): Promise<void> {
+/** Starts each of the applications with a database of its own, does the work, and stops them. */
+export async function withSides(
+  engine: Engine,
+  rows: number,
+  work: (sides: Sides) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kit-bench-'))
   const started: Partial<Sides> = {}
   try {
-    for (const [index, name] of names.entries()) {
-      const file = await PostsFile.create(join(folder, `${name}.sqlite`), rows)
-      const server = await ServerProcess.start(kinds[name], file.path, firstPort + index)
-      started[name] = { server, file, visitor: await visit(server) }
+    for (const [index, name] of (engine === 'sqlite' ? names : postgresNames).entries()) {
+      const posts = await (engine === 'sqlite'
+        ? PostsFile.create(join(folder, `${name}.sqlite`), rows)
+        : PostsDatabase.create(`kit_bench_${name}`, rows))
+      const server = await ServerProcess.start(kinds[name], posts.url, firstPort + index)
+      started[name] = { server, posts, visitor: await visit(server) }
     }
     await work(started as Sides)
   } finally {
-    for (const { server, file } of Object.values(started)) {
+    for (const { server, posts } of Object.values(started)) {
       await server.stop()
-      file.remove()
+      await posts.remove()
     }
     await rm(folder, { recursive: true })
   }
@@ -40,3 +51,6 @@ export async function withSides(rows: number, work: (sides: Sides) => Promise<vo
 
 /** The names of the applications. */
 export const names = Object.keys(kinds) as KindName[]
+
+/** The names of the applications that PostgreSQL is measured with. */
+const postgresNames = ['api', 'nest', 'lean'] as const

@@ -32,7 +32,7 @@ export async function starts(rounds: number): Promise<Start[]> {
   }))
   for (let round = 0; round <= rounds; round++) {
     for (const { name, time, cpu, memory } of seen) {
-      const server = await ServerProcess.start(kinds[name], file.path, port)
+      const server = await ServerProcess.start(kinds[name], file.url, port)
       await delay(200)
       const usage = await server.usage()
       await server.stop()

@@ -1,6 +1,6 @@
 import type { Call } from './load.js'
 import { listFingerprint } from '../src/data/lists/query/cursor.js'
-import { createdAt, type PostsFile } from './posts-file.js'
+import { createdAt, type Posts } from './posts.js'
 import type { KindName } from './server-process.js'
 
 /** Something that a server is asked to do, over and over. */
@@ -12,7 +12,7 @@ export interface Workload {
   goals: Partial<Record<Rival, number>>
   status: number
   /** The requests of a round. */
-  calls(file: PostsFile, amount: number, visitor: Visitor): Call[]
+  calls(posts: Posts, amount: number, visitor: Visitor): Call[] | Promise<Call[]>
 }
 
 /** The applications that ours is compared with. */
@@ -121,8 +121,10 @@ export const workloads: readonly Workload[] = [
     servers: { ...api, ...defaults },
     goals: { peer: 1, nest: 1.5, lean: 1.5 },
     status: 200,
-    calls: (file, amount) =>
-      file.insert(amount).map((id) => ({ method: 'DELETE', path: `/posts/${id}`, headers: asJson })),
+    calls: async (posts, amount) => {
+      const ids = await posts.insert(amount)
+      return ids.map((id) => ({ method: 'DELETE', path: `/posts/${id}`, headers: asJson }))
+    },
   },
   {
     name: '404',
@@ -161,3 +163,8 @@ export const workloads: readonly Workload[] = [
     ],
   },
 ]
+
+/** The workloads on PostgreSQL: those that all applications have without pages. */
+export const postgresWorkloads: readonly Workload[] = workloads
+  .filter(({ servers }) => servers.ours === 'api' && servers.nest)
+  .map((workload) => ({ ...workload, servers: { ours: 'api', ...defaults }, goals: { nest: 1 } }))

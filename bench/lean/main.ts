@@ -12,16 +12,21 @@ import { assign, Post, stamp } from '../peer/post.js'
  * Koa, @koa/router and TypeORM, and nothing else: no log, no security headers, no problem documents, no transaction of the
  * request.
  */
-const dataSource = new DataSource({
-  type: 'better-sqlite3',
-  database: (process.env['DATABASE_URL'] ?? '').replace(/^sqlite:/, ''),
-  entities: [Post],
-  enableWAL: true,
-  prepareDatabase: (database) => {
-    database.pragma('synchronous = NORMAL')
-    database.pragma('foreign_keys = ON')
-  },
-})
+const url = process.env['DATABASE_URL'] ?? ''
+const dataSource = new DataSource(
+  url.startsWith('postgres')
+    ? { type: 'postgres', url, poolSize: 10, entities: [Post] }
+    : {
+        type: 'better-sqlite3',
+        database: url.replace(/^sqlite:/, ''),
+        entities: [Post],
+        enableWAL: true,
+        prepareDatabase: (database) => {
+          database.pragma('synchronous = NORMAL')
+          database.pragma('foreign_keys = ON')
+        },
+      },
+)
 const posts = dataSource.getRepository(Post)
 const index = pug.compileFile(join(import.meta.dirname, '../../../bench/peer/templates/index.pug'))
 const app = new Koa()

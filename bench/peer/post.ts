@@ -2,16 +2,19 @@ import { IsString, Matches } from 'class-validator'
 import { Column, Entity, PrimaryColumn } from 'typeorm'
 import { v7 as uuidv7 } from 'uuid'
 
+// PostgreSQL has no type `datetime`.
+const datetime = process.env['DATABASE_URL']?.startsWith('postgres') ? 'timestamptz' : 'datetime'
+
 /** The peer's model. Its dates are plain columns that it fills in itself: nothing has to be read back. */
 @Entity('posts')
 export class Post {
   @PrimaryColumn('uuid')
   id!: string
 
-  @Column('datetime')
+  @Column(datetime)
   created_at!: Date
 
-  @Column('datetime')
+  @Column(datetime)
   updated_at!: Date
 
   @Column('varchar')

@@ -9,20 +9,27 @@ import pug from 'pug'
 import { Post } from './post.js'
 import { PostsController } from './posts-controller.js'
 
+const url = process.env['DATABASE_URL'] ?? ''
+
 /** NestJS on Fastify, with TypeORM and the validation pipe, and otherwise its defaults. */
 @Module({
   imports: [
-    TypeOrmModule.forRoot({
-      type: 'better-sqlite3',
-      database: (process.env['DATABASE_URL'] ?? '').replace(/^sqlite:/, ''),
-      entities: [Post],
-      // The settings that resource-kit gives to SQLite. Without them, each write waits for the disk.
-      enableWAL: true,
-      prepareDatabase: (database) => {
-        database.pragma('synchronous = NORMAL')
-        database.pragma('foreign_keys = ON')
-      },
-    }),
+    TypeOrmModule.forRoot(
+      url.startsWith('postgres')
+        ? // resource-kit has ten connections, too.
+          { type: 'postgres', url, poolSize: 10, entities: [Post] }
+        : {
+            type: 'better-sqlite3',
+            database: url.replace(/^sqlite:/, ''),
+            entities: [Post],
+            // The settings that resource-kit gives to SQLite. Without them, each write waits for the disk.
+            enableWAL: true,
+            prepareDatabase: (database) => {
+              database.pragma('synchronous = NORMAL')
+              database.pragma('foreign_keys = ON')
+            },
+          },
+    ),
     TypeOrmModule.forFeature([Post]),
   ],
   controllers: [PostsController],
