@@ -81,7 +81,7 @@ export class Database extends DataSource {
    */
   async open(): Promise<this> {
     await this.closing
-    this.opening ??= this.initialize().catch((error: unknown) => {
+    this.opening ??= this.openOnce().catch((error: unknown) => {
       this.opening = undefined
       throw explainConnectionError(error, this.url)
     })
@@ -149,6 +149,17 @@ export class Database extends DataSource {
   /** Returns all migrations, and whether each of them has been run. */
   migrationStatus(): Promise<MigrationState[]> {
     return migrationStatus(this)
+  }
+
+  private async openOnce(): Promise<this> {
+    await this.initialize()
+    try {
+      await engineOf(this).opened?.(this)
+    } catch (error) {
+      await this.destroy()
+      throw error
+    }
+    return this
   }
 
   private async closeOnce(): Promise<void> {

@@ -1,8 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { EntityManager } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
+import { findRecordBy as findBy } from '../../../src/data/records/find.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
+import { TransactionAlreadyBegun } from '../../../src/errors.js'
 import { newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
+import { engine } from '../../support/engine.js'
+import { failure } from '../../support/failure.js'
 import { newShelf, Shelf, withLibrary } from '../../support/applications/library.js'
 
 describe('new LazyTransaction(database, mode, { onIdle })', () => {
@@ -117,5 +122,92 @@ describe('transaction(database, { idleLimit })', () => {
       await site.get('/')
       expect(warnings(log)).to.deep.equal([])
     })
+  })
+})
+
+describe('The statements of a transaction', () => {
+  let database: Database
+
+  beforeEach(async () => {
+    database = await openBlogDatabase()
+    await database.manager.save(newPost('one'))
+  })
+  afterEach(() => database.close())
+
+  /** The first words of the statements that some work sends, in a request that reads or writes. */
+  async function statementsOf(
+    mode: 'slave' | 'master',
+    work: (lazy: LazyTransaction) => Promise<unknown>,
+    isolation?: 'REPEATABLE READ',
+  ): Promise<string[]> {
+    const asked: string[] = []
+    const { logger } = database
+    const logQuery = (query: string) => asked.push(query.replace(/^START/, 'BEGIN').split(' ')[0] ?? '')
+    database.logger = { ...logger, logQuery, logQueryError: () => undefined } as never
+    try {
+      const lazy = new LazyTransaction(database, mode, { isolation })
+      await work(lazy)
+      await lazy.commit()
+    } finally {
+      database.logger = logger
+    }
+    return asked.filter((word) => word !== 'SET')
+  }
+
+  it('of a request that only reads records do not include its begin on PostgreSQL', async () => {
+    const asked = await statementsOf('slave', async ({ manager }) => {
+      await findBy(manager, Post, { title: 'one' })
+      await findBy(manager, Post, { title: 'one' })
+    })
+    expect(asked).to.deep.equal(
+      engine === 'postgres' ? ['SELECT', 'SELECT'] : ['BEGIN', 'SELECT', 'SELECT', 'COMMIT'],
+    )
+  })
+
+  it('begin it before a write, a lock, or a statement of the application', async () => {
+    for (const work of [
+      (tx: EntityManager) => tx.query('SELECT 1'),
+      (tx: EntityManager) => findBy(tx, Post, { title: 'one' }, { lock: true }),
+      (tx: EntityManager) => tx.insert(Post, { ...newPost('two'), id: crypto.randomUUID() }),
+    ]) {
+      const asked = await statementsOf('slave', async ({ manager }) => {
+        await findBy(manager, Post, { title: 'one' })
+        await work(manager)
+        await findBy(manager, Post, { title: 'one' })
+      })
+      const order = asked.filter((word) => word === 'BEGIN' || word === 'COMMIT' || word === 'SELECT')
+      const [before, last] = engine === 'postgres' ? ['SELECT', 'BEGIN'] : ['BEGIN', 'SELECT']
+      expect(order.slice(0, 2)).to.deep.equal([before, last])
+      expect(order.at(-1)).to.equal('COMMIT')
+    }
+  })
+
+  it('begin it before the first read at another isolation level, and in a request that writes', async () => {
+    const read = ({ manager }: LazyTransaction) => findBy(manager, Post, { title: 'one' })
+    const whole = ['BEGIN', 'SELECT', 'COMMIT']
+    expect(await statementsOf('master', read)).to.deep.equal(whole)
+    expect(await statementsOf('slave', read, 'REPEATABLE READ')).to.deep.equal(whole)
+  })
+
+  it('cannot be configured after the first read', async () => {
+    const lazy = new LazyTransaction(database, 'slave')
+    await findBy(lazy.manager, Post, { title: 'one' })
+    expect(() => lazy.configure({ readOnly: true })).to.throw(TransactionAlreadyBegun)
+    await lazy.rollback()
+    await failure(findBy(lazy.manager, Post, { title: 'one' }))
+  })
+
+  it('have no savepoint at the beginning, because the whole transaction can be undone', async () => {
+    const asked = await statementsOf('master', async ({ manager }) => {
+      const insert = (title: string) => manager.transaction((inner) => inner.insert(Post, newPost(title)))
+      await failure(manager.transaction((inner) => inner.query('SELECT nothing FROM nowhere')))
+      await insert('kept')
+      await failure(insert('kept'))
+      await insert('kept, too')
+    })
+    expect(asked.filter((word) => word !== 'SELECT').join(' ')).to.equal(
+      'BEGIN ROLLBACK BEGIN INSERT SAVEPOINT INSERT ROLLBACK SAVEPOINT INSERT RELEASE COMMIT',
+    )
+    expect(await database.manager.count(Post)).to.equal(3)
   })
 })

@@ -169,6 +169,13 @@ export interface Engine {
   adapt(dataSource: DataSource, limits: ConnectionLimits): Ping
   /** @throws ServiceUnavailable when the open database can no longer be used although it responds */
   check?(dataSource: DataSource): Promise<void>
+  /** Reads what else must be known of an open database. */
+  opened?(dataSource: DataSource): Promise<void>
+  /**
+   * Whether a transaction of this isolation level shows a query the same rows as no transaction: each of its queries returns
+   * what is committed when the query begins (READ COMMITTED).
+   */
+  readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Begins a read-only transaction. */
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
   /** Closes a connection in an unknown state, so that it doesn't return to the pool. */

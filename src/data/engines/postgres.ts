@@ -16,6 +16,9 @@ interface Connecting {
   obtainMasterConnection(): Promise<[Connection, (error?: unknown) => void]>
 }
 
+/** The databases whose transactions begin at READ COMMITTED. Their server or their user can have another default. */
+const readCommitted = new WeakSet<DataSource>()
+
 /** SQLSTATE codes. */
 const errors: EngineErrors = {
   codes: {
@@ -82,6 +85,16 @@ export const postgres: Engine = {
     keepDatetimesInUtc(driver)
     return ping
   },
+
+  async opened(dataSource) {
+    const [row]: { level: string }[] = await dataSource.query(
+      "SELECT current_setting('default_transaction_isolation') AS level",
+    )
+    if (row?.level === 'read committed') readCommitted.add(dataSource)
+  },
+
+  readsCommitted: (dataSource, isolation) =>
+    isolation === undefined ? readCommitted.has(dataSource) : isolation === 'READ COMMITTED',
 
   async beginReadOnly(runner, isolation) {
     await runner.startTransaction(isolation)

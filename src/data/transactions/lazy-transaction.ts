@@ -44,13 +44,21 @@ export class LazyTransaction {
   /** The callbacks that the request runs after the commit. */
   readonly hooks: (() => unknown)[] = []
   private readonly runner: QueryRunner
+  private readonly isReading: boolean
   private isolation: IsolationLevel | undefined
   private isReadOnly = false
   private readonly isAbandoned: () => boolean
   private readonly onIdle: LazyOptions['onIdle']
   private readonly health: TransactionHealth
+  /** Whether the runner may have a connection. */
+  private isUsed = false
+  private connecting: Promise<void> | undefined
   private beginning: Promise<void> | undefined
   private hasBegun = false
+  /** Whether nothing would be lost if the transaction were rolled back and begun again. */
+  private isUntouched = true
+  /** Whether the first open savepoint is the whole transaction. */
+  private isWhole = false
   /** The number of open savepoints. */
   private open = 0
   private hasEnded = false
@@ -60,13 +68,14 @@ export class LazyTransaction {
    */
   constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
     const { isolation, isAbandoned = () => false, onLost, onIdle, now = timeWaited } = options
+    this.isReading = mode === 'slave'
     this.isolation = isolation
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
     this.work = new RunningWork({ onLost, now: onIdle && now })
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner)
-    this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this.work)
+    this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this)
   }
 
   /**
@@ -75,9 +84,15 @@ export class LazyTransaction {
    * @throws TransactionAlreadyBegun when it has already begun
    */
   configure({ isolation = this.isolation, readOnly = this.isReadOnly }: BeginOptions): void {
-    if (this.beginning) throw new TransactionAlreadyBegun()
+    if (this.isUsed) throw new TransactionAlreadyBegun()
     this.isolation = isolation
     this.isReadOnly = readOnly
+  }
+
+  /** Runs a query that only reads records, and locks nothing. */
+  read(sql: string, values: unknown[]): Promise<unknown> {
+    const query = () => this.runner.query(sql, values)
+    return this.work.query(() => (this.readsCommitted ? this.attemptRead(query) : this.attempt(query)))
   }
 
   /**
@@ -94,9 +109,10 @@ export class LazyTransaction {
     }
     this.end()
     // Without a query, the runner has no connection.
-    if (!this.beginning) return
+    if (!this.isUsed) return
     try {
       if (this.hasBegun || (await this.begun())) await this.commitAll()
+      else if (this.health.end) throw this.health.end
     } catch (error) {
       await this.rollback().catch(() => undefined)
       throw error
@@ -108,7 +124,7 @@ export class LazyTransaction {
   /** Rolls back, if there is anything to roll back, and releases the connection. */
   async rollback(): Promise<void> {
     this.end()
-    if (!this.beginning) return
+    if (!this.isUsed) return
     try {
       await this.work.settled()
       if (this.health.isConnectionLost) return await this.discard()
@@ -161,6 +177,7 @@ export class LazyTransaction {
 
   private async begin(): Promise<void> {
     this.rejectAfterEnd()
+    this.isUsed = true
     this.beginning ??= this.start()
     await this.beginning
     this.rejectAfterEnd()
@@ -183,10 +200,52 @@ export class LazyTransaction {
     }
   }
 
+  /** Waits for a connection, without beginning the transaction. */
+  private async connect(): Promise<void> {
+    this.rejectAfterEnd()
+    this.isUsed = true
+    this.connecting ??= this.obtain()
+    await this.connecting
+    this.rejectAfterEnd()
+  }
+
+  private async obtain(): Promise<void> {
+    try {
+      if (this.isAbandoned()) throw new ClientClosedRequest()
+      await this.runner.connect()
+      // It may have waited for a connection.
+      if (this.isAbandoned()) throw new ClientClosedRequest()
+    } catch (error) {
+      throw explainBegin(error)
+    }
+  }
+
+  /** Whether each query reads what is committed when it begins, so that all of them may read different states. */
+  private get readsCommitted(): boolean {
+    const { dataSource } = this.runner
+    return engineOf(dataSource).readsCommitted?.(dataSource, this.isolation) ?? false
+  }
+
   /** Runs a command of the query runner in the transaction, unless an error has ended it. Begins it first. */
   private async attempt<T>(command: () => Promise<T>): Promise<T> {
     if (this.hasBegun) this.rejectAfterEnd()
     else await this.begin()
+    this.isUntouched = false
+    return this.send(command)
+  }
+
+  /**
+   * Runs a query that READ COMMITTED shows the same rows as no transaction. In a request that reads, it does not begin the
+   * transaction.
+   */
+  private async attemptRead<T>(query: () => Promise<T>): Promise<T> {
+    if (this.hasBegun) this.rejectAfterEnd()
+    else if (this.isReading && !this.beginning) await this.connect()
+    else await this.begin()
+    return this.send(query)
+  }
+
+  private async send<T>(command: () => Promise<T>): Promise<T> {
     if (this.health.end) throw this.health.end
     try {
       return await command()
@@ -209,20 +268,22 @@ export class LazyTransaction {
         this.work.query(() => this.attempt(() => runner.query(...args))),
       stream: async (...args: Parameters<QueryRunner['stream']>) => {
         await this.begin()
+        this.isUntouched = false
         this.work.stopClock()
         return runner.stream(...args)
       },
       connect: async () => {
         await this.begin()
+        this.isUntouched = false
         return runner.connect()
       },
-      startTransaction: async () => {
-        await this.attempt(() => runner.startTransaction())
-        this.open += 1
-      },
+      startTransaction: () => this.startSavepoint(),
       commitTransaction: () => this.endSavepoint(() => runner.commitTransaction()),
       rollbackTransaction: async () => {
-        await this.endSavepoint(() => runner.rollbackTransaction())
+        await this.endSavepoint(
+          () => runner.rollbackTransaction(),
+          () => this.startOver(),
+        )
         this.health.recover()
       },
       release: () => Promise.resolve(),
@@ -239,12 +300,31 @@ export class LazyTransaction {
     })
   }
 
-  private async endSavepoint(end: () => Promise<void>): Promise<void> {
+  /** Starts a savepoint. At the beginning of the transaction, the transaction itself is the savepoint. */
+  private async startSavepoint(): Promise<void> {
+    await this.begin()
+    if (this.isUntouched && this.open === 0) this.isWhole = true
+    else await this.attempt(() => this.runner.startTransaction())
+    this.open += 1
+  }
+
+  /** @param endWhole ends the savepoint that is the transaction itself */
+  private async endSavepoint(end: () => Promise<void>, endWhole?: () => Promise<void>): Promise<void> {
     this.rejectAfterEnd()
     if (this.open === 0)
       throw new Error('The framework ends the transaction of a request. Do not commit it or roll it back.')
     this.open -= 1
-    await this.attempt(end)
+    if (!this.isWhole || this.open > 0) return this.attempt(end)
+    this.isWhole = false
+    await endWhole?.()
+  }
+
+  /** Undoes all of the transaction. The next statement begins it again. */
+  private async startOver(): Promise<void> {
+    await this.send(() => this.runner.rollbackTransaction())
+    this.beginning = undefined
+    this.hasBegun = false
+    this.isUntouched = true
   }
 }
 

@@ -3,14 +3,29 @@ import type { DataSource, QueryRunner } from 'typeorm'
 import { memoizeByObject } from '../../common/memoize.js'
 import { RunningWork } from './running-work.js'
 
+/** The transaction that a manager belongs to. */
+interface Owner {
+  readonly work: RunningWork
+  read(sql: string, values: unknown[]): Promise<unknown>
+}
+
 /** The EntityManager of a request, whose methods are part of the work of the request's transaction. */
 export class TransactionManager extends EntityManager {
   constructor(
     dataSource: DataSource,
     queryRunner: QueryRunner,
-    readonly work: RunningWork,
+    private readonly owner: Owner,
   ) {
     super(dataSource, queryRunner)
+  }
+
+  get work(): RunningWork {
+    return this.owner.work
+  }
+
+  /** Runs a query that only reads records, and locks nothing. */
+  read(sql: string, values: unknown[]): Promise<unknown> {
+    return this.owner.read(sql, values)
   }
 }
 

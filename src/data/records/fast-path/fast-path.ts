@@ -3,6 +3,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
 import { COUNT_ALIAS } from '../../engines/count-alias.js'
+import { TransactionManager } from '../../transactions/transaction-manager.js'
 import { lockClause } from '../locking.js'
 import { queryFor, type CachedQuery } from './cached-queries.js'
 import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
@@ -61,14 +62,16 @@ export class FastPath {
     const values = query.names.map((name): unknown => Reflect.get(where, name))
     let sql = limit === undefined ? query.sql : withLimit(query, limit)
     if (offset) sql += ` OFFSET ${placeholder(tx, values.push(offset))}`
-    if (lock) sql += lockClause(tx)
-    return this.query(tx, sql, values)
+    return this.records(lock ? run(tx, sql + lockClause(tx), values) : read(tx, sql, values))
   }
 
   /** Runs a query of TypeORM that selects all columns of the model. */
-  async query(tx: EntityManager, sql: string, values: unknown[]): Promise<object[]> {
-    const rows = await run(tx, sql, values)
-    return rows.map((row) => this.model.toRecord(row))
+  query(tx: EntityManager, sql: string, values: unknown[]): Promise<object[]> {
+    return this.records(run(tx, sql, values))
+  }
+
+  private async records(rows: Promise<Row[]>): Promise<object[]> {
+    return (await rows).map((row) => this.model.toRecord(row))
   }
 
   /** Counts the records that meet a condition. */
@@ -76,7 +79,7 @@ export class FastPath {
     const query = queryFor(tx, this.model, 'count', where)
     if (!query) return undefined
     const values = query.names.map((name): unknown => Reflect.get(where, name))
-    return run(tx, query.sql, values).then(([row]) => Number(row?.[COUNT_ALIAS]))
+    return read(tx, query.sql, values).then(([row]) => Number(row?.[COUNT_ALIAS]))
   }
 
   /** Inserts a record, or updates those of its columns that differ from the database. */
@@ -187,6 +190,11 @@ export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<
 function withLimit(query: CachedQuery, limit: number): string {
   if (query.limited?.limit !== limit) query.limited = { limit, sql: `${query.sql} LIMIT ${Number(limit)}` }
   return query.limited.sql
+}
+
+/** Runs a query that only reads records, and locks nothing. The transaction of a request may run it before it begins. */
+function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+  return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
 
 /** The placeholder of a query's n-th parameter. */
