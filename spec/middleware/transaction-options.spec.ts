@@ -67,7 +67,7 @@ describe('transactionOptions', () => {
     expect((await request('POST', '/read')).json).to.deep.equal({ count: 1 })
     const rejected = await request('POST', '/try')
     expect(rejected.status).to.equal(500)
-    expect(log.text()).to.include('only reads, because of transactionOptions({ readOnly: true })')
+    expect(log.text()).to.include('is read-only, because of transactionOptions({ readOnly: true })')
     expect((await request('POST', '/write')).status).to.equal(200)
     expect(await database.manager.count(Post)).to.equal(2)
   })
