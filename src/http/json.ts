@@ -22,9 +22,10 @@ export function toJson(value: unknown): string {
 function withDatesAsText(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return value
   const copy: Record<string, unknown> = {}
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     // In a copy, this name would set the prototype.
     if (name === '__proto__') return value
+    const member = (value as Record<string, unknown>)[name]
     copy[name] = isDate(member) ? dateAsText(member) : member
   }
   return copy

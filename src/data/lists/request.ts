@@ -5,6 +5,7 @@ import type {
   FindOptionsRelations,
   ObjectLiteral,
 } from 'typeorm'
+import { memoizeByObject } from '../../common/memoize.js'
 import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../model.js'
 import { readAlternatives } from '../records/conditions.js'
@@ -70,8 +71,8 @@ export async function paginateRequest<T extends Model>(
   const { scopeFor } = request
   const definition = definitionFor(metadata, options, request)
   if (!definition) {
-    const page = await paginate(tx, model, request.query, options, scopeFor)
-    return { ...page, query: withoutDeclaration(metadata) }
+    const { records, pagination } = await paginate(tx, model, request.query, options, scopeFor)
+    return { records, pagination, query: withoutDeclaration(metadata) }
   }
   const order = options.order && sortKeysOf(definition, options.order, listName(request))
   const parse = (ignoresUnknown: boolean): ParsedQuery =>
@@ -121,13 +122,13 @@ export function declarationName(handler: string): string {
   return `@Queryable of ${handler}`
 }
 
+const nothing: Queryable = {}
+
 /** The query of a list that clients cannot filter. */
-function withoutDeclaration(metadata: EntityMetadata): ListQuery {
+const withoutDeclaration = memoizeByObject((metadata: EntityMetadata) => {
   const definition = definitionOf(metadata, nothing, 'A list')
   return new ListQuery(definition, parseQuery(definition, '', { ignoresUnknown: true, list: '' }))
-}
-
-const nothing: Queryable = {}
+})
 
 async function readRecords<T extends Model>(
   tx: EntityManager,
