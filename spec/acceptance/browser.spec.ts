@@ -54,16 +54,6 @@ describeInBrowser('examples/blog in a browser', () => {
         await blog.database.query('DELETE FROM posts')
       })
 
-      it('links from the home page to an empty list, and to the form for a new post', async () => {
-        const page = await open('/')
-        expect(await heading(page)).to.equal('Welcome to Blog')
-        await follow(page, 'Posts')
-        expect(await heading(page)).to.equal('Posts')
-        expect(await page.locator('.empty').innerText()).to.equal('There is nothing here yet.')
-        await follow(page, 'New post')
-        expect(await heading(page)).to.equal('New post')
-      })
-
       it('creates a post, and shows the message once', async () => {
         const page = await open('/posts/new')
         await page.getByLabel('Title').fill('The first post')
@@ -75,17 +65,6 @@ describeInBrowser('examples/blog in a browser', () => {
         expect(await page.getByRole('status').innerText()).to.equal('Post was created successfully.')
         await page.reload()
         expect(await page.getByRole('status').innerText()).to.equal('')
-      })
-
-      it('lets the browser require a title, but no optional field', async () => {
-        const page = await open('/posts/new')
-        await page.getByRole('button', { name: 'Save' }).click()
-        expect(await focus(page)).to.equal('post_title')
-        expect(page.url()).to.equal(`${blog.url}/posts/new`)
-        expect(await page.locator(':required').count()).to.equal(1)
-        expect(await page.locator('label[for=post_description]').innerText()).to.equal(
-          'Description (optional)',
-        )
       })
 
       it('shows the errors of a post, keeps the submitted values, and saves the corrected post', async () => {
@@ -104,75 +83,6 @@ describeInBrowser('examples/blog in a browser', () => {
         await press(page, 'Save')
         expect(await heading(page)).to.equal('Corrected')
         expect(await page.locator('.record').innerText()).to.contain('Kept')
-      })
-
-      it('edits a post, and shows its errors on the same form', async () => {
-        const page = await open(await blog.createPost({ title: 'Befroe' }))
-        await follow(page, 'Edit')
-        expect(await page.getByLabel('Title').inputValue()).to.equal('Befroe')
-        await page.getByLabel('Title').fill('\t ')
-        await press(page, 'Save')
-        expect(await heading(page)).to.equal('Edit post')
-        await page.getByLabel('Title').fill('After')
-        await press(page, 'Save')
-        expect(await heading(page)).to.equal('After')
-        expect(await page.getByRole('status').innerText()).to.equal('Post was updated successfully.')
-      })
-
-      it('adds a comment to a post, edits the comment and returns to the post', async () => {
-        const page = await open(await blog.createPost({ title: 'Discussed' }))
-        await follow(page, 'Comments')
-        await follow(page, 'New comment')
-        await page.getByLabel('Body').fill(' \n ')
-        await press(page, 'Save')
-        expect(await page.locator('#comment_body_error').innerText()).to.equal('Body cannot be blank.')
-        await page.getByLabel('Body').fill('Well said')
-        await press(page, 'Save')
-        expect(await page.getByRole('status').innerText()).to.equal('Comment was created successfully.')
-        await follow(page, 'Edit')
-        await page.getByLabel('Body').fill('Very well said')
-        await press(page, 'Save')
-        expect(await page.getByRole('status').innerText()).to.equal('Comment was updated successfully.')
-        await follow(page, 'Comments')
-        expect(await rows(page)).to.deep.equal(['Very well said'])
-        await follow(page, 'Post')
-        expect(await heading(page)).to.equal('Discussed')
-      })
-
-      it('moves through the pages of a list', async () => {
-        for (let number = 1; number <= 5; number++) await blog.createPost({ title: `Number ${number}` })
-        const page = await open('/posts?per_page=2')
-        expect(await rows(page)).to.deep.equal(['Number 5', 'Number 4'])
-        await follow(page, 'Next')
-        expect(await page.locator('[aria-current=page]').last().innerText()).to.equal('2')
-        expect(await rows(page)).to.deep.equal(['Number 3', 'Number 2'])
-        await follow(page, 'Page 3')
-        expect(await rows(page)).to.deep.equal(['Number 1'])
-        await follow(page, 'Previous')
-        expect(await rows(page)).to.deep.equal(['Number 3', 'Number 2'])
-      })
-
-      it('filters, searches and sorts a list, clears the filters and goes back', async () => {
-        for (const title of ['Zebra', 'Apple', 'Aardvark'])
-          await blog.createPost({ title, description: 'an animal' })
-        const page = await open('/posts')
-        await page.getByLabel('Title begins with').fill('A')
-        await page.getByLabel('Search').fill('ANIMAL')
-        await press(page, 'Filter')
-        expect(await rows(page)).to.deep.equal(['Aardvark', 'Apple'])
-        await follow(page, 'Title')
-        await follow(page, 'Title')
-        expect(await page.locator('th[aria-sort]').getAttribute('aria-sort')).to.equal('descending')
-        expect(await rows(page)).to.deep.equal(['Apple', 'Aardvark'])
-        expect(await page.getByLabel('Title begins with').inputValue()).to.equal('A')
-        await page.getByLabel('Title begins with').fill('Nothing')
-        await press(page, 'Filter')
-        expect(await page.locator('.empty').innerText()).to.contain('Nothing matches these filters.')
-        await loaded(page, () => page.locator('.empty').getByRole('link', { name: 'Clear filters' }).click())
-        expect(await page.getByLabel('Title begins with').inputValue()).to.equal('')
-        expect((await rows(page))[0]).to.equal('Zebra')
-        await loaded(page, async () => void (await page.goBack()))
-        expect(await page.locator('.empty').innerText()).to.contain('Nothing matches')
       })
 
       if (javaScriptEnabled) {
@@ -197,6 +107,99 @@ describeInBrowser('examples/blog in a browser', () => {
           expect(await rows(page)).to.deep.equal(['Kept'])
         })
       } else {
+        // The script has no part in these pages.
+        it('links from the home page to an empty list, and to the form for a new post', async () => {
+          const page = await open('/')
+          expect(await heading(page)).to.equal('Welcome to Blog')
+          await follow(page, 'Posts')
+          expect(await heading(page)).to.equal('Posts')
+          expect(await page.locator('.empty').innerText()).to.equal('There is nothing here yet.')
+          await follow(page, 'New post')
+          expect(await heading(page)).to.equal('New post')
+        })
+
+        it('lets the browser require a title, but no optional field', async () => {
+          const page = await open('/posts/new')
+          await page.getByRole('button', { name: 'Save' }).click()
+          expect(await focus(page)).to.equal('post_title')
+          expect(page.url()).to.equal(`${blog.url}/posts/new`)
+          expect(await page.locator(':required').count()).to.equal(1)
+          expect(await page.locator('label[for=post_description]').innerText()).to.equal(
+            'Description (optional)',
+          )
+        })
+
+        it('edits a post, and shows its errors on the same form', async () => {
+          const page = await open(await blog.createPost({ title: 'Befroe' }))
+          await follow(page, 'Edit')
+          expect(await page.getByLabel('Title').inputValue()).to.equal('Befroe')
+          await page.getByLabel('Title').fill('\t ')
+          await press(page, 'Save')
+          expect(await heading(page)).to.equal('Edit post')
+          await page.getByLabel('Title').fill('After')
+          await press(page, 'Save')
+          expect(await heading(page)).to.equal('After')
+          expect(await page.getByRole('status').innerText()).to.equal('Post was updated successfully.')
+        })
+
+        it('adds a comment to a post, edits the comment and returns to the post', async () => {
+          const page = await open(await blog.createPost({ title: 'Discussed' }))
+          await follow(page, 'Comments')
+          await follow(page, 'New comment')
+          await page.getByLabel('Body').fill(' \n ')
+          await press(page, 'Save')
+          expect(await page.locator('#comment_body_error').innerText()).to.equal('Body cannot be blank.')
+          await page.getByLabel('Body').fill('Well said')
+          await press(page, 'Save')
+          expect(await page.getByRole('status').innerText()).to.equal('Comment was created successfully.')
+          await follow(page, 'Edit')
+          await page.getByLabel('Body').fill('Very well said')
+          await press(page, 'Save')
+          expect(await page.getByRole('status').innerText()).to.equal('Comment was updated successfully.')
+          await follow(page, 'Comments')
+          expect(await rows(page)).to.deep.equal(['Very well said'])
+          await follow(page, 'Post')
+          expect(await heading(page)).to.equal('Discussed')
+        })
+
+        it('moves through the pages of a list', async () => {
+          for (let number = 1; number <= 5; number++) await blog.createPost({ title: `Number ${number}` })
+          const page = await open('/posts?per_page=2')
+          expect(await rows(page)).to.deep.equal(['Number 5', 'Number 4'])
+          await follow(page, 'Next')
+          expect(await page.locator('[aria-current=page]').last().innerText()).to.equal('2')
+          expect(await rows(page)).to.deep.equal(['Number 3', 'Number 2'])
+          await follow(page, 'Page 3')
+          expect(await rows(page)).to.deep.equal(['Number 1'])
+          await follow(page, 'Previous')
+          expect(await rows(page)).to.deep.equal(['Number 3', 'Number 2'])
+        })
+
+        it('filters, searches and sorts a list, clears the filters and goes back', async () => {
+          for (const title of ['Zebra', 'Apple', 'Aardvark'])
+            await blog.createPost({ title, description: 'an animal' })
+          const page = await open('/posts')
+          await page.getByLabel('Title begins with').fill('A')
+          await page.getByLabel('Search').fill('ANIMAL')
+          await press(page, 'Filter')
+          expect(await rows(page)).to.deep.equal(['Aardvark', 'Apple'])
+          await follow(page, 'Title')
+          await follow(page, 'Title')
+          expect(await page.locator('th[aria-sort]').getAttribute('aria-sort')).to.equal('descending')
+          expect(await rows(page)).to.deep.equal(['Apple', 'Aardvark'])
+          expect(await page.getByLabel('Title begins with').inputValue()).to.equal('A')
+          await page.getByLabel('Title begins with').fill('Nothing')
+          await press(page, 'Filter')
+          expect(await page.locator('.empty').innerText()).to.contain('Nothing matches these filters.')
+          await loaded(page, () =>
+            page.locator('.empty').getByRole('link', { name: 'Clear filters' }).click(),
+          )
+          expect(await page.getByLabel('Title begins with').inputValue()).to.equal('')
+          expect((await rows(page))[0]).to.equal('Zebra')
+          await loaded(page, async () => void (await page.goBack()))
+          expect(await page.locator('.empty').innerText()).to.contain('Nothing matches')
+        })
+
         it('deletes a post and a comment without confirmation', async () => {
           const post = await blog.createPost({ title: 'Deleted' })
           await blog.create(`${post}/comments`, { body: 'Deleted first' })
