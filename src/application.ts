@@ -198,7 +198,7 @@ export class App extends Scope {
   }
 
   /**
-   * Returns the function that handles requests, for a server of your own. Call `start` and `close` yourself.
+   * Returns the function that handles requests, for your own server. Call `start` and `close` yourself.
    *
    * @throws DeclarationError in production if sessions have no secret, in development if a host is malformed, and in an
    * API application if a middleware needs sessions

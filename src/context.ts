@@ -16,7 +16,7 @@ import { pageMembers, type PageMembers } from './views/members.js'
 import type { Pages } from './views/pages.js'
 
 /**
- * The context of a request: Koa's context with the framework's members. An application can declare members of its own.
+ * The context of a request: Koa's context with the framework's members. An application can declare its own members.
  *
  * @example
  * declare module 'resource-kit' {

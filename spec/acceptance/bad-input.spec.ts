@@ -393,7 +393,7 @@ describe('Bad input', () => {
             `/posts/${id}${path}`,
             `Accept: ${types[format]}\r\n${method === 'PUT' ? 'Content-Length: 0\r\n' : ''}`,
           )
-          // `/posts/..` is a path of its own, not the path of the list.
+          // `/posts/..` is a separate path, not the path of the list.
           await expectRejection(response, [404], format, `${method} ${path}`)
         }
       })

@@ -14,7 +14,7 @@ import { parseXml } from '../../src/http/body/xml-reader.js'
 import { kit, linkPackages, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-/** The instructions in docs/getting-started.md have a spec of their own, which follows them step by step. */
+/** The instructions in docs/getting-started.md have their own spec, which follows them step by step. */
 const blocks = [
   ...codeBlocks().filter(({ page }) => page !== 'docs/getting-started.md'),
   ...referenceExamples(),

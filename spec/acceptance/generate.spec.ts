@@ -262,7 +262,7 @@ describe('kit generate and kit destroy', () => {
     })
   }
 
-  it('writes a many-to-many relation with a table of its own', async () => {
+  it('writes a many-to-many relation with its own table', async () => {
     await kitGenerate('model', 'label', 'name')
     const before = app.read('src/models/label.ts')
     await kitGenerate('resource', 'issue', 'title', 'tags:many:label')

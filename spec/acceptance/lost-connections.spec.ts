@@ -244,7 +244,7 @@ describe('The acquireTimeout of a database', () => {
   })
 
   it('does not end a running statement; statementTimeout does, with 503', function () {
-    // SQLite runs in this process, which is blocked meanwhile.
+    // SQLite runs in this process, which is blocked in the meantime.
     if (engine === 'sqlite') this.skip()
     return withLibrary({ settings: { statementTimeout: 1000 } }, async ({ site, database, handle }) => {
       await newShelf(database)

@@ -147,7 +147,7 @@ for (const [kind, options] of [
       execFileSync(prettier, ['--check', '--config', config, '.'], { cwd: application.folder })
     })
 
-    it('passes its own specs, on a database of their own', async () => {
+    it('passes its own specs, on their own database', async () => {
       // A server without a database of this name gets one.
       const TEST_DATABASE_URL = engine === 'sqlite' ? '' : `${await newDatabase()}_test`
       const output = execFileSync('npm', ['--silent', 'test'], {

@@ -51,7 +51,7 @@ describe('toJson(value)', () => {
     'a list of records': [new Note(), new Note()],
     'a record with a method toJSON': new Secret(),
     'a record in a record': { note: new Note(), secret: new Secret() },
-    'a date of a class of its own': { at: new Day(0) },
+    'a date of its own class': { at: new Day(0) },
     'a date alone': new Date(0),
     'a list of dates': [new Date(0), null, [new Date(1)]],
     'a field named __proto__': JSON.parse('{ "__proto__": { "a": 1 }, "b": 2 }') as unknown,

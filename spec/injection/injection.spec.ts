@@ -155,7 +155,7 @@ describe('Injection', () => {
       }
       expect(() => new App().resource(CountedResource)).to.throw('The singleton Counter depends on Visitor')
     })
-    it('works in a subclass without a decorator of its own', async () => {
+    it('works in a subclass without its own decorator', async () => {
       @injectable()
       class Prices {
         constructor(readonly clock: Clock) {}
@@ -249,7 +249,7 @@ describe('Injection', () => {
       @singleton()
       class CountersResource extends BaseResource {}
       expect(() => new App().resource(CountersResource)).to.throw(
-        'CountersResource is registered as a singleton, but each request needs an instance of its own. Replace @singleton() with @injectable(), and keep shared data in another class.',
+        'CountersResource is registered as a singleton, but each request needs its own instance. Replace @singleton() with @injectable(), and keep shared data in another class.',
       )
     })
 

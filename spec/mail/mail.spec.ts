@@ -92,7 +92,7 @@ describe('Mails', () => {
     })
   })
 
-  it('have the text of a template of their own, if there is one', async () => {
+  it('have the text of their own template, if there is one', async () => {
     const site = await open()
     await site.post('/?name=order')
     await site.close()

@@ -343,7 +343,7 @@ describe('An unreachable session store', () => {
     }
   })
 
-  it('does not affect flash messages, which have a cookie of their own', async () => {
+  it('does not affect flash messages, which have their own cookie', async () => {
     await site.get('/form')
     expect((await site.post('/flash', { form: { a: '1' } })).status).to.equal(200)
     expect((await site.get('/messages')).json).to.deep.equal([{ type: 'success', message: 'Saved.' }])

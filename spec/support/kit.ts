@@ -50,7 +50,7 @@ export function endPendingRuns(): void {
 const count = (): number => (pending -= 1)
 let pending = 0
 
-/** Runs `kit` in a process of its own, for commands that serve and for runs at the same time. */
+/** Runs `kit` in its own process, for commands that serve and for runs at the same time. */
 export async function kitProcess(
   folder: string,
   args: string[],
@@ -115,7 +115,7 @@ export function environment(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { ...rest, NO_COLOR: '1', ...env }
 }
 
-/** Creates an application in a folder of its own, with the packages of this checkout installed. */
+/** Creates an application in its own folder, with the packages of this checkout installed. */
 export async function newApplication(...options: string[]): Promise<{ folder: string; remove: () => void }> {
   const parent = temporaryFolder()
   const run = await kit(parent, ['new', 'blog', '--skip-install', '--kit', '^0.1.0', ...options])

@@ -200,7 +200,7 @@ describe('The error page', () => {
       .and.not.to.contain(attack)
   })
 
-  it('has a general text for a status without a text of its own', () => {
+  it('has a general text for a status without its own text', () => {
     const words = {
       402: 'That did not work',
       418: 'That did not work',

@@ -7,12 +7,12 @@ import type { Account } from './account.js'
 import { normalizeEmail } from './email.js'
 import { maxInputLength } from './passwords.js'
 
-/** The least and the most characters of a password. */
+/** The minimum and maximum number of characters of a password. */
 const lengths = { min: 8, max: 200 }
 
 /**
  * Adds an error if a new password is too short (less than 8 characters), too long (more than 200), one of the 10,000 most
- * common ones, or the address of its user. There are no rules of composition, and a password is neither cut nor trimmed.
+ * common ones, or the address of its user. There are no rules about character types, and passwords are neither truncated nor trimmed.
  *
  * @returns whether the password is acceptable
  * @example if (checkPassword(ctx, errors, user, password)) user.password_hash = await hashPassword(password)
@@ -52,7 +52,7 @@ function isAddress(password: string, address: unknown): boolean {
 
 let common: ReadonlySet<string> | undefined
 
-/** The list is read when the first password is chosen. */
+/** Returns the common passwords. The file is read on the first call. */
 function commonPasswords(): ReadonlySet<string> {
   const file = join(import.meta.dirname, '../../../passwords/common.txt')
   return (common ??= new Set(readFileSync(file, 'utf8').trimEnd().split('\n')))

@@ -26,14 +26,14 @@ export const maxInputLength = 4096
 const saltLength = 16
 const hashLength = 32
 
-/** A hash takes some hundred milliseconds of a core and 32 MiB, so only two are computed at a time. */
+/** A hash takes a few hundred milliseconds of a core and 32 MiB, so only two are computed at a time. */
 const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the same time.')
 
 /**
  * Returns the hash of a password, with its parameters and salt: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Two spellings of the
  * same Unicode text have the same hash (NFKC).
  *
- * Call it before the request's first query or after its commit, because it takes some hundred milliseconds. In the
+ * Call it before the request's first query or after its commit, because it takes a few hundred milliseconds. In the
  * environment `test` it takes a few, with `ln=10` and `p=1`.
  *
  * @throws HttpError (413) when the password has more than 4,096 characters, which `checkPassword` rejects

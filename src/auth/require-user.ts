@@ -38,7 +38,7 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     ctx.seeOther(ctx.pathFor(signInPath), { info: ctx.t('account.sign_in_first') })
   }
 
-  /** A bearer token has no time of a sign-in, so it is never recent. */
+  /** A bearer token has no sign-in time, so it is never recent. */
   function isRecent(ctx: Context): boolean {
     return recently === Infinity || signInTime(ctx) > Date.now() - recently
   }

@@ -38,7 +38,7 @@ export class ExpiredRows {
     const ids = expired.map(({ id }) => id)
     if (ids.length === 0) return 0
     const query = this.database.createQueryBuilder().delete().from(this.table)
-    // The condition is repeated, because another request may have renewed one of them meanwhile.
+    // The condition is repeated, because another request may have renewed one of them in the meantime.
     await query.where(`id IN (:...ids) AND ${this.column} <= :now`, { ids, now }).execute()
     return ids.length
   }

@@ -30,7 +30,7 @@ export function checkDependencies(container: DependencyContainer, target: Functi
 function rejectSingleton(container: DependencyContainer, target: Function): void {
   if (!hasLifecycle(container, target, Lifecycle.Singleton)) return
   throw new DeclarationError(
-    `${target.name} is registered as a singleton, but each request needs an instance of its own. ` +
+    `${target.name} is registered as a singleton, but each request needs its own instance. ` +
       'Replace @singleton() with @injectable(), and keep shared data in another class.',
   )
 }

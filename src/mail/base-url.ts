@@ -1,8 +1,8 @@
 import { configuredBaseUrl } from '../routing/base-url.js'
 
 /**
- * The URL of a path in a mail: `https://shop.example/session/new`. It begins with `BASE_URL`, and in no environment with the
- * host of a request, which a client can forge. In development and in specs, `BASE_URL` is this machine by default.
+ * The URL of a path in a mail: `https://shop.example/session/new`. It begins with `BASE_URL`, or in development and specs by
+ * default with `http://localhost` and the port. It never begins with the host of a request, which a client can forge.
  *
  * @throws BadBaseUrl when `BASE_URL` is malformed
  */

@@ -54,7 +54,7 @@ export class PathPattern {
     return `/${filled.join('/').replace(/^\/+/, '')}${search ? `?${search}` : ''}`
   }
 
-  /** The path for a single record or without arguments, which is fast for pages with many links; else undefined. */
+  /** A fast path for one record or no arguments, because pages have many such links; undefined in other cases. */
   private fillOne(args: readonly PathArgument[]): string | undefined {
     const [before, after] = (this.around ??= this.textAround())
     if (before === undefined || args.length !== this.params.length) return undefined

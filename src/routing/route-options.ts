@@ -4,7 +4,7 @@ import type { RouteOptions } from '../resources/route.js'
 import type { RouteDeclaration } from './declared-route.js'
 
 /**
- * Returns the parts of a declaration that the options of a route contain, except for its aliases.
+ * Converts the options of a route, except for its aliases, to the members of its declaration.
  *
  * @param path the full path, from which the name is derived
  * @param handler the name of the route's handler, for error messages

@@ -136,7 +136,7 @@ export class Scope {
     return route
   }
 
-  /** Creates a scope whose paths begin with a prefix, with middleware of its own. */
+  /** Creates a scope whose paths begin with a prefix, with its own middleware. */
   group(prefix: string, declare?: (group: Scope) => void): Scope {
     const place = { ...this.place, prefix: joinPaths(this.place.prefix, prefix) }
     const group = new Scope(this.declarations, place, this.middleware)

@@ -14,8 +14,8 @@ interface FlashState {
 }
 
 /**
- * The flash messages of each request, in a signed cookie of their own. So a page that shows messages does not write the
- * session, which another request may have ended meanwhile.
+ * The flash messages of each request, in their own signed cookie. So a page that shows messages does not write the
+ * session, which another request may have ended in the meantime.
  */
 export class FlashCookie {
   private readonly states = new PerRequest<FlashState>('flash')

@@ -33,7 +33,7 @@ export interface SessionMembers {
    * Keeps a message for the next page: `ctx.flash('success', 'Saved.')`. The message is dropped if the request fails with
    * an error.
    *
-   * @param type `success`, `info`, `warning`, `danger`, or a type of your own
+   * @param type `success`, `info`, `warning`, `danger`, or your own type
    */
   flash(type: FlashType, message: string): void
 

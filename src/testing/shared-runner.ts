@@ -2,7 +2,7 @@ import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
 
 /**
- * A query runner in a transaction that is shared by many users. Each user sees it as a runner of its own: its transaction
+ * A query runner in a transaction that is shared by many users. Each user sees it as its own runner: its transaction
  * is a savepoint, and releasing the runner ends only that.
  */
 export class SharedRunner {

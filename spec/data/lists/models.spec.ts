@@ -66,7 +66,7 @@ describe('The model of a list', () => {
     expect(second.json.map(({ body }: EagerRemark) => body)).to.deep.equal(['ac'])
   })
 
-  it('must be that of the resource, unless the list has a declaration of its own', async () => {
+  it('must be that of the resource, unless the list has its own declaration', async () => {
     const failed = await site.get('/others', { accept: 'json' })
     expect(failed.status).to.equal(500)
     const own = await site.get('/others?name=Ada', { accept: 'json', headers: { 'X-Own': '1' } })

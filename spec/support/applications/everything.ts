@@ -212,7 +212,7 @@ form(action=form.action method='post')
   != form.select('maybe_bool', ['true', 'false'])
 `
 
-/** An application with a resource of things, on a database of its own. */
+/** An application with a resource of things, on its own database. */
 export async function openEverything(): Promise<{ site: Site; database: Database; close(): Promise<void> }> {
   const folder = temporaryFolder()
   const settings = { url: await newDatabase(), logging: false }

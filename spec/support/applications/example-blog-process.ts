@@ -13,7 +13,7 @@ export interface LogLine {
   level: number
 }
 
-/** examples/blog in a process of its own, on a free port, with a database of its own. */
+/** examples/blog in its own process, on a free port, with its own database. */
 export interface BlogProcess {
   url: string
   /** The lines that it has logged. */

@@ -10,7 +10,7 @@ interface Blog {
   database: Database
 }
 
-/** examples/blog on a database of its own, migrated and empty. */
+/** examples/blog on its own database, migrated and empty. */
 export async function openExampleBlog(): Promise<Blog & { site: Site }> {
   const { app, database } = await load()
   const site = await Site.open(app, async (site) => {

@@ -84,7 +84,7 @@ export interface LibraryOptions extends TransactionOptions {
   api?: boolean
 }
 
-/** Runs part of a spec with a library of its own. */
+/** Runs part of a spec with its own library. */
 export async function withLibrary(
   { settings, url, api = true, ...options }: LibraryOptions,
   work: (library: Library) => Promise<void>,

@@ -23,6 +23,8 @@ const PHRASES: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bspeaks? of\b/i, 'names, contains'],
   [/\b(?:the|their|its) present\b(?! tense)|\bpresent password/i, 'current'],
   [/\ban SQLite\b/, 'a SQLite'],
+  [/\bsome (?:hundred|thousand)\b/i, 'a few hundred'],
+  [/\ban? (?!path|date)\w+ of (?:its|their|your) own\b/i, 'its own'],
 ]
 
 const ODD_START = /^(?:What|Whoever|Who|Of an?|Those (?:that|who)|One (?:that|who)|That which) /

@@ -10,7 +10,7 @@ export const initialize: InitializeHook<Int32Array<ArrayBuffer>> = (shared) => {
   runs = shared
 }
 
-/** Each run loads the modules of the application again, as a process of its own would. */
+/** Each run loads the modules of the application again, as its own process would. */
 export const resolve: ResolveHook = async (specifier, context, next) => {
   const resolved = await next(specifier, context)
   const { url } = resolved

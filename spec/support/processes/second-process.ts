@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const SCRIPT = fileURLToPath(new URL('write-posts.js', import.meta.url))
 
-/** Starts `write-posts.ts` in a process of its own. */
+/** Starts `write-posts.ts` in its own process. */
 export function startProcess(...args: string[]): ChildProcessByStdio<null, Readable, null> {
   return spawn(process.execPath, [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
 }

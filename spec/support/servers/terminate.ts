@@ -16,7 +16,7 @@ export async function terminate(database: Database, connection: number): Promise
   await database.query(sql)
 }
 
-/** A connection of mysql2 or of pg, which has its stream in a connection of its own. */
+/** A connection of mysql2 or of pg, which has its stream in its own connection. */
 interface DriverConnection {
   stream?: Socket
   connection?: { stream: Socket }

@@ -55,7 +55,7 @@ async function dev(): Promise<void> {
   onStopSignal(() => void stop())
 }
 
-/** Compiles the application and runs it in a process of its own. Restarts it after each change. */
+/** Compiles the application and runs it in its own process. Restarts it after each change. */
 class DevelopmentServer {
   /** Resolves to the application's address once it listens. Rejects if the application does not compile or start. */
   address: Promise<string> = Promise.resolve('')

@@ -15,7 +15,7 @@ interface Started {
 }
 
 /**
- * The application in a process of its own, on a port of its own, which it reports when it listens. The next process is
+ * The application in its own process, on its own port, which it reports when it listens. The next process is
  * already running, with the framework loaded.
  */
 export class ChildServer {

@@ -46,7 +46,7 @@ export class RenamedFilter<Column extends string = string> {
 }
 
 /**
- * Declares a filter of your own: its parameter has a value of a kind, or one of several words, and `toConditions` returns
+ * Declares a custom filter: its parameter has a value of a kind, or one of several words, and `toConditions` returns
  * the conditions that records must meet, like `where`. They are added to all other conditions.
  *
  * @example const filters = { popular: filter('int', (votes: number) => ({ votes: MoreThan(votes) })) }
@@ -96,7 +96,7 @@ type OperatorOf<Value> =
 
 type NumberOperator = Exclude<Operator, 'prefix' | 'contains'>
 
-/** The filters of a list: the operators of columns, and filters of your own under any name. */
+/** The filters of a list: the operators of columns, and custom filters under any name. */
 export type Filters<T> = {
   readonly [Name in ColumnName<T>]?:
     readonly OperatorOf<T[Name]>[] | RenamedFilter<ColumnName<T>> | CustomFilter<T>

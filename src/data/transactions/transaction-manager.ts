@@ -32,7 +32,7 @@ export class TransactionManager extends EntityManager {
 /**
  * Runs work in a savepoint of the transaction, so that the transaction survives if the work fails. Concurrent savepoints
  * run one after the other: TypeORM numbers them by their depth, so that parallel ones would undo each other's work.
- * Outside of a transaction, the work has a transaction of its own.
+ * Outside of a transaction, the work has its own transaction.
  */
 export function inSavepoint<T>(
   tx: EntityManager,

@@ -53,7 +53,7 @@ export class SessionResource extends BaseResource {
     })
   }
 
-  /** Stores the hash with the parameters of today, unless the password was changed meanwhile. */
+  /** Stores the hash with the current parameters, unless the password was changed in the meantime. */
   private async rehash(ctx: Context, known: User) {
     const password_hash = await hashPassword(field(ctx, 'password'))
     const user = await lockUnchanged(ctx, known)

@@ -216,7 +216,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  /** Acquires the write lock for a statement. Fails if its transaction has ended meanwhile: the connection may be in use again. */
+  /** Acquires the write lock for a statement. Fails if its transaction has ended in the meantime: the connection may be in use again. */
   private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
     await this.lease.acquireWriteLock()
     if (this.lease.current?.connection === connection) return

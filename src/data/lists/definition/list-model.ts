@@ -28,7 +28,7 @@ export class ListModel {
     const kind = found.isArray ? undefined : kindOf(found.type)
     if (kind === undefined || found.transformer) {
       const why = found.transformer ? 'has a transformer' : `has the type ${String(found.type)}`
-      this.fail(`${verb} "${name}", which ${why}. Remove it, or declare a filter of your own by filter().`)
+      this.fail(`${verb} "${name}", which ${why}. Remove it, or declare a custom filter with filter().`)
     }
     return listColumn(found)
   }
