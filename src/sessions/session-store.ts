@@ -4,6 +4,7 @@ import { explainDatabaseError } from '../data/database-errors.js'
 import { PendingMigrations, ServiceUnavailable } from '../errors.js'
 import { hasOnlySecret } from './csrf-token.js'
 import { expiring } from './session-cookie.js'
+import { PerRequest } from '../common/per-request.js'
 import type { Signer } from './signer.js'
 
 /** The data of a session in a store: an object that is representable as JSON. */
@@ -77,13 +78,13 @@ interface CookieContext {
 }
 
 /** The values of the cookies that requests set. A request whose session was ended by another one meanwhile sets none. */
-const values = new WeakMap<object, string>()
+const cookieValues = new PerRequest<string>('session cookie')
 
 /** The ids under which the sessions of requests are in the store. */
-const stored = new WeakMap<object, string>()
+const storedIds = new PerRequest<string>('stored session id')
 
 /** The correctly signed ids of requests that are not in the store. */
-const unknown = new WeakMap<object, string>()
+const unknownIds = new PerRequest<string>('unknown session id')
 
 /** The prefix of a value that is the session itself and not an id. No id begins with it. */
 const contentPrefix = '~'
@@ -93,7 +94,7 @@ export function idCookie(name: string, signer: Signer, options: object) {
   return {
     get: (ctx: CookieContext): string => signer.verify(ctx.cookies.get(name, { signed: false }) ?? '') ?? '',
     set: (ctx: CookieContext): void => {
-      const value = values.get(ctx)
+      const value = cookieValues.get(ctx)
       if (value !== undefined) ctx.cookies.set(name, signer.sign(value), options)
     },
   }
@@ -109,13 +110,13 @@ export function randomId(): string {
  * cookie: a late response would otherwise overwrite the cookie of a renewed session.
  */
 export function secretOfUnknown(ctx: object): Buffer | undefined {
-  const id = unknown.get(ctx)
+  const id = unknownIds.get(ctx)
   return id === undefined ? undefined : createHash('sha256').update(`csrf ${id}`).digest()
 }
 
 /** The id under which the session of a request was in the store when the request began. It is a hash of the cookie's id. */
 export function storedSessionId(ctx: object): string | undefined {
-  return stored.get(ctx)
+  return storedIds.get(ctx)
 }
 
 /** The class of which koa-session creates an instance for each request, to read and save its session. */
@@ -145,22 +146,22 @@ class RequestStore {
     const data = await reach(() => this.store.get(hashed(key)))
     if (data) {
       this.known = { key, id: key }
-      stored.set(this.ctx, hashed(key))
-    } else unknown.set(this.ctx, key)
+      storedIds.set(this.ctx, hashed(key))
+    } else unknownIds.set(this.ctx, key)
     return expiring(data)
   }
 
   async set(key: string, data: SessionData, maxAge: number): Promise<void> {
     const known = this.known?.key === key ? this.known : undefined
     if (!known && hasOnlySecret(Object(data['content']))) {
-      values.set(this.ctx, encodeContent(data))
+      cookieValues.set(this.ctx, encodeContent(data))
       return
     }
     const id = known?.id ?? (key.startsWith(contentPrefix) ? randomId() : key)
     if (await reach(() => this.store.set(hashed(id), data, { maxAge, isNew: !known }))) {
       this.known = { key, id }
-      values.set(this.ctx, id)
-    } else values.delete(this.ctx)
+      cookieValues.set(this.ctx, id)
+    } else cookieValues.delete(this.ctx)
   }
 
   async destroy(key: string): Promise<void> {
