@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/commands/destroy.js'
 import { generateCommand } from '../../src/cli/commands/generate.js'
 import { Application, blogFiles, generated } from '../support/applications/generated.js'
+import { failure } from '../support/failure.js'
 import { kit } from '../support/kit.js'
 import { runCommand } from '../support/run-command.js'
 
@@ -90,7 +91,7 @@ describe('kit generate and kit destroy', () => {
   it('rejects to generate a resource twice, and changes nothing', async () => {
     await kitGenerate('resource', 'post', 'title')
     const before = app.tree()
-    const error = await failure(() => kitGenerate('resource', 'post', 'title', 'body:text'))
+    const error = await messageOf(kitGenerate('resource', 'post', 'title', 'body:text'))
     expect(error).to.match(
       /^Nothing was written, because these files already exist: locales\/posts.en-us.yaml, migrations\/\d+_create_posts.ts, /,
     )
@@ -114,7 +115,7 @@ describe('kit generate and kit destroy', () => {
   it('leaves nothing behind when a file cannot be written', async () => {
     app.write('templates/admin', 'a file where a folder should be')
     const before = app.tree()
-    const error = await failure(() => kitGenerate('resource', 'admin/widget', 'title'))
+    const error = await messageOf(kitGenerate('resource', 'admin/widget', 'title'))
     expect(error).to.match(/^templates\/admin\/widgets\/_form.pug cannot be written: /)
     expect(app.tree()).to.deep.equal(before)
   })
@@ -126,7 +127,7 @@ describe('kit generate and kit destroy', () => {
     app.write('src/models/post.ts', '// mine\n')
     app.write('templates/posts/show.pug/file', '')
     const before = app.tree()
-    await failure(() => kitGenerate('resource', 'post', 'title', '--force'))
+    await messageOf(kitGenerate('resource', 'post', 'title', '--force'))
     expect(app.tree()).to.deep.equal(before)
   })
 
@@ -305,7 +306,7 @@ describe('kit generate and kit destroy', () => {
     ])
     expect(await kitDestroy(['model', 'blog_label', '-y'])).to.not.contain('edited')
     expect(app.tree()).to.deep.equal(before)
-    expect(await failure(() => kitDestroy(['model', 'blog_label', '-y']))).to.equal(
+    expect(await messageOf(kitDestroy(['model', 'blog_label', '-y']))).to.equal(
       'There is no model "blog_label": none of its files exist.',
     )
   })
@@ -332,7 +333,7 @@ describe('kit generate and kit destroy', () => {
   it('rejects a model that lacks an attribute of the resource', async () => {
     await kitGenerate('resource', 'author', 'name')
     await kitGenerate('resource', 'post', 'title', 'author:references')
-    const uses = (...args: string[]) => failure(() => kitGenerate('resource', ...args))
+    const uses = (...args: string[]) => messageOf(kitGenerate('resource', ...args))
     expect(await uses('writer', 'name', 'email', '--use-model', 'author')).to.equal(
       'The model Author has no email. Add it to src/models/author.ts with a migration, or leave it out.',
     )
@@ -630,21 +631,21 @@ describe('kit generate and kit destroy', () => {
   for (const [what, [args, sentence]] of Object.entries(rejections)) {
     it(`rejects ${what}, and writes nothing`, async () => {
       const before = app.tree()
-      expect(await failure(() => kitGenerate(...args))).to.equal(sentence)
+      expect(await messageOf(kitGenerate(...args))).to.equal(sentence)
       expect(app.tree()).to.deep.equal(before)
     })
   }
 
   it('rejects a singular parent', async () => {
     await kitGenerate('resource', 'profile', 'name', '--singular')
-    expect(await failure(() => kitGenerate('resource', 'device', 'name', '--parent', 'profile'))).to.equal(
+    expect(await messageOf(kitGenerate('resource', 'device', 'name', '--parent', 'profile'))).to.equal(
       'ProfileResource is a singular resource. Generate the resource without --parent, and nest it by hand.',
     )
   })
 
   it('rejects a parent that has no model', async () => {
     await kitGenerate('resource', 'headline', 'title', '--skip-model')
-    expect(await failure(() => kitGenerate('resource', 'comment', '--parent', 'headline'))).to.equal(
+    expect(await messageOf(kitGenerate('resource', 'comment', '--parent', 'headline'))).to.equal(
       'There is no model Headline in src/models/headline.ts. Generate it first: kit generate resource headline.',
     )
   })
@@ -658,11 +659,11 @@ describe('kit generate and kit destroy', () => {
   it('rejects to run without src/app.ts, or if it creates no application', async () => {
     rmSync(app.path('src/app.ts'))
     const missing = `There is no src/app.ts in ${app.folder}, where resources are registered. Create it with: export const app = new App()`
-    expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(missing)
-    expect(await failure(() => kitGenerate('migration', 'create_posts'))).to.equal(missing)
-    expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(missing)
+    expect(await messageOf(kitGenerate('resource', 'post'))).to.equal(missing)
+    expect(await messageOf(kitGenerate('migration', 'create_posts'))).to.equal(missing)
+    expect(await messageOf(kitDestroy(['resource', 'post']))).to.equal(missing)
     app.write('src/app.ts', '// const app = new App()\n')
-    expect(await failure(() => kitGenerate('resource', 'post'))).to.equal(
+    expect(await messageOf(kitGenerate('resource', 'post'))).to.equal(
       'src/app.ts does not create an application. Add to it: export const app = new App()',
     )
   })
@@ -787,7 +788,7 @@ describe('kit generate and kit destroy', () => {
   })
 
   it('rejects to destroy missing files', async () => {
-    expect(await failure(() => kitDestroy(['resource', 'post']))).to.equal(
+    expect(await messageOf(kitDestroy(['resource', 'post']))).to.equal(
       'There is no resource "post": none of its files exist.',
     )
   })
@@ -799,13 +800,9 @@ describe('kit generate and kit destroy', () => {
   })
 })
 
-async function failure(work: () => Promise<unknown>): Promise<string> {
-  try {
-    await work()
-  } catch (error) {
-    return String(error instanceof Error ? error.message : error)
-  }
-  throw new Error('it did not fail')
+/** The message with which a command fails. */
+async function messageOf(promise: Promise<unknown>): Promise<string> {
+  return ((await failure(promise)) as Error).message
 }
 
 /** The files whose path matches, with zeros for the time of a migration. */

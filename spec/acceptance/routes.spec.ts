@@ -1,11 +1,8 @@
 import { expect } from 'chai'
 import type { Site } from '../support/site.js'
+import { rowsOf } from '../support/route-rows.js'
 import { openExampleBlog } from '../support/applications/example-blog.js'
-import { App, BaseResource, Resource, type Context, type DeclaredRoute } from '../../src/index.js'
-
-function rows(routes: readonly DeclaredRoute[]): string[] {
-  return routes.map((route) => `${route.method} ${route.path} ${route.name} ${route.handlerName}`)
-}
+import { App, BaseResource, Resource, type Context } from '../../src/index.js'
 
 describe('The routes of a resource', () => {
   let blog: Awaited<ReturnType<typeof openExampleBlog>>
@@ -19,8 +16,7 @@ describe('The routes of a resource', () => {
   after(() => site.close())
 
   it('are seven, in mount order, and seven nested ones', () => {
-    const { routes } = blog.app
-    expect(rows(routes)).to.deep.equal([
+    expect(rowsOf(blog.app)).to.deep.equal([
       'GET / rootPath home',
       'GET /posts postsPath PostsResource.list',
       'POST /posts postsPath PostsResource.create',
@@ -107,7 +103,7 @@ describe('A resource that does not override every handler', () => {
   after(() => site.close())
 
   it('has routes for the five required ones only', () => {
-    expect(rows(app.routes)).to.deep.equal([
+    expect(rowsOf(app)).to.deep.equal([
       'GET /notes notesPath NotesResource.list',
       'POST /notes notesPath NotesResource.create',
       'GET /notes/{note_id} notePath NotesResource.show',

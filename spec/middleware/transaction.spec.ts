@@ -18,6 +18,7 @@ import {
   newPost,
   openBlogDatabase,
   Post,
+  titlesOf,
 } from '../support/applications/blog-database.js'
 import { engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
@@ -91,7 +92,7 @@ describe('transaction(database)', () => {
         ctx.status = 200
       })
       expect(await request('POST')).to.equal(200)
-      expect(await titles(database)).to.deep.equal(['outer'])
+      expect(await titlesOf(database)).to.deep.equal(['outer'])
     }))
 
   it('continues after a record that the database has rejected', () =>
@@ -104,7 +105,7 @@ describe('transaction(database)', () => {
         ctx.status = 200
       })
       expect(await request('POST')).to.equal(200)
-      expect(await titles(database)).to.have.members(['taken', 'free'])
+      expect(await titlesOf(database)).to.have.members(['taken', 'free'])
     }))
 
   it('keeps records that are saved concurrently with rejected ones', () =>
@@ -118,7 +119,7 @@ describe('transaction(database)', () => {
         ctx.status = 200
       })
       expect(await request('POST')).to.equal(200)
-      expect(await titles(database)).to.have.members(['a', 'b', 'c', 'd'])
+      expect(await titlesOf(database)).to.have.members(['a', 'b', 'c', 'd'])
     }))
 
   it('commits before the response is sent', () =>
@@ -178,7 +179,7 @@ describe('transaction(database)', () => {
     withApp({}, async ({ handle, request, database }) => {
       handle((ctx) => ok(ctx, ctx.tx.save(newPost('seen'))))
       expect(await request('GET')).to.equal(200)
-      expect(await titles(database)).to.deep.equal(['seen'])
+      expect(await titlesOf(database)).to.deep.equal(['seen'])
     }))
 
   it('serves 200 concurrent requests that write, half of which fail, and loses none', () =>
@@ -192,7 +193,7 @@ describe('transaction(database)', () => {
         Array.from({ length: 200 }, (_, index) => request(index % 3 === 0 ? 'GET' : 'POST', `/${index}`)),
       )
       const answered = statuses.flatMap((status, index) => (status === 201 ? [`/${index}`] : []))
-      expect(await titles(database)).to.have.members(answered)
+      expect(await titlesOf(database)).to.have.members(answered)
       // A GET that writes may have read rows that have changed in the meantime. A request that declares its writes never fails for that reason.
       const posts = statuses.filter((_, index) => index % 3 !== 0 && index % 2 === 0)
       expect(new Set(posts)).to.deep.equal(new Set([201]))
@@ -250,7 +251,7 @@ describe('transaction(database)', () => {
             expect(errors[0]).to.be.instanceOf(NotAwaited)
             expect(String(errors[0])).to.contain('Await every ctx.save')
             await delay(40)
-            expect(await titles(database)).to.deep.equal([])
+            expect(await titlesOf(database)).to.deep.equal([])
             expect(unhandled).to.deep.equal([])
             handle((ctx) => ok(ctx, ctx.tx.save(newPost('next'))))
             expect(await request('POST')).to.equal(200)
@@ -291,7 +292,7 @@ describe('transaction(database)', () => {
           while (logged.length < 2) await delay(5)
           expect(String(logged[0])).to.contain('has ended')
           expect(unhandled).to.deep.equal([])
-          expect(await titles(database)).to.deep.equal(['awaited'])
+          expect(await titlesOf(database)).to.deep.equal(['awaited'])
         }),
       ))
 
@@ -312,7 +313,7 @@ describe('transaction(database)', () => {
         )
         expect(await request('POST')).to.equal(409)
         expect(errors[0]).to.be.instanceOf(ValidationErrors)
-        expect(await titles(database)).to.deep.equal(['taken'])
+        expect(await titlesOf(database)).to.deep.equal(['taken'])
       }))
   })
 
@@ -340,7 +341,7 @@ describe('transaction(database)', () => {
           ctx.status = 201
         })
         expect(await request('POST')).to.equal(201)
-        expect(await titles(database)).to.have.members(['a', 'b', 'c', 'd'])
+        expect(await titlesOf(database)).to.have.members(['a', 'b', 'c', 'd'])
       }))
 
     it('keeps records that are saved concurrently with rejected ones', () =>
@@ -356,7 +357,7 @@ describe('transaction(database)', () => {
           ctx.status = 201
         })
         expect(await request('POST')).to.equal(201)
-        expect(await titles(database)).to.have.members(['taken', 'a', 'b'])
+        expect(await titlesOf(database)).to.have.members(['taken', 'a', 'b'])
       }))
 
     it('lets a savepoint use ctx.tx, and nest', () =>
@@ -378,7 +379,7 @@ describe('transaction(database)', () => {
           ctx.status = 201
         })
         expect(await request('POST')).to.equal(201)
-        expect(await titles(database)).to.have.members(['a', 'b', 'c'])
+        expect(await titlesOf(database)).to.have.members(['a', 'b', 'c'])
       }))
   })
 
@@ -555,9 +556,4 @@ async function withUnhandled(work: (unhandled: unknown[]) => Promise<void>): Pro
 async function ok(ctx: Context, work: Promise<unknown>): Promise<void> {
   await work
   ctx.status = 200
-}
-
-async function titles(database: Database): Promise<string[]> {
-  const posts = await database.manager.find(Post, { order: { id: 'ASC' } })
-  return posts.map(({ title }) => title)
 }

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { pino } from 'pino'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import {
   App,
@@ -10,6 +9,7 @@ import {
   type Context,
   type SessionStore,
 } from '../../src/index.js'
+import { sessionsApp } from '../support/applications/sessions.js'
 import { newDatabase } from '../support/engine.js'
 import { Gate } from '../support/gate.js'
 import { putSession, readSession, sessionId } from '../support/session-client.js'
@@ -24,23 +24,10 @@ class CreateSessions1700000000000 implements MigrationInterface {
   }
 }
 
-const logger = pino({ level: 'silent' })
 const maxAge = 60_000
 
 function application(sessionStore: SessionStore, gate = new Gate()): App {
-  const app = new App({ sessionName: '_blog_session', sessionStore, logger })
-  app.get('/', (ctx) => void (ctx.body = ctx.session))
-  app.put('/', (ctx) => void (ctx.body = Object.assign(ctx.session, ctx.request.body)))
-  app.put('/late', async (ctx) => {
-    Object.assign(ctx.session, { late: true })
-    await gate.wait()
-    ctx.body = 'late'
-  })
-  app.post('/sign-in', (ctx) => {
-    Object.assign(ctx.session, { user: 'Anna' })
-    ctx.renewSession()
-    ctx.body = 'signed in'
-  })
+  const app = sessionsApp({ sessionStore }, gate)
   app.post('/sign-out', (ctx: Context) => {
     ctx.session = null
     ctx.seeOther('/', { success: 'Good bye.' })
@@ -65,10 +52,6 @@ function application(sessionStore: SessionStore, gate = new Gate()): App {
   app.post('/flash', (ctx) => {
     ctx.flash('success', 'Saved.')
     ctx.body = 'saved'
-  })
-  app.delete('/', (ctx) => {
-    ctx.session = null
-    ctx.body = 'ended'
   })
   return app
 }

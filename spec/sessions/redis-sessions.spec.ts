@@ -1,41 +1,18 @@
 import { expect } from 'chai'
-import { pino } from 'pino'
 import { createClient } from 'redis'
-import { App, redisSessions, type Context } from '../../src/index.js'
+import { App, redisSessions } from '../../src/index.js'
+import { sessionsApp } from '../support/applications/sessions.js'
 import { failure } from '../support/failure.js'
 import { Gate } from '../support/gate.js'
 import { needRedis, OwnRedis, redisUrl } from '../support/servers/redis.js'
 import { putSession, readSession, sessionId } from '../support/session-client.js'
 import { Site } from '../support/site.js'
 
-const logger = pino({ level: 'silent' })
-
 let gate = new Gate()
 
 function application(url: string, prefix: string): App {
-  const app = new App({
-    sessionName: '_blog_session',
-    sessionStore: redisSessions(createClient({ url }), { prefix, timeout: 1000 }),
-    sessionMaxAge: 60_000,
-    logger,
-  })
-  app.get('/', (ctx) => void (ctx.body = ctx.session))
-  app.put('/', (ctx) => void (ctx.body = Object.assign(ctx.session, ctx.request.body)))
-  app.put('/late', async (ctx) => {
-    Object.assign(ctx.session, { late: true })
-    await gate.wait()
-    ctx.body = 'late'
-  })
-  app.post('/sign-in', (ctx) => {
-    Object.assign(ctx.session, { user: 'Anna' })
-    ctx.renewSession()
-    ctx.body = 'signed in'
-  })
-  app.delete('/', (ctx: Context) => {
-    ctx.session = null
-    ctx.body = 'ended'
-  })
-  return app
+  const sessionStore = redisSessions(createClient({ url }), { prefix, timeout: 1000 })
+  return sessionsApp({ sessionStore, sessionMaxAge: 60_000 }, gate)
 }
 
 describe('redisSessions(client)', () => {

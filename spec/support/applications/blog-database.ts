@@ -94,3 +94,9 @@ export function blogDatabase(url: string, settings: Omit<DatabaseSettings, 'url'
 export function newPost(title: string): Post {
   return Object.assign(new Post(), { title })
 }
+
+/** The titles of all posts, the oldest first. */
+export async function titlesOf(database: Database): Promise<string[]> {
+  const posts = await database.manager.find(Post, { order: { id: 'ASC' } })
+  return posts.map(({ title }) => title)
+}

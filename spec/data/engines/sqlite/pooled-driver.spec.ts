@@ -9,7 +9,7 @@ import { explainDatabaseError } from '../../../../src/data/database-errors.js'
 import type { Database } from '../../../../src/data/database.js'
 import type { PooledSqliteDriver } from '../../../../src/data/engines/sqlite/pooled-driver.js'
 import { ServiceUnavailable } from '../../../../src/errors.js'
-import { newPost, openBlogDatabase, Post } from '../../../support/applications/blog-database.js'
+import { newPost, openBlogDatabase, Post, titlesOf } from '../../../support/applications/blog-database.js'
 import { failure } from '../../../support/failure.js'
 import { runProcess, startProcess } from '../../../support/processes/second-process.js'
 import { inFolder } from '../../../support/temporary-folder.js'
@@ -39,7 +39,7 @@ describe('PooledSqliteDriver', () => {
         await Promise.all(readers)
 
         expect(results.filter(({ status }) => status === 'fulfilled')).to.have.length(100)
-        expect(await titles(database)).to.have.members(
+        expect(await titlesOf(database)).to.have.members(
           Array.from({ length: 100 }, (_, index) => `succeeds ${index * 2}`),
         )
         expect(counts.length).to.be.greaterThan(50)
@@ -66,7 +66,7 @@ describe('PooledSqliteDriver', () => {
           result.status === 'rejected' ? [String(result.reason)] : [],
         )
         expect(new Set(failures)).to.deep.equal(new Set(['Error: half of them fail']))
-        expect(await titles(database)).to.have.members(
+        expect(await titlesOf(database)).to.have.members(
           Array.from({ length: 100 }, (_, index) => [`own ${index * 2}`, `other ${index * 2}`]).flat(),
         )
         await database.close()
@@ -125,7 +125,7 @@ describe('PooledSqliteDriver', () => {
         ])
         await runner.commitTransaction()
         await writer
-        expect(await titles(database)).to.have.members(['one', 'two'])
+        expect(await titlesOf(database)).to.have.members(['one', 'two'])
       }),
     ))
 
@@ -139,7 +139,7 @@ describe('PooledSqliteDriver', () => {
         expect(error).to.be.instanceOf(ServiceUnavailable)
         await database.manager.save(newPost('nobody waits for it'))
         await runner.rollbackTransaction()
-        expect(await titles(database)).to.have.members(['meanwhile', 'nobody waits for it'])
+        expect(await titlesOf(database)).to.have.members(['meanwhile', 'nobody waits for it'])
       }),
     ))
 
@@ -154,7 +154,7 @@ describe('PooledSqliteDriver', () => {
       expect(error).to.be.instanceOf(ServiceUnavailable)
       expect(String(error)).to.contain('Waited 0.1 s to write').and.to.contain('ctx.tx')
       await database.manager.save(newPost('afterwards'))
-      expect(await titles(database)).to.deep.equal(['afterwards'])
+      expect(await titlesOf(database)).to.deep.equal(['afterwards'])
     }))
 
   it('queues read transactions in order of arrival when all connections are in use', () =>
@@ -194,7 +194,7 @@ describe('PooledSqliteDriver', () => {
         await runner.manager.save(newPost('forgotten'))
       })
       await database.manager.save(newPost('afterwards'))
-      expect(await titles(database)).to.deep.equal(['afterwards'])
+      expect(await titlesOf(database)).to.deep.equal(['afterwards'])
     }))
 
   it('does not affect others if a runner is released while it waits for its turn', () =>
@@ -213,7 +213,7 @@ describe('PooledSqliteDriver', () => {
       await waiting.release()
       await Promise.all([first, next])
       expect(String(await begin)).to.contain('released')
-      expect(await titles(database)).to.deep.equal(['first', 'next'])
+      expect(await titlesOf(database)).to.deep.equal(['first', 'next'])
     }))
 
   it('uses no connection for a statement whose runner is released before it runs', () =>
@@ -244,7 +244,7 @@ describe('PooledSqliteDriver', () => {
       await waiting
       await database.manager.save(newPost('next'))
       await Promise.all([runner.release(), other.release()])
-      expect(await titles(database)).to.have.members(['waits', 'next'])
+      expect(await titlesOf(database)).to.have.members(['waits', 'next'])
     }))
 
   it('does nothing for a transaction that was abandoned while its statement waited for the turn to write', () =>
@@ -264,7 +264,7 @@ describe('PooledSqliteDriver', () => {
       await next.commitTransaction()
       await database.manager.save(newPost('next'))
       await Promise.all([runner, other, next].map((one) => one.release()))
-      expect(await titles(database)).to.deep.equal(['next'])
+      expect(await titlesOf(database)).to.deep.equal(['next'])
     }))
 
   it('commits nothing, and fails with 503, if the disk is full', () =>
@@ -278,7 +278,7 @@ describe('PooledSqliteDriver', () => {
         }),
       )
       expect(explainDatabaseError(error)).to.be.instanceOf(ServiceUnavailable)
-      expect(await titles(database)).to.deep.equal(['before'])
+      expect(await titlesOf(database)).to.deep.equal(['before'])
       await database.query('DELETE FROM posts')
     }))
 
@@ -301,7 +301,7 @@ describe('PooledSqliteDriver', () => {
       expect(String(error)).to.contain('FOREIGN KEY')
       expect(await database.query('SELECT * FROM children')).to.deep.equal([])
       await database.transaction((tx) => tx.save(newPost('afterwards')))
-      expect(await titles(database)).to.deep.equal(['afterwards'])
+      expect(await titlesOf(database)).to.deep.equal(['afterwards'])
     }))
 
   it('commits nothing of a transaction that SQLite itself has rolled back', () =>
@@ -316,7 +316,7 @@ describe('PooledSqliteDriver', () => {
       )
       expect(String(error)).to.contain('SQLite rolled back this transaction')
       await database.transaction((tx) => tx.save(newPost('afterwards')))
-      expect(await titles(database)).to.have.members(['first', 'afterwards'])
+      expect(await titlesOf(database)).to.have.members(['first', 'afterwards'])
     }))
 
   it('rolls back only to the savepoint', () =>
@@ -330,7 +330,7 @@ describe('PooledSqliteDriver', () => {
           }),
         )
       })
-      expect(await titles(database)).to.deep.equal(['outer'])
+      expect(await titlesOf(database)).to.deep.equal(['outer'])
     }))
 
   it('enforces foreign keys, also on a connection on which they were switched off', () =>
@@ -412,7 +412,7 @@ describe('PooledSqliteDriver', () => {
       other.exec('COMMIT')
       other.close()
       await database.manager.save(newPost('yes'))
-      expect(await titles(database)).to.deep.equal(['yes'])
+      expect(await titlesOf(database)).to.deep.equal(['yes'])
       await database.close()
     }))
 
@@ -496,7 +496,7 @@ describe('PooledSqliteDriver', () => {
       await delay(50)
       other.kill('SIGKILL')
       await saved
-      expect(await titles(database)).to.deep.equal(['own'])
+      expect(await titlesOf(database)).to.deep.equal(['own'])
       await database.close()
     }))
 
@@ -539,7 +539,7 @@ describe('PooledSqliteDriver', () => {
       await runner.release()
 
       await database.open()
-      expect(await titles(database)).to.deep.equal([])
+      expect(await titlesOf(database)).to.deep.equal([])
       await database.manager.save(newPost('anew'))
       await database.close()
     }))
@@ -570,9 +570,4 @@ async function withRunner(
   } finally {
     await runner.release()
   }
-}
-
-async function titles(database: Database): Promise<string[]> {
-  const posts = await database.manager.find(Post, { order: { id: 'ASC' } })
-  return posts.map(({ title }) => title)
 }
