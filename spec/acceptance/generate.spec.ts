@@ -668,7 +668,7 @@ describe('kit generate and kit destroy', () => {
     )
   })
 
-  it('works from a folder within the application', async () => {
+  it('run in any folder of the application', async () => {
     const generated = await kit(app.path('src'), ['g', 'r', 'post', 'title'])
     expect(generated.errors).to.equal('')
     expect(app.read('src/models/post.ts')).to.contain('class Post')

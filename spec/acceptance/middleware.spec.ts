@@ -82,7 +82,7 @@ describe('The middleware of app.ts', () => {
     translations: { flash: 'post.created.success' },
   }
   for (const [name, difference] of Object.entries(without)) {
-    it(`works without ${name}${Object.keys(difference).length > 0 ? `, but for ${Object.keys(difference).join(', ')}` : ''}`, async () => {
+    it(`responds alike without ${name}${Object.keys(difference).length > 0 ? `, except for ${Object.keys(difference).join(', ')}` : ''}`, async () => {
       expect(source).to.match(line(name))
       await openWithout(name)
       expect(await walk()).to.deep.equal({ ...all, ...difference })

@@ -306,7 +306,7 @@ describe('The commands that run an application', function () {
       })
     })
 
-    it('works from a folder within the application', async () => {
+    it('runs in any folder of the application', async () => {
       const { output } = await kit(join(application.folder, 'src/actions'), ['info'])
       expect(output).to.match(/^application +blog$/m)
     })

@@ -236,7 +236,7 @@ describe('Signing in', () => {
     }
   })
 
-  it('works with sessions in cookies as well', async () => {
+  it('needs no session store', async () => {
     await site.close()
     site = await Site.open(application(database, { isStored: false }))
     await enter()

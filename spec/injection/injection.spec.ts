@@ -155,7 +155,7 @@ describe('Injection', () => {
       }
       expect(() => new App().resource(CountedResource)).to.throw('The singleton Counter depends on Visitor')
     })
-    it('works in a subclass without its own decorator', async () => {
+    it('reaches a subclass without a decorator of its own', async () => {
       @injectable()
       class Prices {
         constructor(readonly clock: Clock) {}
@@ -299,7 +299,7 @@ describe('Injection', () => {
       expect((await site?.get('/after'))?.headers.get('x-marks')).to.equal('now 2')
     })
 
-    it('works in a group, on a virtual host, and next to functions', async () => {
+    it('reaches classes in a group, on a virtual host, and next to functions', async () => {
       const before: Middleware = (ctx, next) => {
         ctx.append('X-Marks', 'function')
         return next()
@@ -312,7 +312,7 @@ describe('Injection', () => {
       expect((await site?.get('/public'))?.headers.get('x-marks')).to.equal(null)
     })
 
-    it('works with @Use on a class and on a method', async () => {
+    it('reaches classes of @Use, on a class and on a method', async () => {
       const OfClass = counting()
       const OfMethod = counting()
       @Resource('/posts')

@@ -477,7 +477,7 @@ describe('csrf(options)', () => {
     })
 
     for (const env of ['development', 'test', 'production']) {
-      it(`works in ${env}`, async () => {
+      it(`rejects a form without a token in ${env}`, async () => {
         site = await open({}, { env, secret: 'a secret of the specs, long enough' })
         const response = await site.post('/thing', { form: { a: '1' }, accept: 'application/json' })
         expect([response.status, response.json.detail]).to.deep.equal([

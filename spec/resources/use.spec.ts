@@ -99,7 +99,7 @@ describe('@Use', () => {
       }
     }
 
-    it('runs the base class first, each class from top to bottom, and then the method likewise', async () => {
+    it('runs the base class first, each class from top to bottom, and then the method from top to bottom', async () => {
       const app = apiApp()
       app.resource(C)
       await expectMarks(app, {
@@ -126,7 +126,7 @@ describe('@Use', () => {
       })
     })
 
-    it('also works for a class that does not extend BaseResource', async () => {
+    it('runs for a class that does not extend BaseResource', async () => {
       @Resource('/notes')
       @Use(mark('class'), { except: ['show'] })
       class Notes {

@@ -5,7 +5,7 @@ const known = ['en-US', 'de', 'fr-CA', 'fr', 'zh-Hant']
 
 const choose = (...chosen: unknown[]) => chooseLocale(known, { chosen, accept: 'fr' }, 'en-US')
 
-describe('chooseLocale(known, wishes, fallback)', () => {
+describe('chooseLocale(known, preferences, fallback)', () => {
   const headers: [accept: string, locale: string][] = [
     ['', 'en-US'],
     ['de', 'de'],

@@ -13,12 +13,19 @@ export interface LocalePreferences {
  * Chooses one of the existing locales: the earlier choice, else the one that the browser prefers (RFC 9110, section
  * 12.5.4), else the fallback.
  */
-export function chooseLocale(known: readonly string[], wishes: LocalePreferences, fallback: string): string {
-  for (const wish of wishes.chosen) {
-    const locale = typeof wish === 'string' && wish.length <= maxTagLength ? match(wish, known) : undefined
+export function chooseLocale(
+  known: readonly string[],
+  preferences: LocalePreferences,
+  fallback: string,
+): string {
+  for (const preference of preferences.chosen) {
+    const locale =
+      typeof preference === 'string' && preference.length <= maxTagLength
+        ? match(preference, known)
+        : undefined
     if (locale !== undefined) return locale
   }
-  return accepted(known, wishes.accept, fallback) ?? match(fallback, known) ?? fallback
+  return accepted(known, preferences.accept, fallback) ?? match(fallback, known) ?? fallback
 }
 
 /** The maximum length of a language tag; longer ones are ignored (RFC 5646, section 4.4.1). */
