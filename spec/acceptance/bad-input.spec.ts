@@ -12,8 +12,8 @@ type Format = keyof typeof types
 const formats = ['html', 'json', 'xml'] as const
 
 /**
- * The format of a request. What is wrong with a request and the format of the response do not depend on each other: the requests
- * of a spec take turns instead of being sent in each format.
+ * Returns the format of a request. The rejection of a request doesn't depend on the format of the response, so the requests of a
+ * spec alternate between the formats.
  */
 function formatOf(request: number): Format {
   return formats[request % formats.length]!

@@ -26,7 +26,7 @@ const talkative = `
   }`
 
 describe('createLogger(environment)', () => {
-  it('writes whole lines, also if several processes write to one pipe that is read slowly', async () => {
+  it('writes whole lines, even if several processes write to one pipe that is read slowly', async () => {
     const command = `"$0" --input-type=module -e "$1" & "$0" --input-type=module -e "$1" & wait`
     const both = spawn('sh', ['-c', command, process.execPath, talkative], {
       env: { ...process.env, LOG_LEVEL: 'info' },

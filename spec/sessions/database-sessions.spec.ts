@@ -221,7 +221,7 @@ describe('databaseSessions(database)', () => {
       expect(await rows()).to.deep.equal([])
     }))
 
-  it('shows another token after the session has been renewed, also if the table did not contain its id', () =>
+  it('shows another token after the session has been renewed, even if the table did not contain its id', () =>
     withSite(async ({ site, database }) => {
       await putSession(site, { a: 1 })
       await database.query('DELETE FROM sessions')

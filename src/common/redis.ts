@@ -90,7 +90,7 @@ interface Connection {
   readonly isLost: boolean
   open(): Promise<unknown>
   close(): Promise<unknown>
-  /** Closes it immediately, also while it is being opened. */
+  /** Closes it immediately, even while it is being opened. */
   giveUp(): void
   send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
 }

@@ -109,7 +109,7 @@ export class Database extends DataSource {
   /**
    * Checks that the database responds.
    *
-   * @throws ServiceUnavailable when it does not; on SQLite also when the database file has been deleted or replaced
+   * @throws ServiceUnavailable when it does not, or on SQLite when the database file has been deleted or replaced
    */
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)

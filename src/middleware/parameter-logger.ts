@@ -8,7 +8,7 @@ export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 /**
  * Adds the parameters of each request to its line in the log, as structured fields: `params` of the path, `query`, `body`
  * (of a form, JSON or XML), and `files` with their names and sizes. Values with the name of a secret (such as a password, a token, a key or
- * a card number) are replaced by `[FILTERED]`, also on the error page in development.
+ * a card number) are replaced by `[FILTERED]`, including on the error page in development.
  *
  * @example
  * app.use(parameterLogger())

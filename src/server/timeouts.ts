@@ -4,7 +4,7 @@ import type { ServerOptions } from 'node:http'
 export interface Timeouts {
   /** For the headers of a request, from its first byte (20,000). */
   headersTimeout?: number
-  /** For a whole request with its body (120,000), also for a large upload. */
+  /** For a whole request with its body (120,000), including a large upload. */
   requestTimeout?: number
   /** For the next request of a connection (65,000). It should be longer than that of a load balancer, which then closes connections first. */
   keepAliveTimeout?: number

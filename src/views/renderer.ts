@@ -18,7 +18,7 @@ export interface RendererOptions {
 export const frameworkTemplates = join(import.meta.dirname, '../../../templates')
 
 /**
- * Renders pug templates by name. A template overrides one of the same name in a later folder, also if another template
+ * Renders pug templates by name. A template overrides one of the same name in a later folder, even if another template
  * extends or includes it.
  *
  * @example new Renderer({ folders: ['templates'], cache: true }).render('posts/show', { post })

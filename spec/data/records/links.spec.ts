@@ -71,7 +71,7 @@ describe('A property with @RelationIds', () => {
     expect(ticket.tag_ids).to.deep.equal([])
   })
 
-  it('is written when it is assigned, also if its content is equal', async () => {
+  it('is written when it is assigned, even if its content is equal', async () => {
     const id = await aTicket({ tag_ids: [first(), second()] })
     const ticket = await findRecord(tx, Ticket, id)
     await elsewhere(id, [third()])

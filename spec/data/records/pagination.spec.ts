@@ -75,7 +75,7 @@ describe('paginate(tx, model, query, options)', () => {
     expect(pagination.total).to.equal(7)
   })
 
-  it('lists every record once, also if many are equal in the order', async () => {
+  it('lists every record once, even if many have the same sort key', async () => {
     const order = { description: 'ASC' } as const
     const pages = await Promise.all(
       ['1', '2', '3', '4', '5'].map((n) => page({ page: n, per_page: '9' }, { order })),

@@ -23,6 +23,7 @@ const PHRASES: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bspeaks? of\b/i, 'names, contains'],
   [/\b(?:the|their|its) present\b(?! tense)|\bpresent password/i, 'current'],
   [/\ban SQLite\b/, 'a SQLite'],
+  [/, also (?:if|when|while)\b/i, 'even if'],
   [/\bsome (?:hundred|thousand)\b/i, 'a few hundred'],
   [/\ban? (?!path|date)\w+ of (?:its|their|your) own\b/i, 'its own'],
 ]

@@ -179,7 +179,7 @@ export const mariadb: Engine = {
     }
   },
 
-  // The first comparison uses an index, also in a collation that ignores case; the second one does not ignore it.
+  // The first comparison uses an index, even with a collation that ignores case. The second one is case-sensitive.
   prefix: {
     parameters: (text) => [`${escapeLike(text)}%`, `${escapeLike(text)}%`],
     sql: (column, [pattern, exact]) =>

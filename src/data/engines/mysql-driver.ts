@@ -18,7 +18,7 @@ const SESSION =
   "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" +
   ", SESSION time_zone = '+00:00'"
 
-/** Makes TypeORM's driver strict, enlarges text columns, and detects MariaDB also if the URL begins with `mysql://`. */
+/** Makes TypeORM's driver strict, enlarges text columns, and detects MariaDB even if the URL begins with `mysql://`. */
 export function configureMysqlDriver(driver: MysqlDriver): void {
   configureConnections(driver)
   detectMariadb(driver)

@@ -24,7 +24,7 @@ export interface MigrationState {
  * Runs the pending migrations, oldest first, each in its own transaction. Processes that migrate at the same time wait
  * for each other.
  *
- * @param report is called after each migration, also when a later one fails
+ * @param report is called after each migration, even when a later one fails
  * @returns the names of the migrations that were run
  * @throws MigrationFailed, which says what remains of the failed migration; MigrationsLocked
  */
@@ -40,7 +40,7 @@ export function migrate(database: Database, report: MigrationReport = ignore): P
 /**
  * Undoes the migrations that were run last, each in its own transaction.
  *
- * @param report is called after each migration, also when a later one fails
+ * @param report is called after each migration, even when a later one fails
  * @returns the names of the migrations that were undone
  * @throws DeclarationError when the file of a migration is missing; MigrationFailed; MigrationsLocked
  */

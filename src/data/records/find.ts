@@ -11,7 +11,7 @@ import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
 /**
  * Finds the record of a model by its id.
  *
- * @throws RecordNotFound (404) if there is none, also if the id is not text
+ * @throws RecordNotFound (404) if there is none, or if the id is not text
  */
 export function findRecord<T extends Model>(
   tx: EntityManager,
@@ -28,7 +28,7 @@ export function findRecord<T extends Model>(
  *
  * @param scopeFor the scopes that the record and its links must meet
  * @example await findRecordBy(tx, Comment, { id: comment_id, post_id })
- * @throws RecordNotFound (404) if there is none, also for conditions that no record can meet, and without conditions
+ * @throws RecordNotFound (404) if there is none, if no record can meet the conditions, or if there are no conditions
  */
 export async function findRecordBy<T extends Model>(
   tx: EntityManager,

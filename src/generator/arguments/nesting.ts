@@ -31,8 +31,8 @@ export interface Finder {
 type Found = Names & { finder: Finder }
 
 /**
- * Returns how a resource is nested: not at all, also if it is singular, in a parent, or in a parent that is itself nested, to
- * any depth.
+ * Returns how a resource is nested: not at all, in a parent, or in a parent that is itself nested, to any depth. A singular
+ * resource isn't nested.
  *
  * @param isGuarded whether the outermost parent has a policy
  * @param owner the model that owns the records

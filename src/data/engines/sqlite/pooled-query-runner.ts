@@ -176,7 +176,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
    * Runs a statement synchronously if it need not wait: the runner has a connection, and the write lock if the statement
    * writes.
    *
-   * @returns undefined when `run` has to do it, also if another process holds a lock
+   * @returns undefined when `run` has to do it, for example because another process holds a lock
    */
   private runNow(sql: string, values: unknown[]): StatementResult | undefined {
     const connection = this.lease.current?.connection
