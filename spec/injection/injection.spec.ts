@@ -155,7 +155,7 @@ describe('Injection', () => {
       }
       expect(() => new App().resource(CountedResource)).to.throw('The singleton Counter depends on Visitor')
     })
-    it('reaches a subclass without a decorator of its own', async () => {
+    it('reaches a subclass that has no decorator', async () => {
       @injectable()
       class Prices {
         constructor(readonly clock: Clock) {}
