@@ -44,7 +44,6 @@ export class ExistingTables1999999999999 implements MigrationInterface {
 `
 
 describe('An application with the recipes of docs/how-to.md', function () {
-  this.timeout(120_000)
   const note = '/notes/01a2003a-8b62-72ea-b3df-77b89a56588b'
   let folder: string
   let remove: () => void

@@ -7,7 +7,18 @@ import { captureLog } from '../../src/testing/index.js'
 import { describeOnce, itOnce, newDatabase } from '../support/engine.js'
 import { Book, Shelf } from '../support/applications/library.js'
 
-/** Long enough for the requests that must succeed in the meantime, on a busy machine. */
+/** How long a request waits for the only connection, in milliseconds: less than a slow client could hold it. */
+const ACQUIRE_TIMEOUT = 6000
+
+/** Long enough for the requests that must succeed while a slow client is connected, on a busy machine. */
+const patient: AppOptions = {
+  headersTimeout: 7000,
+  requestTimeout: 8000,
+  keepAliveTimeout: 300,
+  sendTimeout: 8000,
+  bodyLimit: 20 * 1024 * 1024,
+}
+
 const short: AppOptions = {
   headersTimeout: 2500,
   requestTimeout: 3000,
@@ -36,7 +47,7 @@ async function withServer(options: AppOptions, work: (server: Server) => Promise
 }
 
 async function openServer(options: AppOptions): Promise<Server> {
-  const test = { url: await newDatabase(), pool: 1, acquireTimeout: 2000 }
+  const test = { url: await newDatabase(), pool: 1, acquireTimeout: ACQUIRE_TIMEOUT }
   const database = await new Database({ test, models: [Shelf, Book] }, 'test').open()
   await database.synchronize()
   const log = captureLog()
@@ -93,19 +104,19 @@ const head =
 
 describe('A slow client', () => {
   it('that sends its headers byte by byte gets 408, and holds no connection of the database', () =>
-    withServer(short, async ({ port, url }) => {
+    withServer(patient, async ({ port, url }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
       for (const { socket } of clients) void drip(socket, `GET /shelves HTTP/1.1\r\nX: ${'x'.repeat(500)}`)
       const responses = await Promise.all(Array.from({ length: 10 }, () => fetch(`${url}/shelves`)))
       expect(new Set(responses.map(({ status }) => status))).to.deep.equal(new Set([200]))
       for (const { ended, received } of clients) {
-        expect(await ended).to.be.at.least(2490)
+        expect(await ended).to.be.at.least(6990)
         expect(received()).to.match(/^HTTP\/1.1 408 /)
       }
     }))
 
   it('that sends its body byte by byte gets 408, and holds no connection of the database', () =>
-    withServer(short, async ({ port, url, log }) => {
+    withServer(patient, async ({ port, url, log }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
       for (const { socket } of clients) {
         socket.write(head)
@@ -117,7 +128,7 @@ describe('A slow client', () => {
       )
       expect(new Set(responses.map(({ status }) => status))).to.deep.equal(new Set([201]))
       for (const { ended, received } of clients) {
-        expect(await ended).to.be.at.least(2990)
+        expect(await ended).to.be.at.least(7990)
         expect(received()).to.match(/^HTTP\/1.1 408 /)
       }
       expect(await (await fetch(`${url}/shelves`)).json()).to.have.length(10)
@@ -139,7 +150,7 @@ describe('A slow client', () => {
   )
 
   it('that does not read its response is disconnected, and holds no connection of the database', () =>
-    withServer(short, async ({ port, url, largeEnded }) => {
+    withServer(patient, async ({ port, url, largeEnded }) => {
       const clients = await Promise.all(Array.from({ length: 5 }, () => open(port)))
       for (const { socket } of clients) {
         socket.pause()

@@ -192,7 +192,7 @@ async function openElsewhere(url: string): Promise<Database> {
   const { DATABASE_URL: before } = process.env
   delete process.env['DATABASE_URL']
   try {
-    return await new Database({ server: { url, pool: 2 } }, 'server').open()
+    return await new Database({ server: { url, pool: 2, acquireTimeout: 100_000 } }, 'server').open()
   } finally {
     if (before !== undefined) process.env['DATABASE_URL'] = before
   }

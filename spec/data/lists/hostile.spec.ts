@@ -194,7 +194,7 @@ const requests = fc.tuple(
 )
 
 describe(`${total} queries that no client would send (KIT_FUZZ_SEED=${seed})`, function () {
-  this.timeout(120_000 + total * 60)
+  this.timeout(300_000 + total * 60)
   let database: Database
   let site: Site
 

@@ -33,7 +33,7 @@ interface Copy {
 }
 
 describe(`${total} sequences of load, bind, assign and save (KIT_FUZZ_SEED=${seed})`, function () {
-  this.timeout(120_000 + total * 500)
+  this.timeout(300_000 + total * 500)
   let database: Database
   let tx: EntityManager
   let tags: Tag[]

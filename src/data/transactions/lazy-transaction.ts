@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { ClientClosedRequest, NotAwaited, TransactionAlreadyBegun, TransactionEnded } from '../../errors.js'
@@ -103,6 +104,8 @@ export class LazyTransaction {
    * @throws OutcomeUnknown when the connection is lost during the commit
    */
   async commit(): Promise<void> {
+    // Node reports a rejection that was not handled only after the microtasks that are due. On SQLite, all may be microtasks.
+    if (this.work.hasFailed) await nextTurn()
     if (this.work.isUnfinished) {
       await this.rollback()
       throw new NotAwaited()

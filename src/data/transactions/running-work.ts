@@ -19,6 +19,8 @@ export interface RunningWorkOptions {
 export class RunningWork {
   /** The longest time, in milliseconds, in which the open transaction ran no statement. */
   maxIdle = 0
+  /** Whether some work has failed, awaited or not. */
+  hasFailed = false
   private count = 0
   private hasLost = false
   private idleSince: number | undefined
@@ -43,8 +45,7 @@ export class RunningWork {
     try {
       return await work()
     } catch (error) {
-      setOwner(error, this)
-      throw error
+      throw this.failed(error)
     } finally {
       this.count -= 1
     }
@@ -66,8 +67,7 @@ export class RunningWork {
         if (this.statements.size === 0) this.idleSince = this.now?.()
       }
     } catch (error) {
-      setOwner(error, this)
-      throw error
+      throw this.failed(error)
     } finally {
       this.count -= 1
     }
@@ -106,6 +106,12 @@ export class RunningWork {
   lose(error: unknown): void {
     this.hasLost = true
     this.onLost(error)
+  }
+
+  private failed(error: unknown): unknown {
+    this.hasFailed = true
+    setOwner(error, this)
+    return error
   }
 
   private endIdle(): void {
