@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { symlinkSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { temporaryFolder } from '../temporary-folder.js'
+import { hasFormat, unformatted } from '../formatted.js'
 import { root } from '../kit.js'
 
 const blog = join(root, 'examples/blog/')
@@ -71,6 +72,28 @@ export class Application {
   /** Every file and folder with its content. */
   tree(): Record<string, string> {
     return Object.fromEntries(entries(this.folder))
+  }
+
+  /**
+   * The generated files that are not formatted. Those that the application has in common with examples/blog are checked with
+   * the checkout.
+   *
+   * @param name of the application, which is unique among the specs
+   */
+  async unformatted(name: string): Promise<string[]> {
+    const example = blogFiles()
+    const written: Record<string, string> = {}
+    for (const [path, content] of files(this.folder))
+      if (content !== example[path] && (await hasFormat(path))) written[path] = content
+    return unformatted(name, written)
+  }
+
+  /** Runs its specs with the options of its .mocharc.json, but without source maps: reading them takes as long as many specs. */
+  runSpecs(...args: string[]): { status: number | null; output: string } {
+    const { spec, require, timeout } = JSON.parse(this.read('.mocharc.json')) as Record<string, string[]>
+    const options = ['--no-config', '--exit', '--require', String(require), '--timeout', String(timeout)]
+    const paths = args.some((arg) => arg.endsWith('.spec.js')) ? [] : [String(spec)]
+    return this.run('mocha', ...options, ...args, ...paths)
   }
 
   /** Runs a program of this checkout in the folder, and returns its output, whether it succeeds or not. */

@@ -1,6 +1,6 @@
 /**
- * Specs of a generated application, for its folder dist/spec. They send a request to every route of its resources in each
- * format: as nobody, as another user and as the owner. The expectations follow from the routing table and from the columns
+ * Specs of a generated application, for its folder dist/spec. They send requests to every route of its resources, as pages
+ * and as data: as nobody, as another user and as the owner. The expectations follow from the routing table and from the columns
  * of the models, so that new routes are included. With `FORGET=1`, they expect handlers that do not call `ctx.authorize`.
  */
 export const WALK_OF_ROUTES = String.raw`
@@ -112,7 +112,8 @@ describe('Every route', () => {
         const record = await target()
         const before = await rows()
         const { user_id } = ids.owner
-        const queries = ['_method=DELETE', ...['user_id', 'user[id]', 'user.id'].map((name) => name + '=' + user_id)]
+        const owners = ['user_id', 'user[id]', 'user.id'].map((name) => name + '=' + user_id)
+        const queries = ['_method=DELETE', owners.join('&')]
         const headers = { 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE' }
         for (const query of queries) {
           const path = record.path + '?' + query
@@ -125,19 +126,27 @@ describe('Every route', () => {
       })
     }
 
-    // PATCH and HEAD run the handlers of PUT and GET, so that one format is enough.
-    for (const accept of method === route.method ? ['html', 'json', 'xml'] : ['json']) {
-      it('limits nobody and other users as ' + accept, async () => {
+    // Each resource and each action has each format in some of its routes.
+    const number = routes.indexOf(route)
+    const ofVisitors = ['html', 'json', 'xml'][number % 3]
+    it('limits nobody as ' + ofVisitors, async () => {
+      const record = await target()
+      const before = isSafe ? [] : await rows()
+      const nobody = client.another()
+      if (!isSafe && ofVisitors === 'html') await nobody.get('/session/new')
+      const rejected = await send(nobody, ofVisitors, record, 'another')
+      expect([rejected.status, rejected.location]).to.deep.equal(
+        ofVisitors === 'html' ? [303, '/session/new'] : [401, ''],
+      )
+      if (!isSafe) expect(await rows()).to.deep.equal(before)
+    })
+
+    // A handler has one path for pages and one for data. PATCH and HEAD run the handlers of PUT and GET.
+    const ofData = ['json', 'xml'][number % 2]
+    for (const accept of method === route.method ? ['html', ofData] : [ofData]) {
+      it('limits other users as ' + accept, async () => {
         const record = await target()
         const before = isSafe ? [] : await rows()
-
-        const nobody = client.another()
-        if (!isSafe && accept === 'html') await nobody.get('/session/new')
-        const rejected = await send(nobody, accept, record, 'another')
-        expect([rejected.status, rejected.location], 'nobody').to.deep.equal(
-          accept === 'html' ? [303, '/session/new'] : [401, ''],
-        )
-
         const headers = {}
         if (isSafe && isLimited()) {
           const etag = (await send(visitors.owner, accept, record, 'owner')).headers.get('etag')
