@@ -8,7 +8,7 @@ import { destroy, generate } from '../../src/generator/files/files.js'
 import { Application } from '../support/applications/generated.js'
 import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
 import { resourceActions } from '../../src/generator/resource-generator.js'
-import { root } from '../support/kit.js'
+import { kit, root } from '../support/kit.js'
 
 describe('kit generate auth', () => {
   let application: Application
@@ -103,7 +103,11 @@ describe('kit generate auth', () => {
     const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
     const { status, stdout } = spawnSync(
       process.execPath,
-      [join(root, 'node_modules/mocha/bin/mocha.js'), '--exit', '--grep', 'RegistrationResource'],
+      [
+        join(root, 'node_modules/mocha/bin/mocha.js'),
+        ...['--no-config', '--exit', '--timeout', '60000', '--require', 'dist/spec/support/setup.js'],
+        'dist/spec/actions/registration.spec.js',
+      ],
       { cwd: join(root, 'examples/members'), encoding: 'utf8', env: { ...env, LOG_LEVEL: 'silent' } },
     )
     expect(stdout).to.include('creates one account if two visitors sign up with an address at once')
@@ -133,7 +137,7 @@ describe('kit generate auth', () => {
     )
   })
 
-  it('writes formatted files whose specs pass, with all options and for a model of any name', function () {
+  it('writes formatted files whose specs pass, with all options and for a model of any name', async function () {
     // It waits for programs, which end.
     this.timeout(0)
     const { folder } = application
@@ -141,16 +145,14 @@ describe('kit generate auth', () => {
     generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'member' }))
     const parent = { attributes: ['text'], parent: 'post', fullSpec: true }
     generate(folder, resourceActions(folder, 'comment', parent))
-    application.write('.prettierrc.json', JSON.stringify({ printWidth: 110, singleQuote: true, semi: false }))
-    const format = application.run('prettier', '--check', 'src', 'spec', 'migrations')
-    expect(format.status, format.output).to.equal(0)
-    const build = application.run('node', `${root}/dist/src/cli/main.js`, 'build')
-    expect(build.status, build.output).to.equal(0)
+    expect(await application.unformatted('generate-auth')).to.deep.equal([])
+    application.linkPackages()
+    expect(await kit(folder, ['build'])).to.include({ status: 0, errors: '' })
     application.write('dist/spec/contract.spec.js', contract)
-    const specs = application.run('mocha', '--exit')
+    const specs = application.runSpecs()
     expect(specs.status, specs.output).to.equal(0)
     expect(specs.output).to.include('allow 50 wrong passwords')
-    const routes = application.run('node', `${root}/dist/src/cli/main.js`, 'routes', '--public', '--json')
+    const routes = await kit(folder, ['routes', '--public', '--json'])
     const paths = (JSON.parse(routes.output) as { path: string }[]).map(({ path }) => path)
     expect(paths).to.include.members(['/', '/session/new', '/registration/new', '/password_reset/edit'])
     expect(paths).to.include('/confirmation/edit')

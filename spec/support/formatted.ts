@@ -18,6 +18,7 @@ export async function unformatted(name: string, files: Record<string, string>): 
   const formatted: string[] = []
   const others: string[] = []
   for (const [path, written] of Object.entries(files)) {
+    if (!(await hasFormat(path))) continue
     const text = withoutTimestamps(written)
     const key = keyOf(path, text, settings)
     const isFormatted = before.has(key) || (await check(text, await optionsOf(path)))
@@ -29,7 +30,7 @@ export async function unformatted(name: string, files: Record<string, string>): 
 }
 
 /** Whether prettier formats files of this name. */
-export async function hasFormat(path: string): Promise<boolean> {
+async function hasFormat(path: string): Promise<boolean> {
   const { getFileInfo } = await import('prettier')
   return (await getFileInfo(join(root, path))).inferredParser !== null
 }

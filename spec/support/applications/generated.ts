@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { symlinkSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { temporaryFolder } from '../temporary-folder.js'
-import { hasFormat, unformatted } from '../formatted.js'
+import { unformatted } from '../formatted.js'
 import { root } from '../kit.js'
 
 const blog = join(root, 'examples/blog/')
@@ -80,12 +80,10 @@ export class Application {
    *
    * @param name of the application, which is unique among the specs
    */
-  async unformatted(name: string): Promise<string[]> {
+  unformatted(name: string): Promise<string[]> {
     const example = blogFiles()
-    const written: Record<string, string> = {}
-    for (const [path, content] of files(this.folder))
-      if (content !== example[path] && (await hasFormat(path))) written[path] = content
-    return unformatted(name, written)
+    const written = files(this.folder).filter(([path, content]) => content !== example[path])
+    return unformatted(name, Object.fromEntries(written))
   }
 
   /** Runs its specs with the options of its .mocharc.json, but without source maps: reading them takes as long as many specs. */
@@ -98,8 +96,7 @@ export class Application {
 
   /** Runs a program of this checkout in the folder, and returns its output, whether it succeeds or not. */
   run(program: string, ...args: string[]): { status: number | null; output: string } {
-    if (!existsSync(this.path('node_modules')))
-      symlinkSync(join(root, 'node_modules'), this.path('node_modules'))
+    this.linkPackages()
     const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
     const { status, stdout, stderr } = spawnSync(
       program === 'node' ? process.execPath : join(root, 'node_modules/.bin', program),
@@ -111,6 +108,12 @@ export class Application {
       },
     )
     return { status, output: stdout + stderr }
+  }
+
+  /** Installs the packages of this checkout. */
+  linkPackages(): void {
+    if (!existsSync(this.path('node_modules')))
+      symlinkSync(join(root, 'node_modules'), this.path('node_modules'))
   }
 
   remove(): void {
