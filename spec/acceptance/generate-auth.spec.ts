@@ -101,13 +101,10 @@ describe('kit generate auth', () => {
 
   it('writes a sign-up without a confirmation whose specs pass', () => {
     const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
+    const options = ['--no-config', '--exit', '--timeout', '60000', '--require', 'dist/spec/support/setup.js']
     const { status, stdout } = spawnSync(
       process.execPath,
-      [
-        join(root, 'node_modules/mocha/bin/mocha.js'),
-        ...['--no-config', '--exit', '--timeout', '60000', '--require', 'dist/spec/support/setup.js'],
-        'dist/spec/actions/registration.spec.js',
-      ],
+      [join(root, 'node_modules/mocha/bin/mocha.js'), ...options, 'dist/spec/actions/registration.spec.js'],
       { cwd: join(root, 'examples/members'), encoding: 'utf8', env: { ...env, LOG_LEVEL: 'silent' } },
     )
     expect(stdout).to.include('creates one account if two visitors sign up with an address at once')

@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
-import { environment, kit, kitFile, linkPackages, root, type Run } from '../support/kit.js'
+import { unformatted } from '../support/formatted.js'
+import { environment, kit, kitFile, linkPackages, type Run } from '../support/kit.js'
 import { isAddition, withMethods } from '../support/applications/merged-example.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -23,14 +24,15 @@ describe('docs/getting-started.md', function () {
   let server: DevelopmentServer | undefined
 
   after(async () => {
-    await server?.stop()
+    await stopServer()
     rmSync(parent, { recursive: true, force: true })
   })
 
   for (const [index, block] of blocks.entries()) {
     const file = namedFile(block)
     if (file) {
-      it(`line ${block.line}: writes ${file}`, () => {
+      it(`line ${block.line}: writes ${file}`, async () => {
+        await stopServer()
         const path = join(folder, file)
         mkdirSync(dirname(path), { recursive: true })
         const { code } = block
@@ -62,9 +64,18 @@ describe('docs/getting-started.md', function () {
     if (program === 'curl') return visitUntil(args, documented)
     expect(program).to.equal('kit')
     if (command === 'new') return makeApplication(args)
-    if (command !== 'dev') return succeed(await kit(folder, args))
-    server = await DevelopmentServer.start(folder)
-    return server.output.replace(server.url, documentedUrl)
+    if (command === 'dev') {
+      server = await DevelopmentServer.start(folder)
+      return server.output.replace(server.url, documentedUrl)
+    }
+    await stopServer()
+    return succeed(await kit(folder, args))
+  }
+
+  /** Ends the development server before a change. It would compile and start the application after each file. */
+  async function stopServer(): Promise<void> {
+    await server?.stop()
+    server = undefined
   }
 
   async function makeApplication(args: string[]): Promise<string> {
@@ -75,6 +86,7 @@ describe('docs/getting-started.md', function () {
 
   /** Requests the page until the development server runs the code that returns the documented response. */
   async function visitUntil(args: string[], documented: string | undefined): Promise<string> {
+    server ??= await DevelopmentServer.start(folder)
     const deadline = Date.now() + 100_000
     for (;;) {
       const text = await visit(args)
@@ -113,15 +125,10 @@ describe('docs/getting-started.md', function () {
     expect(await mails.text()).to.include('ada@example.com')
   })
 
-  it('has formatted code', () => {
-    const prettier = join(root, 'node_modules/.bin/prettier')
-    const config = join(root, '.prettierrc.json')
-    const written = blocks.flatMap((block) => namedFile(block) ?? [])
-    const run = spawnSync(prettier, ['--check', '--config', config, ...written], {
-      cwd: folder,
-      encoding: 'utf8',
-    })
-    expect(run.stdout + run.stderr).to.contain('All matched files use Prettier code style')
+  it('has formatted code', async () => {
+    const paths = blocks.flatMap((block) => namedFile(block) ?? [])
+    const written = Object.fromEntries(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
+    expect(await unformatted('getting-started', written)).to.deep.equal([])
   })
 })
 
