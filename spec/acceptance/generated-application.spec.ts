@@ -72,6 +72,10 @@ const ODD = [
   'form',
 ]
 
+/** Resources with the same columns and queries as others. Their migrations run on each engine, and their specs on SQLite only. */
+const REPEATED =
+  'BlogWidget|ApiV1|Profile|Writer|Page|OrganizationMembership|SubscriptionCancellation|Invitation'
+
 for (const [kind, make] of Object.entries({ web: Application.web, api: Application.api })) {
   // The web application has resources of an API, too.
   const describeKind = kind === 'web' ? describe : describeOnce
@@ -197,7 +201,8 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       this.timeout(0)
       const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/production'
       if (engine === 'sqlite') Object.assign(app.environment, { DATABASE_URL })
-      const { status, output } = app.runSpecs()
+      const options = engine === 'sqlite' ? [] : ['--grep', REPEATED, '--invert']
+      const { status, output } = app.runSpecs(...options)
       expect(output).to.match(/\d{2,} passing/)
       expect(output).to.not.contain('failing')
       expect(status).to.equal(0)

@@ -133,7 +133,9 @@ for (const [kind, options] of [
   ['web', []],
   ['API', ['--api']],
 ] as const) {
-  describe(`A new ${kind} application`, function () {
+  // The servers run one kind: both have the same database.
+  const describeKind = kind === 'web' ? describe : describeOnce
+  describeKind(`A new ${kind} application`, function () {
     let application: Awaited<ReturnType<typeof newApplication>>
 
     before(async () => {

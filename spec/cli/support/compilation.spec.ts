@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { build, isStale } from '../../../src/cli/support/compilation.js'
 import { failure } from '../../support/failure.js'
@@ -8,9 +17,12 @@ import { temporaryFolder } from '../../support/temporary-folder.js'
 
 describe('build(folder)', function () {
   let folder: string
+  let built: string
 
-  beforeEach(async () => {
+  // Each spec has a copy of a folder that was built once.
+  before(async () => {
     folder = temporaryFolder()
+    built = folder
     mkdirSync(join(folder, 'src'))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
     write('package.json', '{ "type": "module" }')
@@ -22,7 +34,14 @@ describe('build(folder)', function () {
     await build(folder)
   })
 
+  beforeEach(() => {
+    folder = temporaryFolder()
+    cpSync(built, folder, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
+  })
+
   afterEach(() => rmSync(folder, { recursive: true }))
+
+  after(() => rmSync(built, { recursive: true }))
 
   /** Writes a file with a time one second ago, so that a build is later. */
   function write(path: string, content: string): void {
