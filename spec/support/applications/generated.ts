@@ -75,8 +75,7 @@ export class Application {
   }
 
   /**
-   * The generated files that are not formatted. Those that the application has in common with examples/blog are checked with
-   * the checkout.
+   * The generated files that are not formatted. `npm run format:check` checks the files that are the same in examples/blog.
    *
    * @param name of the application, which is unique among the specs
    */
