@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { expect } from 'chai'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { kit, root } from '../support/kit.js'
+import { environment, kit, kitFile, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 const COMMANDS = 'new generate destroy routes locales db dev build start console run info'.split(' ')
@@ -21,6 +22,15 @@ describe('kit', () => {
     for (const name of COMMANDS) {
       expect(output).to.match(new RegExp(`^  ${name}\\b`, 'm'))
     }
+  })
+
+  it('prints no error when the program that reads its help has exited', () => {
+    const run = spawnSync('sh', ['-c', `"${process.execPath}" "${kitFile}" new --help | true`], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: environment(),
+    })
+    expect(run.stderr).to.equal('')
   })
 
   it('prints its version', async () => {

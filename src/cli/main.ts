@@ -44,7 +44,11 @@ async function programFor(called: Entry | undefined): Promise<Command> {
     .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', '\nExample:\n  $ kit new blog && cd blog\n  $ npx kit db migrate\n  $ npx kit dev')
     .exitOverride()
-    .configureOutput({ outputError: () => undefined })
+    // Unlike process.stdout, console ignores that the reader of a pipe has exited: `kit --help | head`.
+    .configureOutput({
+      outputError: () => undefined,
+      writeOut: (text) => console.log(text.replace(/\n$/, '')),
+    })
     .action(() => program.outputHelp())
   for (const entry of COMMANDS) {
     const command = entry === called ? await loadCommand(entry) : new Command(entry.name)
