@@ -14,7 +14,7 @@ export interface LineChart {
   series: Array<{ name: string; points: Array<[x: number, y: number]> }>
 }
 
-const colours = ['#1f6feb', '#8c959f', '#d0a215', '#2da44e', '#bf3989', '#6639ba']
+const colors = ['#1f6feb', '#8c959f', '#d0a215', '#2da44e', '#bf3989', '#6639ba']
 const width = 820
 
 /** Draws horizontal bars. */
@@ -41,7 +41,7 @@ export function bars({ title, note, series, groups }: BarChart): string {
 function bar(x: number, y: number, height: number, value: number, scale: number, index: number): string {
   const length = Math.max(1, value * scale)
   return (
-    `<rect x="${x}" y="${y}" width="${length.toFixed(1)}" height="${height}" fill="${colours[index]}"/>` +
+    `<rect x="${x}" y="${y}" width="${length.toFixed(1)}" height="${height}" fill="${colors[index]}"/>` +
     text(x + length + 5, y + height - 1, String(Math.round(value)), 'font-size="10"')
   )
 }
@@ -68,10 +68,10 @@ export function lines({ title, xLabel, yLabel, series }: LineChart): string {
     ...ys.ticks.map((y) => text(left - 8, ys.at(y) + 4, short(y), 'text-anchor="end" font-size="11"')),
   ]
   const drawn = series.flatMap(({ name, points }, index) => [
-    `<polyline fill="none" stroke="${colours[index]}" stroke-width="2" points="${points.map(([x, y]) => `${xs.at(x).toFixed(1)},${ys.at(y).toFixed(1)}`).join(' ')}"/>`,
+    `<polyline fill="none" stroke="${colors[index]}" stroke-width="2" points="${points.map(([x, y]) => `${xs.at(x).toFixed(1)},${ys.at(y).toFixed(1)}`).join(' ')}"/>`,
     ...points.map(
       ([x, y]) =>
-        `<circle cx="${xs.at(x).toFixed(1)}" cy="${ys.at(y).toFixed(1)}" r="3" fill="${colours[index]}"/>`,
+        `<circle cx="${xs.at(x).toFixed(1)}" cy="${ys.at(y).toFixed(1)}" r="3" fill="${colors[index]}"/>`,
     ),
     ...legendEntry(left + (index % 4) * 180, 46 + 16 * Math.floor(index / 4), name, index),
   ])
@@ -97,7 +97,7 @@ function axis(values: number[], from: number, to: number): Axis {
 
 function legendEntry(x: number, y: number, name: string, index: number): string[] {
   return [
-    `<rect x="${x}" y="${y}" width="10" height="10" fill="${colours[index]}"/>`,
+    `<rect x="${x}" y="${y}" width="10" height="10" fill="${colors[index]}"/>`,
     text(x + 15, y + 9, name, 'font-size="12"'),
   ]
 }

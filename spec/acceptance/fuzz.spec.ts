@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { openExampleBlog } from '../support/applications/example-blog.js'
 import { engine } from '../support/engine.js'
 import { openEverything, Thing, thing } from '../support/applications/everything.js'
-import { flawOf, send, type FuzzAnswer } from '../support/fuzz/client.js'
+import { flawOf, send, type FuzzResponse } from '../support/fuzz/client.js'
 import { fuzzRequests, type FuzzRequest, type FuzzTarget } from '../support/fuzz/requests.js'
 import { flawOfThing } from '../support/fuzz/rules.js'
 import type { Database } from '../../src/index.js'
@@ -149,7 +149,7 @@ function filled(request: FuzzRequest, ids: string[]): FuzzRequest {
 async function ask(
   site: Site,
   request: FuzzRequest,
-): Promise<{ request: FuzzRequest; response: FuzzAnswer }> {
+): Promise<{ request: FuzzRequest; response: FuzzResponse }> {
   const response = await send(site.url, request)
   const flaw = await flawOf(request.method, response)
   if (flaw)
@@ -161,7 +161,7 @@ async function ask(
 async function shown(
   site: Site,
   request: FuzzRequest,
-  response: FuzzAnswer,
+  response: FuzzResponse,
   collection: string,
 ): Promise<string | undefined> {
   if (!response.headers['content-type']?.startsWith('application/json')) return undefined

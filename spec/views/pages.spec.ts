@@ -275,13 +275,13 @@ describe('The error page of development', () => {
 
 describe('The style sheets', () => {
   it('use the same colors', () => {
-    expect(coloursOf('public/kit.css'))
+    expect(colorsOf('public/kit.css'))
       .to.be.a('string')
-      .and.to.equal(coloursOf('examples/blog/public/application.css'))
+      .and.to.equal(colorsOf('examples/blog/public/application.css'))
   })
 })
 
 /** The rules that set the colors of light and of dark screens. */
-function coloursOf(file: string): string | undefined {
+function colorsOf(file: string): string | undefined {
   return /:root \{[^]*?\n\}\n\n@media[^]*?\n\}\n/.exec(readFileSync(join(root, file), 'utf8'))?.[0]
 }

@@ -3,7 +3,7 @@ import { parseXml } from '../../../src/http/body/xml-reader.js'
 import type { FuzzRequest } from './requests.js'
 
 /** The response. */
-export interface FuzzAnswer {
+export interface FuzzResponse {
   status: number
   headers: IncomingHttpHeaders
   text: string
@@ -12,7 +12,7 @@ export interface FuzzAnswer {
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
 /** Sends a request. It fails without a response within a minute. */
-export function send(url: string, { method, path, headers, body }: FuzzRequest): Promise<FuzzAnswer> {
+export function send(url: string, { method, path, headers, body }: FuzzRequest): Promise<FuzzResponse> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
     const length = body.length > 0 || method === 'POST' ? { 'content-length': String(body.length) } : {}
@@ -47,7 +47,7 @@ function asLatin1(headers: Record<string, string>): Record<string, string> {
 /** The mistake in a response to any request; undefined if there is none. */
 export async function flawOf(
   method: string,
-  { status, headers, text }: FuzzAnswer,
+  { status, headers, text }: FuzzResponse,
 ): Promise<string | undefined> {
   if (status >= 500) return `its status is ${status}`
   // A response of Node itself has no id.

@@ -5,7 +5,7 @@ import { currentEnvironment } from '../../common/environment.js'
 import { ApplicationExited } from '../../command-errors.js'
 
 /** The characters of the application's last output that are kept. */
-const remembered = 20_000
+const maxOutput = 20_000
 
 /** A process that has loaded the framework, and perhaps the application. */
 interface Started {
@@ -88,7 +88,7 @@ export class ChildServer {
     const started = { child, words: '' }
     child.stderr?.on('data', (chunk: Buffer) => {
       process.stderr.write(chunk)
-      started.words = (started.words + chunk.toString()).slice(-remembered)
+      started.words = (started.words + chunk.toString()).slice(-maxOutput)
     })
     return started
   }
