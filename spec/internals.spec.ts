@@ -209,4 +209,19 @@ describe('The internals of other packages', () => {
   it('class-validator: its storage lists the rules of a class', () => {
     expect(getMetadataStorage().getTargetValidationMetadatas(class {}, '', false, false)).to.deep.equal([])
   })
+
+  it('class-validator, co-body: a part that is loaded by its file is that of the package', () => {
+    const validator = require('class-validator')
+    const parts = {
+      getFromContainer: 'container.js',
+      Validator: 'validation/Validator.js',
+      getMetadataStorage: 'metadata/MetadataStorage.js',
+      ValidateBy: 'decorator/common/ValidateBy.js',
+    }
+    for (const [name, file] of Object.entries(parts))
+      expect(require(`class-validator/cjs/${file}`)[name], name)
+        .to.be.a('function')
+        .and.equal(validator[name])
+    expect(require('co-body/lib/text.js')).to.be.a('function').and.equal(require('co-body').text)
+  })
 })
