@@ -51,7 +51,8 @@ await withSides(engine, 1000, async (sides) => {
   if (engine === 'sqlite') await checkAnswers(sides)
   console.log(engine === 'sqlite' ? 'The responses are the same. Measuring.' : 'Measuring.')
   const load = new LoadProcess()
-  for (const workload of chosen) await warm(workload, sides, load, 3000)
+  // V8 has compiled what a server needs often after about 10,000 requests.
+  for (const workload of chosen) await warm(workload, sides, load, 12_000)
   const samples = await measureAll(sides, load)
   const reads = isPart ? undefined : await readsBesideWrites(sides, rounds)
   const startsAndMemory = isPart ? undefined : await starts(rounds)
