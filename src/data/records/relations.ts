@@ -1,5 +1,5 @@
 import { FindOptionsUtils, In } from 'typeorm'
-import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
@@ -99,38 +99,16 @@ async function loadByKey(
 /** Loads the records that a table links to the given records. */
 async function loadByLink(
   tx: EntityManager,
-  { inverseEntityMetadata: metadata }: RelationMetadata,
-  { table, toOwner, toRelated }: Link,
+  { inverseEntityMetadata }: RelationMetadata,
+  link: Link,
   records: readonly Model[],
   scope: Conditions | undefined,
   limit: number | undefined,
 ): Promise<Related> {
-  const [owned, named] = [referencedBy(toOwner), referencedBy(toRelated)]
+  const [owned, named] = [referencedBy(link.toOwner), referencedBy(link.toRelated)]
   const keys = valuesOf(records, owned)
   if (keys.length === 0) return () => []
-  const { driver } = tx.dataSource
-  const column = (alias: string, { databaseName }: ColumnMetadata) =>
-    `${driver.escape(alias)}.${driver.escape(databaseName)}`
-  const query = tx.createQueryBuilder<object>(metadata.target, 'related')
-  const isLinked = `${column('link', toRelated)} = ${column('related', named)}`
-  const inScope = scope && scopedIds(tx, metadata, named, scope)
-  if (limit === undefined) query.innerJoin(table, 'link', isLinked)
-  else
-    query.innerJoin(
-      ranked,
-      'link',
-      `${isLinked} AND ${driver.escape('link')}.${driver.escape(rank)} <= ${Number(limit)}`,
-    )
-  query
-    .addSelect(column('link', toOwner), 'link_owner')
-    .addSelect(column('link', toRelated), 'link_related')
-    .where(`${column('link', toOwner)} IN (:...keys)`, { keys })
-  if (inScope) query.andWhere(`${column('related', named)} IN ${inScope.sql}`, inScope.parameters)
-  FindOptionsUtils.joinEagerRelations(query, 'related', metadata)
-  const direction = limit === undefined ? 'ASC' : 'DESC'
-  for (const { propertyPath } of metadata.primaryColumns)
-    query.addOrderBy(`related.${propertyPath}`, direction)
-
+  const query = linkQuery(tx, inverseEntityMetadata, link, keys, scope, limit)
   const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
   const byKey = new Map(entities.map((record) => [String(valueOf(record, named)), record]))
   const byOwner = new Map<string, Set<object>>()
@@ -140,22 +118,69 @@ async function loadByLink(
     if (record) byOwner.set(String(link_owner), list.add(record))
   }
   return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
+}
 
-  /** The links in the scope, numbered for each owner, the newest related record first. */
-  function ranked(links: SelectQueryBuilder<ObjectLiteral>): SelectQueryBuilder<ObjectLiteral> {
-    const [owner, key] = [column('linked', toOwner), column('linked', toRelated)]
-    links
-      .select(owner, toOwner.databaseName)
-      .addSelect(key, toRelated.databaseName)
-      .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rank)
-      .from(table, 'linked')
-      .where(`${owner} IN (:...keys)`, { keys })
-    if (inScope) links.andWhere(`${key} IN ${inScope.sql}`)
-    const { deleteDateColumn, tablePath } = metadata
-    if (deleteDateColumn && tablePath === table)
-      links.andWhere(`${column('linked', deleteDateColumn)} IS NULL`)
-    return links
-  }
+/** The query for the records that are linked to owners with these keys, each with the key of its owner. */
+function linkQuery(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  link: Link,
+  keys: readonly unknown[],
+  scope: Conditions | undefined,
+  limit: number | undefined,
+): SelectQueryBuilder<object> {
+  const { table, toOwner, toRelated } = link
+  const { driver } = tx.dataSource
+  const column = columnsOf(tx)
+  const related = column('related', referencedBy(toRelated))
+  const isLinked = `${column('link', toRelated)} = ${related}`
+  const inScope = scope && scopedIds(tx, metadata, referencedBy(toRelated), scope)
+  const query = tx.createQueryBuilder<object>(metadata.target, 'related')
+  if (limit === undefined) query.innerJoin(table, 'link', isLinked)
+  else
+    query.innerJoin(
+      (links) => rankedLinks(links, tx, metadata, link, keys, inScope?.sql),
+      'link',
+      `${isLinked} AND ${driver.escape('link')}.${driver.escape(rank)} <= ${Number(limit)}`,
+    )
+  query
+    .addSelect(column('link', toOwner), 'link_owner')
+    .addSelect(column('link', toRelated), 'link_related')
+    .where(`${column('link', toOwner)} IN (:...keys)`, { keys })
+  if (inScope) query.andWhere(`${related} IN ${inScope.sql}`, inScope.parameters)
+  FindOptionsUtils.joinEagerRelations(query, 'related', metadata)
+  const direction = limit === undefined ? 'ASC' : 'DESC'
+  for (const { propertyPath } of metadata.primaryColumns)
+    query.addOrderBy(`related.${propertyPath}`, direction)
+  return query
+}
+
+/** The links in the scope, numbered for each owner, the newest related record first. */
+function rankedLinks(
+  links: SelectQueryBuilder<ObjectLiteral>,
+  tx: EntityManager,
+  { deleteDateColumn, tablePath }: EntityMetadata,
+  { table, toOwner, toRelated }: Link,
+  keys: readonly unknown[],
+  scopeSql: string | undefined,
+): SelectQueryBuilder<ObjectLiteral> {
+  const column = columnsOf(tx)
+  const [owner, key] = [column('linked', toOwner), column('linked', toRelated)]
+  links
+    .select(owner, toOwner.databaseName)
+    .addSelect(key, toRelated.databaseName)
+    .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rank)
+    .from(table, 'linked')
+    .where(`${owner} IN (:...keys)`, { keys })
+  if (scopeSql !== undefined) links.andWhere(`${key} IN ${scopeSql}`)
+  if (deleteDateColumn && tablePath === table) links.andWhere(`${column('linked', deleteDateColumn)} IS NULL`)
+  return links
+}
+
+/** Returns a function that writes the column of an aliased table in SQL. */
+function columnsOf({ dataSource: { driver } }: EntityManager) {
+  return (alias: string, { databaseName }: ColumnMetadata) =>
+    `${driver.escape(alias)}.${driver.escape(databaseName)}`
 }
 
 /** The column of a link's number. */
