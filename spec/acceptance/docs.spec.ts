@@ -278,6 +278,8 @@ declare const redis: ReturnType<typeof createClient>
 declare const client: Client, factory: Factory, isolation: Isolation
 declare class User extends Model {
   email: string
+  password_hash: string
+  suspended_at: Date | null
 }
 declare class Author extends Model {
   name: string
