@@ -8,12 +8,16 @@ const host = `${randomUUID()}.invalid`
 /** `http:evil.example` is a path on a page of http, and another site on one of https. */
 const bases = [`http://${host}`, `https://${host}`]
 
+/** Only a second slash or backslash begins a host. After any other character, the rest is a path of this site. */
+const plainPath = /^\/(?:\w|$)/
+
 /**
  * Returns a URL that stays on the site when a browser follows it.
  *
  * @throws BadRequest (400) when the URL leads to another site
  */
 export function urlOfThisSite(url: string): string {
+  if (plainPath.test(url)) return url
   if (bases.every((base) => URL.canParse(url, base) && new URL(url, base).origin === base)) return url
   throw new BadRequest('The redirect leads to another site.')
 }
