@@ -1,6 +1,7 @@
 import type Koa from 'koa'
 import { addMessage, readFlash, type Flash } from './flash.js'
 import { markPrivate } from '../http/private-responses.js'
+import { memoize } from '../common/memoize.js'
 import { PerRequest } from '../common/per-request.js'
 import type { KoaContext } from './session-content.js'
 import { isTooLarge } from './session-cookie.js'
@@ -19,6 +20,8 @@ interface FlashState {
  */
 export class FlashCookie {
   private readonly states = new PerRequest<FlashState>('flash')
+  /** Signs messages in JSON. Many visitors receive the same message. */
+  private readonly encode = memoize((json) => this.signer.sign(Buffer.from(json).toString('base64url')))
 
   /** Replaces `flash` and `takeFlash` of a context, which do nothing without sessions. */
   constructor(
@@ -109,7 +112,7 @@ export class FlashCookie {
   /** Encodes the messages as the value of a cookie. The oldest ones are dropped if the cookie would be too large. */
   private fitting(ctx: KoaContext, flash: Flash): string | null {
     for (let left = flash; left.length > 0; left = left.slice(1)) {
-      const value = this.signer.sign(Buffer.from(JSON.stringify(left)).toString('base64url'))
+      const value = this.encode(JSON.stringify(left))
       if (!isTooLarge(this.name, value)) return value
       ctx.log.error({ message: left[0] }, 'a flash message was dropped: its cookie has no room for it')
     }
