@@ -46,14 +46,14 @@ export function forceSSL(options: ForceSSLOptions = {}): Middleware {
   const isKnown = hostCheck(options)
   const policy = options.hsts === false ? undefined : policyOf(options.hsts)
 
-  async function forceSSL(ctx: Context, next: Next): Promise<void> {
+  function forceSSL(ctx: Context, next: Next): unknown {
     if (environmentOf(ctx, options.env) === 'production') {
       const host = nameOfHost(ctx.host)
       if (!isKnown(host)) throw new UnknownHost(ctx.host)
       if (!ctx.secure) return redirect(ctx, options.host ?? host)
       if (policy) ctx.set('Strict-Transport-Security', policy)
     }
-    await next()
+    return next()
   }
 
   return Object.assign(forceSSL, { guardsFiles: true })

@@ -92,6 +92,11 @@ export class SessionContents {
     return content
   }
 
+  /** Whether a request has read or replaced its session. */
+  isUsed(ctx: KoaContext): boolean {
+    return this.found.has(ctx)
+  }
+
   /**
    * Restores the initial content of the session, because the request failed. An ended session stays ended. `ctx.session`
    * still contains the request's changes, for the error page of development.

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type Koa from 'koa'
+import type { Next } from 'koa'
 import type createSession from 'koa-session'
 import type { Context, Middleware } from '../context.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
@@ -66,18 +67,25 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     if (secure) ctx.cookies.secure = true
     beforeCommit(ctx, () => contents.checkContent(ctx))
     for (const part of [contents, flash]) restoreOnRetry(ctx, () => part.takeSnapshot(ctx))
-    await keep(ctx, async () => {
-      try {
-        await next()
-        if (ctx.status >= 500) undo(ctx)
-        else await contents.prepareSave(ctx)
-      } catch (error) {
-        undo(ctx)
-        throw error
-      }
-    })
+    await (store ? keep(ctx, () => handle(ctx, next)) : handle(ctx, next).finally(() => saveUsed(ctx)))
     // After the session has been saved, so that a request that failed does not report success.
     flash.write(ctx)
+  }
+
+  async function handle(ctx: Context, next: Next): Promise<void> {
+    try {
+      await next()
+      if (ctx.status >= 500) undo(ctx)
+      else await contents.prepareSave(ctx)
+    } catch (error) {
+      undo(ctx)
+      throw error
+    }
+  }
+
+  /** Saves a session in its cookie. koa-session reads the cookie on first use, so that other requests do not need it. */
+  function saveUsed(ctx: Context): unknown {
+    if (contents.isUsed(ctx)) return keep(ctx, () => Promise.resolve())
   }
 
   function undo(ctx: Context): void {
