@@ -108,7 +108,9 @@ describe(`Concurrent requests on ${engine}`, () => {
   })
 
   async function startServer(): Promise<{ url: string; child: ChildProcess }> {
-    const child = fork(new URL('../support/applications/posts-server.js', import.meta.url), [url])
+    const child = fork(new URL('../support/applications/posts-server.js', import.meta.url), [url], {
+      execArgv: [],
+    })
     const address = await new Promise<string>((listening) =>
       child.once('message', (message) => listening(String(message))),
     )

@@ -33,7 +33,9 @@ describe('A restart of the database server under load', function () {
     const database = await new Database(config(server.url), 'test').open()
     await database.migrate()
     await database.close()
-    child = fork(new URL('../support/applications/posts-server.js', import.meta.url), [server.url])
+    child = fork(new URL('../support/applications/posts-server.js', import.meta.url), [server.url], {
+      execArgv: [],
+    })
     const [address]: unknown[] = await once(child, 'message')
     url = String(address)
   })

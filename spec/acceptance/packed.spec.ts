@@ -1,9 +1,9 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { temporaryFolder } from '../support/temporary-folder.js'
-import { root } from '../support/kit.js'
+import { kit, root } from '../support/kit.js'
 
 /** The first code block of docs/by-hand.md in this language. */
 function codeOf(language: string): string {
@@ -22,19 +22,18 @@ describe('The packed package with the application of docs/by-hand.md', () => {
   let folder: string
   let server: ChildProcess | undefined
 
-  before(function () {
+  let dependency = ''
+
+  before(async () => {
     folder = temporaryFolder()
-    const tarball = execFileSync(
-      'npm',
-      ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder],
-      {
-        cwd: root,
-        encoding: 'utf8',
-      },
-    ).trim()
+    const run = await kit(folder, ['new', 'my-shop', '--skip-install'])
+    expect(run.status, run.errors).to.equal(0)
+    const manifest = JSON.parse(readFileSync(join(folder, 'my-shop/package.json'), 'utf8'))
+    dependency = manifest.dependencies['resource-kit']
+    const tarball = join(folder, 'my-shop', dependency.slice('file:'.length))
     const installed = join(folder, 'node_modules', 'resource-kit')
     mkdirSync(installed, { recursive: true })
-    execFileSync('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+    execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
     linkDependencies(join(folder, 'node_modules'))
     mkdirSync(join(folder, 'src'))
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'notes', type: 'module' }))
@@ -48,7 +47,14 @@ describe('The packed package with the application of docs/by-hand.md', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('compiles under strict', function () {
+  it('is the dependency of an application that a checkout has created', () => {
+    expect(dependency).to.match(/^file:vendor\/resource-kit-.*\.tgz$/)
+    const installed = join(folder, 'node_modules/resource-kit')
+    for (const file of ['dist/src/cli/main.js', 'scaffolds/application/common/gitignore'])
+      expect(existsSync(join(installed, file)), file).to.equal(true)
+  })
+
+  it('compiles under strict', () => {
     execFileSync(join(root, 'node_modules/.bin/tsc'), { cwd: folder, stdio: 'inherit' })
   })
 
