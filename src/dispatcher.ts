@@ -42,7 +42,7 @@ export interface DispatcherSteps {
 
 /**
  * Finds the route of a request and runs it. Errors are checked in this order: 404 for an unknown path, 405 for the method,
- * then 413, 415 and 400 for the body. The route's own middleware runs after that.
+ * then 415, 413 and 400 for the body. The route's own middleware runs after that.
  */
 export class Dispatcher {
   constructor(
