@@ -38,10 +38,22 @@ export function addLogFields(ctx: Context, fields: object): void {
   if (state) state.fields = state.fields ? { ...state.fields, ...fields } : fields
 }
 
-/** Writes the line of a request after its response, as the request's logger would. */
-export function writeLine(ctx: Context, level: 'info' | 'debug', fields: object, message: string): void {
+/** The fields of the line that is written after the response. Those that are undefined are omitted. */
+interface LineFields {
+  request_id: string | undefined
+}
+
+/** Writes the line of a request after its response, as the request's logger would. Adds the other fields to `fields`. */
+export function writeLine(
+  ctx: Context,
+  level: 'info' | 'debug',
+  fields: LineFields,
+  message: string,
+): void {
   const state = loggers.get(ctx)
-  if (state && !state.own)
-    state.base[level]({ request_id: ctx.requestId, ...fields, ...state.fields }, message)
-  else ctx.log[level]({ ...fields, ...state?.fields }, message)
+  if (!state) return
+  // The request's own logger adds the id to each line.
+  if (state.own) fields.request_id = undefined
+  const logger = state.own ?? state.base
+  logger[level](Object.assign(fields, state.fields), message)
 }

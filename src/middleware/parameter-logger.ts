@@ -17,25 +17,19 @@ export interface ParameterLoggerOptions extends ParameterFilterOptions {}
  */
 export function parameterLogger(options: ParameterLoggerOptions = {}): Middleware {
   const filter = parameterFilter(options)
+  const shown = (parameters: unknown) => (isEmpty(parameters) ? undefined : filter(parameters))
 
   return function parameterLogger(ctx, next) {
     ctx.filterParameters = filter
-    const filtered: Record<string, unknown> = {}
     // Each group is filtered on its own, so that a word like `query` does not hide a whole group.
-    for (const [name, parameters] of parametersOf(ctx))
-      if (!isEmpty(parameters)) filtered[name] = filter(parameters)
-    addLogFields(ctx, filtered)
+    addLogFields(ctx, {
+      params: shown(ctx.params),
+      query: ctx.querystring === '' ? undefined : shown(ctx.query),
+      body: shown(ctx.request.body),
+      files: shown(filesOf(ctx)),
+    })
     return next()
   }
-}
-
-function parametersOf(ctx: Context): [name: string, values: unknown][] {
-  return [
-    ['params', ctx.params],
-    ['query', ctx.querystring === '' ? undefined : ctx.query],
-    ['body', ctx.request.body],
-    ['files', filesOf(ctx)],
-  ]
 }
 
 function isEmpty(values: unknown): boolean {

@@ -28,8 +28,8 @@ export function requestLog(logger: Logger): Middleware {
       const path = redactedPath(ctx)
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
-      const aborted = !ctx.res.writableFinished
-      const fields = aborted ? { method, path, status, ms, aborted } : { method, path, status, ms }
+      const aborted = !ctx.res.writableFinished || undefined
+      const fields = { request_id: requestId, method, path, status, ms, aborted }
       writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, `${method} ${path} ${status}`)
     })
     return next()

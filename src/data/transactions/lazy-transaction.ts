@@ -76,7 +76,7 @@ export class LazyTransaction {
     this.work = new RunningWork({ onLost, now: onIdle && now })
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner)
-    this.manager = new TransactionManager(dataSource, this.beginFirst(this.runner), this)
+    this.manager = new TransactionManager(dataSource, this.beginFirst(), this)
   }
 
   /**
@@ -234,7 +234,7 @@ export class LazyTransaction {
     if (this.hasBegun) this.rejectAfterEnd()
     else await this.begin()
     this.isUntouched = false
-    return this.send(command)
+    return await this.send(command)
   }
 
   /**
@@ -245,7 +245,7 @@ export class LazyTransaction {
     if (this.hasBegun) this.rejectAfterEnd()
     else if (this.isReading && !this.beginning) await this.connect()
     else await this.begin()
-    return this.send(query)
+    return await this.send(query)
   }
 
   private async send<T>(command: () => Promise<T>): Promise<T> {
@@ -265,8 +265,26 @@ export class LazyTransaction {
    * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and commit
    * one of its own, and in which `transaction()` is a savepoint.
    */
-  private beginFirst(runner: QueryRunner): QueryRunner {
-    const members: Partial<Record<keyof QueryRunner, unknown>> = {
+  private beginFirst(): QueryRunner {
+    // Most requests only use the fast path, which needs none of them.
+    let members: RunnerMembers | undefined
+    return new Proxy(this.runner, {
+      // Without this trap, TypeORM's assignment of `manager` would be slow.
+      set: setMember,
+      get: (target, name) => {
+        if (name === 'isTransactionActive') return true
+        // After the end, `begin` throws the framework's own error instead of TypeORM's.
+        if (name === 'isReleased') return false
+        members ??= this.runnerMembers()
+        return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
+      },
+    })
+  }
+
+  /** The methods of the query runner that differ for TypeORM. */
+  private runnerMembers(): RunnerMembers {
+    const { runner } = this
+    return {
       query: (...args: Parameters<QueryRunner['query']>) =>
         this.work.query(() => this.attempt(() => runner.query(...args))),
       stream: async (...args: Parameters<QueryRunner['stream']>) => {
@@ -291,16 +309,6 @@ export class LazyTransaction {
       },
       release: () => Promise.resolve(),
     }
-    return new Proxy(runner, {
-      // Without this trap, TypeORM's assignment of `manager` would be slow.
-      set: (target, name, value) => Reflect.set(target, name, value),
-      get: (target, name) => {
-        if (name === 'isTransactionActive') return true
-        // After the end, `begin` throws the framework's own error instead of TypeORM's.
-        if (name === 'isReleased') return false
-        return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
-      },
-    })
   }
 
   /** Starts a savepoint. At the beginning of the transaction, the transaction itself is the savepoint. */
@@ -329,6 +337,12 @@ export class LazyTransaction {
     this.hasBegun = false
     this.isUntouched = true
   }
+}
+
+type RunnerMembers = Partial<Record<keyof QueryRunner, unknown>>
+
+function setMember(target: QueryRunner, name: string | symbol, value: unknown): boolean {
+  return Reflect.set(target, name, value)
 }
 
 /**

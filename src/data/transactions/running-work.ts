@@ -25,7 +25,8 @@ export class RunningWork {
   private hasLost = false
   private idleSince: number | undefined
   private readonly root = new Level(this, undefined)
-  private readonly statements = new Map<Promise<unknown>, Level>()
+  /** The running statements. They are few, and V8 resizes a map whenever it becomes empty. */
+  private readonly statements: Statement[] = []
   private readonly onLost: (error: unknown) => void
   private now: (() => number) | undefined
 
@@ -58,13 +59,13 @@ export class RunningWork {
       const level = this.level()
       while (level.nested) await level.nested
       this.endIdle()
-      const promise = statement()
-      this.statements.set(promise, level)
+      const running = { promise: statement(), level }
+      this.statements.push(running)
       try {
-        return await promise
+        return await running.promise
       } finally {
-        this.statements.delete(promise)
-        if (this.statements.size === 0) this.idleSince = this.now?.()
+        this.statements.splice(this.statements.indexOf(running), 1)
+        if (this.statements.length === 0) this.idleSince = this.now?.()
       }
     } catch (error) {
       throw this.failed(error)
@@ -92,8 +93,8 @@ export class RunningWork {
 
   /** Waits for the running statements. */
   async settled(isIncluded: (level: Level) => boolean = () => true): Promise<void> {
-    const promises = [...this.statements].flatMap(([promise, level]) => (isIncluded(level) ? [promise] : []))
-    if (promises.length > 0) await Promise.allSettled(promises)
+    const statements = this.statements.filter(({ level }) => isIncluded(level))
+    if (statements.length > 0) await Promise.allSettled(statements.map(({ promise }) => promise))
   }
 
   /** Stops measuring `maxIdle`: the transaction ends, or a stream reads rows at the pace of its reader. */
@@ -125,6 +126,12 @@ export class RunningWork {
     for (let level = levels.getStore(); level; level = level.outer) if (level.owner === this) return level
     return this.root
   }
+}
+
+/** A running statement, and the savepoint that it is part of. */
+interface Statement {
+  readonly promise: Promise<unknown>
+  readonly level: Level
 }
 
 /** A transaction, or a savepoint in it. */

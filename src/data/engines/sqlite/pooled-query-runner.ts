@@ -55,11 +55,15 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.isTransactionActive = true
     try {
       if (this.hasSubscribers) await this.broadcaster.broadcast('BeforeTransactionStart')
-      await this.begin()
+      this.deadline = this.driver.pool.newDeadline()
+      if (!this.lease.beginNow(this.isReading)) await this.lease.begin(this.isReading)
+      await this.query(this.isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
     } catch (error) {
       this.isTransactionActive = false
       await this.lease.endTransaction()
       throw error
+    } finally {
+      this.deadline = undefined
     }
     this.transactionDepth = 1
     if (this.hasSubscribers) await this.broadcaster.broadcast('AfterTransactionStart')
@@ -159,16 +163,6 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       throw error
     } finally {
       await after.wait()
-    }
-  }
-
-  private async begin(): Promise<void> {
-    this.deadline = this.driver.pool.newDeadline()
-    try {
-      if (!this.lease.beginNow(this.isReading)) await this.lease.begin(this.isReading)
-      await this.query(this.isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
-    } finally {
-      this.deadline = undefined
     }
   }
 
