@@ -38,18 +38,13 @@ export function addLogFields(ctx: Context, fields: object): void {
   if (state) state.fields = state.fields ? { ...state.fields, ...fields } : fields
 }
 
-/** The fields of the line that is written after the response. Those that are undefined are omitted. */
+/** The fields of the line that is written after the response. Undefined fields are omitted. */
 interface LineFields {
   request_id: string | undefined
 }
 
 /** Writes the line of a request after its response, as the request's logger would. Adds the other fields to `fields`. */
-export function writeLine(
-  ctx: Context,
-  level: 'info' | 'debug',
-  fields: LineFields,
-  message: string,
-): void {
+export function writeLine(ctx: Context, level: 'info' | 'debug', fields: LineFields, message: string): void {
   const state = loggers.get(ctx)
   if (!state) return
   // The request's own logger adds the id to each line.

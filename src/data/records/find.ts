@@ -65,15 +65,15 @@ function notFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
   return error
 }
 
-async function findOne<T extends Model>(
+function findOne<T extends Model>(
   tx: EntityManager,
   metadata: EntityMetadata,
   where: object,
   lock: boolean,
-): Promise<T | undefined> {
-  const found = await fastPath(tx, metadata)?.select(tx, { where, limit: 1, lock })
+): Promise<T | null | undefined> {
+  const found = fastPath(tx, metadata)?.select(tx, { where, limit: 1, lock })
   // The fast path's records are of the model's class.
-  if (found) return found[0] as T | undefined
+  if (found) return found.then(([record]) => record as T | undefined)
   const options = { where: where as FindOptionsWhere<T>, ...(lock && lockOption(tx, metadata)) }
-  return (await tx.findOne<T>(metadata.target, options)) ?? undefined
+  return tx.findOne<T>(metadata.target, options)
 }
