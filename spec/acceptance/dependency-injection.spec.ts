@@ -73,7 +73,7 @@ describe('docs/dependency-injection.md, in a generated application', () => {
     const { port } = mailService.address() as AddressInfo
     const mocha = spawn(process.execPath, [join(folder, 'node_modules/mocha/bin/mocha.js')], {
       cwd: folder,
-      env: environment({ MAIL_URL: `http://127.0.0.1:${port}/mails` }),
+      env: environment({ MAIL_SERVICE_URL: `http://127.0.0.1:${port}/mails` }),
     })
     const [output, errors, [status]] = await Promise.all([
       text(mocha.stdout),
