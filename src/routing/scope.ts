@@ -155,7 +155,7 @@ export class Scope {
    * Declares the routes of a resource, at the path of its `@Resource` or at the given one. A class with
    * `@Parent` is mounted below its parent's item.
    *
-   * @returns the scope of the item, for nested resources and further routes: `posts.get('/publish', publish)`
+   * @returns the scope of the item, for nested resources and further routes: `posts.post('/publish', publish)`
    * @throws DeclarationError when the resource has no path, lacks a handler or has two for one method and path, or its
    *   parent is not declared yet, or declared more than once
    */
