@@ -65,15 +65,15 @@ function notFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
   return error
 }
 
-function findOne<T extends Model>(
+async function findOne<T extends Model>(
   tx: EntityManager,
   metadata: EntityMetadata,
   where: object,
   lock: boolean,
-): Promise<T | null | undefined> {
-  const found = fastPath(tx, metadata)?.select(tx, { where, limit: 1, lock })
+): Promise<T | undefined> {
+  const found = await fastPath(tx, metadata)?.select(tx, { where, limit: 1, lock })
   // The fast path's records are of the model's class.
-  if (found) return found.then(([record]) => record as T | undefined)
+  if (found) return found[0] as T | undefined
   const options = { where: where as FindOptionsWhere<T>, ...(lock && lockOption(tx, metadata)) }
-  return tx.findOne<T>(metadata.target, options)
+  return (await tx.findOne<T>(metadata.target, options)) ?? undefined
 }

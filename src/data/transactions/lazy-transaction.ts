@@ -92,7 +92,8 @@ export class LazyTransaction {
 
   /** Runs a query that only reads records, and locks nothing. */
   read(sql: string, values: unknown[]): Promise<unknown> {
-    return this.work.query(() => this.attempt(() => this.runner.query(sql, values), this.readsCommitted))
+    const query = () => this.runner.query(sql, values)
+    return this.work.query(() => (this.readsCommitted ? this.attemptRead(query) : this.attempt(query)))
   }
 
   /**
@@ -228,17 +229,26 @@ export class LazyTransaction {
     return engineOf(dataSource).readsCommitted?.(dataSource, this.isolation) ?? false
   }
 
-  /**
-   * Runs a command of the query runner in the transaction, unless an error has ended it. Begins it first.
-   *
-   * @param isFree whether it is a query that READ COMMITTED shows the same rows as no transaction. In a request that reads,
-   * it does not begin the transaction.
-   */
-  private async attempt<T>(command: () => Promise<T>, isFree = false): Promise<T> {
+  /** Runs a command of the query runner in the transaction, unless an error has ended it. Begins it first. */
+  private async attempt<T>(command: () => Promise<T>): Promise<T> {
     if (this.hasBegun) this.rejectAfterEnd()
-    else if (isFree && this.isReading && !this.beginning) await this.connect()
     else await this.begin()
-    if (!isFree) this.isUntouched = false
+    this.isUntouched = false
+    return await this.send(command)
+  }
+
+  /**
+   * Runs a query that READ COMMITTED shows the same rows as no transaction. In a request that reads, it does not begin the
+   * transaction.
+   */
+  private async attemptRead<T>(query: () => Promise<T>): Promise<T> {
+    if (this.hasBegun) this.rejectAfterEnd()
+    else if (this.isReading && !this.beginning) await this.connect()
+    else await this.begin()
+    return await this.send(query)
+  }
+
+  private async send<T>(command: () => Promise<T>): Promise<T> {
     if (this.health.end) throw this.health.end
     try {
       return await command()
@@ -322,7 +332,7 @@ export class LazyTransaction {
 
   /** Undoes all of the transaction. The next statement begins it again. */
   private async startOver(): Promise<void> {
-    await this.attempt(() => this.runner.rollbackTransaction())
+    await this.send(() => this.runner.rollbackTransaction())
     this.beginning = undefined
     this.hasBegun = false
     this.isUntouched = true
