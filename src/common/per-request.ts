@@ -1,30 +1,56 @@
+/** The values of one request, by the number of their kind. */
+type Values = Record<number, unknown>
+
+const key = Symbol('resource-kit:values')
+
+let kinds = 0
+
 /**
- * A value for each request. It is a member of the request's context: with a WeakMap, to which each request adds a key,
- * the garbage collector has much to do.
+ * A value for each request. All values of a request are in one member of its context: V8 stores an object with more than
+ * about twenty members as a dictionary, which makes each access slow. With a WeakMap, to which each request adds a key, the
+ * garbage collector has much to do.
  */
 export class PerRequest<T> {
-  private readonly key: symbol
+  private readonly kind = kinds++
 
-  /** @param name what the member is called for those who look at a context */
-  constructor(name: string) {
-    this.key = Symbol(`resource-kit:${name}`)
-  }
+  /** @param name the name of the value, for debuggers */
+  constructor(readonly name: string) {}
 
   /** Whether a request has one, be it undefined. */
   has(ctx: object): boolean {
-    return Object.hasOwn(ctx, this.key)
+    const values = ownValues(ctx)
+    return values !== undefined && Object.hasOwn(values, this.kind)
   }
 
+  /** Returns the value of a request, or of the request that its context is derived from. */
   get(ctx: object): T | undefined {
-    // Nobody else knows the key: what is there was set here.
-    return (ctx as Record<symbol, T>)[this.key]
+    // Only this instance has this number: the value was set here.
+    return valuesOf(ctx)?.[this.kind] as T | undefined
   }
 
   set(ctx: object, value: T): void {
-    ;(ctx as Record<symbol, T>)[this.key] = value
+    const values = ownValues(ctx) ?? addValues(ctx)
+    values[this.kind] = value
   }
 
   delete(ctx: object): void {
-    Reflect.deleteProperty(ctx, this.key)
+    const values = ownValues(ctx)
+    if (values) delete values[this.kind]
   }
+}
+
+function valuesOf(ctx: object): Values | undefined {
+  // Only this file has the key.
+  return (ctx as { [key]?: Values })[key]
+}
+
+function ownValues(ctx: object): Values | undefined {
+  return Object.hasOwn(ctx, key) ? valuesOf(ctx) : undefined
+}
+
+/** Adds values to a context. Those of a derived context inherit the others. */
+function addValues(ctx: object): Values {
+  const values: Values = Object.create(valuesOf(ctx) ?? Object.prototype)
+  ;(ctx as { [key]?: Values })[key] = values
+  return values
 }
