@@ -5,17 +5,12 @@ import { expect } from 'chai'
 import { temporaryFolder } from '../support/temporary-folder.js'
 import { kit, root } from '../support/kit.js'
 
-/** The first code block of docs/by-hand.md in this language. */
-function codeOf(language: string): string {
-  const page = readFileSync(join(root, 'docs/by-hand.md'), 'utf8')
-  return new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? ''
-}
-
-/** The code of the guide's section "Middleware of your own". */
-function middlewareOfGuide(): string {
-  const guide = readFileSync(join(root, 'docs/middleware.md'), 'utf8')
-  const section = guide.slice(guide.indexOf('## Middleware of your own'))
-  return /```ts\n([^]*?)```/.exec(section)?.[1] ?? ''
+/** The first code block of a page in this language. */
+function codeOf(language: string, page = 'docs/by-hand.md'): string {
+  const [, code] =
+    new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(readFileSync(join(root, page), 'utf8')) ?? []
+  if (code === undefined) throw new Error(`${page} has no code block in the language ${language}.`)
+  return code
 }
 
 describe('The packed package with the application of docs/by-hand.md', () => {
@@ -39,7 +34,7 @@ describe('The packed package with the application of docs/by-hand.md', () => {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'notes', type: 'module' }))
     writeFileSync(join(folder, 'tsconfig.json'), codeOf('json'))
     writeFileSync(join(folder, 'src/app.ts'), codeOf('ts'))
-    writeFileSync(join(folder, 'src/middleware.ts'), middlewareOfGuide())
+    writeFileSync(join(folder, 'src/middleware.ts'), codeOf('ts', 'docs/middleware.md'))
   })
 
   after(() => {
