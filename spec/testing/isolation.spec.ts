@@ -60,6 +60,18 @@ describe('Isolation', () => {
     expect(await titles()).to.deep.equal(['same'])
   })
 
+  it('runs statements outside of a transaction whose statement has just failed', async () => {
+    await database.manager.save(newPost('same'))
+    const transaction = database.createQueryRunner()
+    await transaction.startTransaction()
+    const failing = failure(transaction.manager.insert(Post, newPost('same')))
+    const count = database.manager.count(Post)
+    await failing
+    await transaction.rollbackTransaction()
+    await transaction.release()
+    expect(await count).to.equal(1)
+  })
+
   it('runs transactions one after the other, so that none undoes the work of another', async () => {
     const write = (index: number) =>
       database.transaction(async (tx) => {

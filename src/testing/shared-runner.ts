@@ -1,5 +1,10 @@
+import { EventEmitter, once } from 'node:events'
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
+import { engineOf } from '../data/engines/engines.js'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
+
+/** The milliseconds after which a statement no longer waits for the rollback of a transaction that has failed. */
+const ROLLBACK_TIMEOUT = 5000
 
 /**
  * A query runner in a transaction that is shared by many users. Each user sees it as its own runner: its transaction
@@ -9,6 +14,9 @@ export class SharedRunner {
   /** Statements that are sent to the database together. */
   private statements: Promise<unknown> = Promise.resolve()
   private depth = 0
+  /** Whether the engine rejects all statements until a rollback, because one has failed. */
+  private isAborted = false
+  private readonly rollbacks = new EventEmitter().setMaxListeners(0)
 
   /**
    * @param runner in a transaction that has begun
@@ -48,22 +56,44 @@ export class SharedRunner {
   }
 
   /** Runs a statement outside of any user's transaction. If it fails, nothing else is lost. */
-  alone<T>(query: () => Promise<T>): Promise<T> {
+  async alone<T>(query: () => Promise<T>): Promise<T> {
+    const done = await this.inOnePiece(
+      async () => !this.isAborted && { result: await this.inSavepoint(query) },
+    )
+    if (done) return done.result
+    const signal = AbortSignal.timeout(ROLLBACK_TIMEOUT)
+    const isOver = await once(this.rollbacks, 'rollback', { signal }).then(
+      () => true,
+      () => false,
+    )
+    return isOver ? this.alone(query) : this.inOnePiece(() => this.inSavepoint(query))
+  }
+
+  /** Runs a statement of a user's transaction. */
+  ofUser<T>(query: () => Promise<T>): Promise<T> {
     return this.inOnePiece(async () => {
-      await this.runner.startTransaction()
       try {
-        const result = await query()
-        await this.runner.commitTransaction()
-        return result
+        return await query()
       } catch (error) {
-        await this.runner.rollbackTransaction()
+        this.isAborted = engineOf(this.dataSource).failureAborts
         throw error
       }
     })
   }
 
-  /** Runs a statement of a user's transaction. */
-  inOnePiece<T>(work: () => Promise<T>): Promise<T> {
+  private async inSavepoint<T>(query: () => Promise<T>): Promise<T> {
+    await this.runner.startTransaction()
+    try {
+      const result = await query()
+      await this.runner.commitTransaction()
+      return result
+    } catch (error) {
+      await this.runner.rollbackTransaction()
+      throw error
+    }
+  }
+
+  private inOnePiece<T>(work: () => Promise<T>): Promise<T> {
     const done = this.statements.then(work)
     this.statements = done.catch(() => undefined)
     return done
@@ -89,6 +119,8 @@ export class SharedRunner {
   undoTo(mark: number): Promise<void> {
     return this.inOnePiece(async () => {
       for (; this.depth >= mark; this.depth -= 1) await this.runner.rollbackTransaction()
+      this.isAborted = false
+      this.rollbacks.emit('rollback')
     })
   }
 
@@ -116,7 +148,7 @@ class RunnerUser {
   }
 
   query<T>(query: () => Promise<T>): Promise<T> {
-    return this.depth > 0 ? this.shared.inOnePiece(query) : this.shared.alone(query)
+    return this.depth > 0 ? this.shared.ofUser(query) : this.shared.alone(query)
   }
 
   async begin(): Promise<void> {
