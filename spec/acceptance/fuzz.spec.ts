@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { openExampleBlog } from '../support/applications/example-blog.js'
 import { engine } from '../support/engine.js'
 import { openEverything, Thing, thing } from '../support/applications/everything.js'
-import { flawOf, send, type FuzzResponse } from '../support/fuzz/client.js'
+import { disconnect, flawOf, send, type FuzzResponse } from '../support/fuzz/client.js'
 import { fuzzRequests, type FuzzRequest, type FuzzTarget } from '../support/fuzz/requests.js'
 import { flawOfThing } from '../support/fuzz/rules.js'
 import type { Database } from '../../src/index.js'
@@ -29,7 +29,10 @@ describe(`${total} requests that no client would send (KIT_FUZZ_SEED=${seed})`, 
   let close = async (): Promise<void> => {}
 
   before(() => void process.on('uncaughtException', note).on('unhandledRejection', note))
-  afterEach('closes the application, even after a failure', () => close())
+  afterEach('closes the application, even after a failure', () => {
+    disconnect()
+    return close()
+  })
   after(() => void process.off('uncaughtException', note).off('unhandledRejection', note))
 
   it('get a response from an application with columns of every type, and leave no row that breaks its rules', async () => {
