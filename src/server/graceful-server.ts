@@ -31,7 +31,7 @@ export interface ConnectionSource {
 
 interface ConnectionState {
   inFlight: Set<ServerResponse>
-  /** The bytes read when the last response was finished. If the socket has read more, another request has begun. */
+  /** The bytes read when the last request and its response were finished. If the socket has read more, another request has begun. */
   bytesRead: number
 }
 
@@ -108,10 +108,15 @@ export class GracefulServer {
   private handle(req: IncomingMessage, res: ServerResponse): void {
     const state = this.connections.get(req.socket)
     if (state) {
+      const noteBytes = (): void => {
+        state.bytesRead = req.socket.bytesRead
+      }
       state.inFlight.add(res)
       res.on('close', () => {
         state.inFlight.delete(res)
-        state.bytesRead = req.socket.bytesRead
+        noteBytes()
+        // After an early response, the rest of the body arrives.
+        if (!req.complete) req.on('close', noteBytes)
       })
     }
     if (!this.closing) return this.listener(req, res)
