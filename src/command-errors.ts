@@ -215,6 +215,6 @@ export class WriteFailed extends CommandError {
 /** No generated file exists for this name. */
 export class NothingToDestroy extends CommandError {
   constructor(word: string, kind: 'resource' | 'model' = 'resource') {
-    super(`There is no ${kind} "${word}": none of its files exist.`)
+    super(`No ${kind} has the name "${word}": none of its files exist.`)
   }
 }

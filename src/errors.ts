@@ -476,7 +476,7 @@ export class BadBaseUrl extends NamedError {
 /** There is no route with this name. */
 export class UnknownRoute extends NamedError {
   constructor(name: string, near: string | undefined) {
-    super(`There is no route named "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
+    super(`No route has the name "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
   }
 }
 

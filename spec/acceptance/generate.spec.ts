@@ -307,7 +307,7 @@ describe('kit generate and kit destroy', () => {
     expect(await kitDestroy(['model', 'blog_label', '-y'])).to.not.contain('edited')
     expect(app.tree()).to.deep.equal(before)
     expect(await messageOf(kitDestroy(['model', 'blog_label', '-y']))).to.equal(
-      'There is no model "blog_label": none of its files exist.',
+      'No model has the name "blog_label": none of its files exist.',
     )
   })
 
@@ -789,7 +789,7 @@ describe('kit generate and kit destroy', () => {
 
   it('rejects to destroy missing files', async () => {
     expect(await messageOf(kitDestroy(['resource', 'post']))).to.equal(
-      'There is no resource "post": none of its files exist.',
+      'No resource has the name "post": none of its files exist.',
     )
   })
 

@@ -3,7 +3,7 @@ import { PerRequest } from '../../src/common/per-request.js'
 
 describe('PerRequest', () => {
   it('keeps one value of each kind for each context', () => {
-    const [one, other] = [new PerRequest<string>('one'), new PerRequest<string | undefined>('other')]
+    const [one, other] = [new PerRequest<string>(), new PerRequest<string | undefined>()]
     const ctx = {}
     expect(one.has(ctx)).to.equal(false)
     one.set(ctx, 'a')
@@ -15,7 +15,7 @@ describe('PerRequest', () => {
   })
 
   it('reads the values of the original context from a derived one, and does not change them', () => {
-    const [one, other] = [new PerRequest<string>('one'), new PerRequest<string>('other')]
+    const [one, other] = [new PerRequest<string>(), new PerRequest<string>()]
     const ctx = {}
     one.set(ctx, 'a')
     const derived = Object.create(ctx) as object
@@ -29,7 +29,7 @@ describe('PerRequest', () => {
 
   it('adds one member to a context', () => {
     const ctx = {}
-    for (let count = 0; count < 30; count++) new PerRequest<number>(String(count)).set(ctx, count)
+    for (let count = 0; count < 30; count++) new PerRequest<number>().set(ctx, count)
     expect(Reflect.ownKeys(ctx)).to.have.length(1)
   })
 })

@@ -83,7 +83,7 @@ describe('A path helper', () => {
   it('throws an error with the nearest name if it does not exist', () => {
     expect(() => app.pathFor('postPaht')).to.throw(
       UnknownRoute,
-      'There is no route named "postPaht". Did you mean "postPath"?',
+      'No route has the name "postPaht". Did you mean "postPath"?',
     )
   })
 })

@@ -163,7 +163,7 @@ describe('An error of a template', () => {
       env: 'development',
     })((detail) => {
       expect(detail).to.match(
-        /^\S*posts\/show\.pug, line 4: There is no route named "psotPath"\. Did you mean "postPath"\?$/,
+        /^\S*posts\/show\.pug, line 4: No route has the name "psotPath"\. Did you mean "postPath"\?$/,
       )
     }))
 

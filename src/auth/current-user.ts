@@ -8,7 +8,7 @@ export function currentUser(ctx: Context): Account | undefined {
 }
 
 /** The time at which the user of a request signed in. */
-const signInTimes = new PerRequest<number>('signedInAt')
+const signInTimes = new PerRequest<number>()
 
 /**
  * Sets `ctx.user`, and the variable `currentUser` of templates.
@@ -22,7 +22,7 @@ export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0)
 }
 
 /** The requests that are authenticated by `Authorization`. */
-const bearerRequests = new PerRequest<boolean>('usesBearer')
+const bearerRequests = new PerRequest<boolean>()
 
 /** Marks the request as authenticated by `Authorization`, so that its session is ignored. */
 export function useBearer(ctx: Context): void {

@@ -12,7 +12,7 @@ const lengths = { min: 8, max: 200 }
 
 /**
  * Adds an error if a new password is too short (less than 8 characters), too long (more than 200), one of the 10,000 most
- * common ones, or the address of its user. There are no rules about character types, and passwords are neither truncated nor trimmed.
+ * common ones, or the address of its user. Character types are not checked, and passwords are neither truncated nor trimmed.
  *
  * @returns whether the password is acceptable
  * @example if (checkPassword(ctx, errors, user, password)) user.password_hash = await hashPassword(password)

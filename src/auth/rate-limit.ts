@@ -58,7 +58,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   const { ifStoreFails = 'pass' } = options
   const store: LimitStore = options.store ?? new MemoryLimits()
   const window = milliseconds(options.within)
-  const counted = new PerRequest<boolean>(`counted ${name}`)
+  const counted = new PerRequest<boolean>()
 
   async function rateLimit(ctx: Context, next: Next): Promise<void> {
     const text = by(ctx)

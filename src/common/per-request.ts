@@ -13,9 +13,6 @@ let kinds = 0
 export class PerRequest<T> {
   private readonly kind = kinds++
 
-  /** @param name the name of the value, for debuggers */
-  constructor(readonly name: string) {}
-
   /** Whether a request has one, be it undefined. */
   has(ctx: object): boolean {
     const values = ownValues(ctx)

@@ -5,8 +5,8 @@ import type { Format } from './negotiation.js'
 
 type Errors = () => ValidationErrors | undefined
 
-const expected = new PerRequest<readonly Errors[]>('expected html')
-const formats = new PerRequest<Format>('format of data')
+const expected = new PerRequest<readonly Errors[]>()
+const formats = new PerRequest<Format>()
 
 /**
  * Notes the errors of a request whose client prefers HTML. A handler that has no page responds with data, which cannot

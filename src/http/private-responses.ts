@@ -1,7 +1,7 @@
 import type Koa from 'koa'
 import { PerRequest } from '../common/per-request.js'
 
-const personal = new PerRequest<true>('personal')
+const personal = new PerRequest<true>()
 
 /** Notes that the response to a request depends on the cookies of its visitor. */
 export function markPrivate(ctx: Pick<Koa.Context, 'method' | 'vary'>): void {

@@ -32,7 +32,7 @@ type Constructor<T> = new (...dependencies: any[]) => T
 export class Injector {
   /** The parent of the containers of requests: the application's container, unless a test replaces dependencies. */
   private current: DependencyContainer
-  private readonly containers = new PerRequest<DependencyContainer>('container')
+  private readonly containers = new PerRequest<DependencyContainer>()
   private readonly middleware = new Map<MiddlewareConstructor, Middleware>()
   /** Every token that a class depends on, and the classes themselves. */
   private readonly tokens = new Set<unknown>()

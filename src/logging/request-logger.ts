@@ -13,7 +13,7 @@ interface RequestLogger {
   fields?: object
 }
 
-const loggers = new PerRequest<RequestLogger>('logger')
+const loggers = new PerRequest<RequestLogger>()
 
 /** Gives a request its log. */
 export function setRequestLogger(ctx: Context, base: Logger): void {

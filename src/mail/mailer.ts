@@ -47,7 +47,7 @@ interface Delivery {
   waiting: Omit<MailMessage, 'number'>[]
 }
 
-const deliveries = new PerRequest<Delivery>('mail')
+const deliveries = new PerRequest<Delivery>()
 
 /**
  * Lets the handlers below it send mails. Production needs `MAIL_URL` and `BASE_URL`. In development, mails are shown at

@@ -61,7 +61,7 @@ export interface PolicyMembers {
 const abilities: Record<string, string> = { new: 'create', edit: 'update' }
 
 /** The abilities that each record of a request is authorized for, with the owner that it had then. */
-const authorized = new PerRequest<Map<object, Map<string, string>>>('authorized')
+const authorized = new PerRequest<Map<object, Map<string, string>>>()
 
 const isUnscoped = Symbol('resource-kit:unscoped')
 

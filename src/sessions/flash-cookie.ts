@@ -19,7 +19,7 @@ interface FlashState {
  * session, which another request may have ended in the meantime.
  */
 export class FlashCookie {
-  private readonly states = new PerRequest<FlashState>('flash')
+  private readonly states = new PerRequest<FlashState>()
   /** Signs messages in JSON. Many visitors receive the same message. */
   private readonly encode = memoize((json) => this.signer.sign(Buffer.from(json).toString('base64url')))
 

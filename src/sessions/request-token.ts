@@ -15,7 +15,7 @@ interface RequestToken {
   secret?: unknown
 }
 
-const tokens = new PerRequest<RequestToken>('token')
+const tokens = new PerRequest<RequestToken>()
 
 /** Lets the page of a request have a token. */
 export function allowToken(ctx: object): void {

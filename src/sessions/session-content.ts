@@ -32,9 +32,9 @@ interface SessionState {
  * koa-session, whose own session would fail on `toJSON` or `__proto__`, and lose `_name`.
  */
 export class SessionContents {
-  private readonly states = new PerRequest<SessionState>('session state')
+  private readonly states = new PerRequest<SessionState>()
   /** The initial content of each request's session as JSON; undefined if there was none. */
-  private readonly found = new PerRequest<string | undefined>('session found')
+  private readonly found = new PerRequest<string | undefined>()
   private readonly renewed = new WeakSet<object>()
   private readonly ended = new WeakSet<object>()
   private readonly read: (this: unknown) => KoaSession | null

@@ -78,13 +78,13 @@ interface CookieContext {
 }
 
 /** The values of the cookies that requests set. A request whose session was ended by another one meanwhile sets none. */
-const cookieValues = new PerRequest<string>('session cookie')
+const cookieValues = new PerRequest<string>()
 
 /** The ids under which the sessions of requests are in the store. */
-const storedIds = new PerRequest<string>('stored session id')
+const storedIds = new PerRequest<string>()
 
 /** The correctly signed ids of requests that are not in the store. */
-const unknownIds = new PerRequest<string>('unknown session id')
+const unknownIds = new PerRequest<string>()
 
 /** The prefix of a value that is the session itself and not an id. No id begins with it. */
 const contentPrefix = '~'

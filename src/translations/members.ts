@@ -44,7 +44,7 @@ interface VisitorRequest {
   vary(header: string): void
 }
 
-const timeZones = new PerRequest<string>('time zone')
+const timeZones = new PerRequest<string>()
 
 /** @param fallback the time zone of visitors without one */
 export function translationMembers(

@@ -13,9 +13,9 @@ interface State extends LocaleChoice {
   locale: string | undefined
 }
 
-const states = new PerRequest<State>('locale')
+const states = new PerRequest<State>()
 
-const catalogs = new PerRequest<Catalog>('catalog')
+const catalogs = new PerRequest<Catalog>()
 
 /** Returns the texts of a request, or undefined if none were set. */
 export function catalogOf(ctx: object): Catalog | undefined {

@@ -2,7 +2,7 @@ import { PerRequest } from '../../common/per-request.js'
 
 type Check = () => unknown
 
-const checks = new PerRequest<Check[]>('checks')
+const checks = new PerRequest<Check[]>()
 
 /** Registers a check that runs after the handler, before the commit. If it throws, the transaction is rolled back. */
 export function beforeCommit(ctx: object, check: Check): void {

@@ -1,7 +1,7 @@
 import { PerRequest } from '../../common/per-request.js'
 import type { LazyTransaction } from './lazy-transaction.js'
 
-const transactions = new PerRequest<LazyTransaction>('transaction')
+const transactions = new PerRequest<LazyTransaction>()
 
 /** Adds a transaction to a request: `ctx.tx` and `ctx.afterCommit`. */
 export function beginTransaction(ctx: object, transaction: LazyTransaction): void {

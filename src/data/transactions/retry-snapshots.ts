@@ -2,7 +2,7 @@ import { PerRequest } from '../../common/per-request.js'
 
 type Memory = () => () => void
 
-const memories = new PerRequest<Memory[]>('memories')
+const memories = new PerRequest<Memory[]>()
 
 /** Registers a function that takes a snapshot before a request's handler runs. The snapshot is restored before each retry. */
 export function restoreOnRetry(ctx: object, remember: Memory): void {

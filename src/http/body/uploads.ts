@@ -2,7 +2,7 @@ import type { Context } from '../../context.js'
 import { PerRequest } from '../../common/per-request.js'
 import { makeUploadFolder, removeUploadFolder } from './upload-folders.js'
 
-const folders = new PerRequest<Promise<string>>('upload folder')
+const folders = new PerRequest<Promise<string>>()
 
 /** The folder for the uploaded files of a request. It is made with the first of them. */
 export function uploadFolder(ctx: Context): Promise<string> {
