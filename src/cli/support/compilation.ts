@@ -39,7 +39,8 @@ export async function build(root: string, scope: Scope = 'application'): Promise
   removeAbandoned(root)
   const folder = mkdtempSync(join(root, BUILDING))
   try {
-    const began = new Date()
+    // The time of the file system: its clock is some milliseconds behind, and would hide a change right after the start.
+    const began = new Date(Math.floor(statSync(folder).mtimeMs))
     await compile(root, folder, scope)
     stamp(join(folder, STAMPS.application), began)
     if (scope === 'everything') stamp(join(folder, STAMPS.everything), began)
