@@ -13,7 +13,7 @@ const commands = [
   'resource membership role:enum:reader,writer user:references --parent project --unique project_id,user_id',
   'resource issue title assignee:nulls.References:user author:references:user labels:many watchers:many:user ' +
     'related_issues:many:issue --parent project',
-  'resource comment body:text author:references:user labels:many --parent issue',
+  'resource comment body:text author:references:user label:references labels:many --parent issue',
 ]
 
 /** Migrations of a many-to-many relation that is added later. */

@@ -1,7 +1,6 @@
 import { camelize } from 'inflection'
 import type { Attribute } from './arguments/attributes.js'
 import type { Reference } from './arguments/attribute-argument.js'
-import { itemName } from '../words/words.js'
 import type { Names } from './arguments/names.js'
 import type { Nesting } from './arguments/nesting.js'
 import type { ResourcePlan } from './resource-generator.js'
@@ -36,9 +35,7 @@ export function specLocals(
   // A reference to the same model is left out of the spec.
   const others = references.filter((reference) => reference.model.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
-  const keys = others.map(({ property, attribute }) =>
-    attribute.isList ? `${attribute.name}: [${idOf(property)}]` : `${attribute.name}: ${idOf(property)}`,
-  )
+  const keys = others.map(({ attribute }) => `${attribute.name}: ${variableOf(attribute)}`)
   const parentKey = parent && `${parent.singular}_id`
   return {
     ...specPaths(file, model),
@@ -53,14 +50,18 @@ export function specLocals(
     /** Whether the records that `sent` refers to belong to the owner. */
     hasOwnReferences: others.some((other) => ownerOf(other.model)),
     variables: [
-      ...others.map(({ property }) => ({ name: idOf(property), type: 'string' })),
+      ...others.map(({ attribute }) => ({
+        name: variableOf(attribute),
+        type: attribute.isList ? 'string[]' : 'string',
+      })),
       { name: 'record', type: model.model },
     ],
     setup: [
       ...(accounts ? [`const owner = await make${accounts.model}()`, 'await signIn(client, owner)'] : []),
-      ...others.map(
-        (other) => `${idOf(other.property)} = (${make(other.model, [], ownerOf(other.model))}).id`,
-      ),
+      ...others.map(({ attribute, model }) => {
+        const id = `(${make(model, [], ownerOf(model))}).id`
+        return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
+      }),
       ...(parent
         ? nestedSetup(names, nesting, model, owner, ownerOf)
         : [`record = ${make(model, [], owner)}`]),
@@ -123,9 +124,9 @@ function members(attributes: readonly Attribute[], valueOf: (attribute: Attribut
   return ['{', ...lines, '  }'].join('\n')
 }
 
-/** `assigneeId`, or `labelId` of `labels` */
-function idOf(property: string): string {
-  return `${camelize(itemName(property), true)}Id`
+/** `assigneeId` of `assignee_id`, or `labelIds` of `label_ids` */
+function variableOf({ name }: Attribute): string {
+  return camelize(name, true)
 }
 
 function withKeys(name: string, keys: readonly string[]): string {
