@@ -2,7 +2,7 @@ import type { Context } from '../context.js'
 import type { AttributeOf } from '../data/attribute-of.js'
 import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
-import { hasForm } from './body/body.js'
+import { bodyKindOf } from './body/body-kind.js'
 import type { Format } from './negotiation.js'
 import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
@@ -127,11 +127,12 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
 
     bind(record, only) {
       const keys = this.pathKeys
-      const isForm = hasForm(this)
+      const kind = bodyKindOf(this)
+      const isForm = kind === 'form' || kind === 'multipart'
       const attributes = writableAttributes(record, only).filter(({ name }) => !keys.has(name))
       return bind(record, attributes, {
         body: this.request.body,
-        isJson: /[/+]json$/.test(this.request.type),
+        isJson: kind === 'json',
         isForm,
         timeZone: isForm ? this.timeZone : 'UTC',
       })

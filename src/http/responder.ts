@@ -1,3 +1,4 @@
+import { memoize } from '../common/memoize.js'
 import type { Context } from '../context.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
 import { toJson } from './json.js'
@@ -52,11 +53,15 @@ export function chooseFormat(ctx: Context, offered: readonly Format[] = formats)
 }
 
 function bodyFormat(ctx: Context): Format | undefined {
-  if (ctx.req.headers['content-type'] === undefined) return undefined
-  const { type } = ctx.request
-  if (/[/+]json$/.test(type)) return 'json'
-  return /[/+]xml$/.test(type) ? 'xml' : undefined
+  const header = ctx.req.headers['content-type']
+  return header === undefined ? undefined : formatOfType(header)
 }
+
+const formatOfType = memoize((header): Format | undefined => {
+  const [type = ''] = header.split(';', 1)
+  if (/[/+]json$/.test(type.trim())) return 'json'
+  return /[/+]xml$/.test(type.trim()) ? 'xml' : undefined
+})
 
 function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void {
   if (value instanceof ValidationErrors) {

@@ -24,13 +24,18 @@ export function bodyKindOf(ctx: Context): BodyKind {
 
 /** The kind that the content type declares, whether or not there is a body. */
 export function declaredKindOf(ctx: Context): BodyKind {
-  return kindOfType(ctx.get('Content-Type'))
+  return kindOfType(ctx.req.headers['content-type'] ?? '')
 }
 
 const kindOfType = memoize((header): BodyKind => {
   const [type = ''] = header.split(';', 1)
   return types.find(([, pattern]) => pattern.test(type.trim().toLowerCase()))?.[0]
 })
+
+/** The charset that the content type declares; empty without one. Koa parses the whole header for it. */
+export function charsetOf(ctx: Context): string {
+  return ctx.req.headers['content-type']?.includes(';') ? ctx.request.charset : ''
+}
 
 /** Whether a request has a body at all. */
 export function hasBody(ctx: Context): boolean {

@@ -18,7 +18,7 @@ const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotl
 
 /** The encoding of a request's body, if it is supported. */
 export function encodingOf(ctx: Context): keyof typeof decompressors | 'identity' | undefined {
-  const encoding = ctx.get('Content-Encoding').toLowerCase() || 'identity'
+  const encoding = ctx.req.headers['content-encoding']?.toLowerCase() || 'identity'
   return encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate' || encoding === 'br'
     ? encoding
     : undefined

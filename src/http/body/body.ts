@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-import type CoBody from 'co-body'
 import type { Context } from '../../context.js'
 import {
   BadRequest,
@@ -10,11 +8,12 @@ import {
   TooManyMembers,
   UnsupportedMediaType,
 } from '../../errors.js'
-import { bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
+import { bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
 import { decompressed, encodingOf } from './body-stream.js'
 import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../data/json-limits.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
+import { readText } from './read-text.js'
 import { parseXml } from './xml-reader.js'
 
 /** The limits of a body. */
@@ -34,10 +33,6 @@ export interface BodyLimits {
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
 export type BodyReader = (ctx: Context) => Promise<void>
 
-// The main module of co-body also loads its reader of forms.
-const require = createRequire(import.meta.url)
-const readText: typeof CoBody.text = require('co-body/lib/text.js')
-
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
 /**
@@ -51,7 +46,7 @@ export function bodyReader(limits: BodyLimits): BodyReader {
   const readUpload = uploadReader(limits)
 
   return async function readBody(ctx) {
-    Object.assign(ctx.request, { body: {} })
+    ctx.request.body = {}
     if (!hasBody(ctx)) return
     rejectUnsupported(ctx, limits.formats)
     try {
@@ -88,21 +83,23 @@ export function hasForm(ctx: Context): boolean {
 }
 
 function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
-  const { type, charset } = ctx.request
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)
-  if (type === '') throw new UnsupportedMediaType('A body without a content type')
   const kind = bodyKindOf(ctx)
-  if (!kind || !formats.includes(kind)) throw new UnsupportedMediaType(`The content type "${type}"`)
+  if (!kind || !formats.includes(kind)) {
+    const { type } = ctx.request
+    throw new UnsupportedMediaType(
+      type === '' ? 'A body without a content type' : `The content type "${type}"`,
+    )
+  }
+  const charset = charsetOf(ctx)
   if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`The charset "${charset}"`)
   if (encoding !== 'identity' && kind === 'multipart')
     throw new UnsupportedMediaType('A compressed multipart body')
 }
 
 async function readDocument(ctx: Context, { body, members }: BodyLimits): Promise<unknown> {
-  // co-body only needs the stream and its headers, but its types require a whole request.
-  const stream = decompressed(ctx) as typeof ctx.req
-  const text = await readText(stream, { limit: String(body) })
+  const text = await readText(decompressed(ctx), body)
   return bodyKindOf(ctx) === 'xml' ? parseXml(text, members) : parseJson(text, members)
 }
 

@@ -1,0 +1,53 @@
+import { PassThrough } from 'node:stream'
+import { expect } from 'chai'
+import { BadRequest, ContentTooLarge } from '../../../src/errors.js'
+import { readText } from '../../../src/http/body/read-text.js'
+
+describe('readText(body, limit)', () => {
+  function bodyOf(headers: Record<string, string> = {}) {
+    return Object.assign(new PassThrough(), { headers })
+  }
+
+  it('decodes UTF-8 whose characters are cut by the pieces, without a byte order mark', async () => {
+    const body = bodyOf()
+    const read = readText(body, 100)
+    for (const byte of Buffer.from('\uFEFF{"a":"käse €"}')) body.write(Buffer.of(byte))
+    body.end()
+    expect(await read).to.equal('{"a":"käse €"}')
+  })
+
+  it('reads nothing of a body whose length is over the limit', async () => {
+    const body = bodyOf({ 'content-length': '5' })
+    body.end('12345')
+    const error = await readText(body, 4).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(ContentTooLarge)
+    expect(body.readableFlowing).to.equal(null)
+  })
+
+  it('stops at the limit', async () => {
+    const body = bodyOf()
+    const read = readText(body, 4)
+    body.write('1234')
+    body.write('5')
+    const error = await read.catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(ContentTooLarge)
+    expect(body.isPaused()).to.equal(true)
+  })
+
+  it('fails if the client disconnects', async () => {
+    const body = bodyOf()
+    const read = readText(body, 100)
+    body.emit('aborted')
+    body.destroy(new Error('aborted'))
+    const error = await read.catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(BadRequest).and.have.property('message', 'The body is incomplete.')
+  })
+
+  it('fails if the body has been read before, instead of waiting for its end', async () => {
+    const body = bodyOf()
+    body.end('1')
+    await readText(body, 100)
+    const error = await readText(body, 100).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(Error).and.have.property('message').that.contains('has been read before')
+  })
+})
