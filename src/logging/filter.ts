@@ -21,9 +21,10 @@ export interface ParameterFilterOptions {
 /** The text that replaces a secret. */
 export const filtered = '[FILTERED]'
 
-/** The maximum depth of a copy, and the maximum length of one text in it. */
+/** The maximum depth of a copy, and the maximum length of one text and of one name in it. */
 const deepest = 10
 const longest = 1000
+const longestName = 100
 
 /** The maximum length of a name. The value of a longer name is treated as a secret. */
 const maxNameLength = 200
@@ -50,11 +51,11 @@ export function parameterFilter({
   const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })
   const isSecret = memoize((name) => name.length > maxNameLength || matches(name), 500)
   const filter = (values: unknown): unknown =>
-    shortTexts(values, isSecret, Math.min(limit, 100)) ?? new FilteredCopy(isSecret, limit).of(values)
+    shortTexts(values, isSecret, Math.min(limit, longest)) ?? new FilteredCopy(isSecret, limit).of(values)
   return Object.assign(filter, { isSecret })
 }
 
-/** A copy of a few short texts that are not secret, such as most parameters of a path; undefined for other values. */
+/** A copy of short texts that are not secret, such as the parameters of a path and most forms; undefined for other values. */
 function shortTexts(
   values: unknown,
   isSecret: (name: string) => boolean,
@@ -69,7 +70,8 @@ function shortTexts(
       const value: unknown = Reflect.get(values, name)
       if (typeof value !== 'string') return undefined
       length += name.length + value.length + 2
-      if (length > limit || isSecret(name) || name === '__proto__') return undefined
+      if (length > limit || name.length > longestName || isSecret(name) || name === '__proto__')
+        return undefined
       copy[name] = value
     }
   } catch {
@@ -142,7 +144,7 @@ class FilteredCopy {
       }
       const isSecret = this.isSecret(name)
       // JSON that was sent as a form is one long name, with its secrets in it.
-      const shown = isSecret && !isPlainName(name) ? filtered : this.text(name, 100)
+      const shown = isSecret && !isPlainName(name) ? filtered : this.text(name, longestName)
       copy.push([shown, isSecret ? filtered : this.member(values, name)])
     }
     // Unlike an assignment, this makes a field of the name `__proto__` as well.
