@@ -28,6 +28,7 @@ export async function unknownIds(
   tx: EntityManager,
   assignments: readonly Assignment[],
 ): Promise<ValidationErrors | undefined> {
+  if (assignments.length === 0) return undefined
   const errors = new ValidationErrors()
   for (const { property, relation, toRelated, ids } of assignments) {
     const { propertyName } = referencedBy(toRelated)

@@ -3,7 +3,7 @@ import { ValidationErrors } from '../../errors.js'
 import { translateAdded } from '../added-errors.js'
 import { explainDatabaseError } from '../database-errors.js'
 import { engineOf } from '../engines/engines.js'
-import type { Model } from '../model.js'
+import { Model } from '../model.js'
 import { inSavepoint } from '../transactions/transaction-manager.js'
 import { validate, type Translate } from '../validation.js'
 import { fastPath } from './fast-path/fast-path.js'
@@ -33,11 +33,8 @@ export async function saveRecord(
   const errors = await validate(record, t, known)
   if (errors) return errors
 
-  // A model may lack the hooks, or set them to undefined.
-  const hook = isNew ? record.validateCreate : record.validateUpdate
-  const hookErrors = new ValidationErrors()
-  await hook?.call(record, hookErrors, tx)
-  if (!hookErrors.isEmpty) {
+  const hookErrors = await runHook(tx, record, isNew)
+  if (hookErrors) {
     translateAdded(hookErrors, record.constructor, t)
     return hookErrors
   }
@@ -56,6 +53,20 @@ export async function saveRecord(
   syncLinks(metadata, record, isNew, links)
   markSaved(metadata, record)
   return undefined
+}
+
+/** Calls the hook of a model, and returns the errors that it adds. */
+async function runHook(
+  tx: EntityManager,
+  record: Model,
+  isNew: boolean,
+): Promise<ValidationErrors | undefined> {
+  const name = isNew ? 'validateCreate' : 'validateUpdate'
+  // A model may lack the hooks, or set them to undefined. Those of Model do nothing.
+  if (!record[name] || record[name] === Model.prototype[name]) return undefined
+  const errors = new ValidationErrors()
+  await record[name](errors, tx)
+  return errors.isEmpty ? undefined : errors
 }
 
 /** Whether a record is new, its new links, the columns that the path sets, and the scopes of related records. */
