@@ -6,6 +6,8 @@ import { siteHooks } from './site.js'
 process.env['GO_ENV'] ??= 'test'
 // The specs that read a log have one of their own.
 process.env['LOG_LEVEL'] ??= 'silent'
+// The compiler is a short program in Go: it ends before collecting garbage pays off.
+process.env['GOGC'] ??= 'off'
 
 /** Mocha calls these around each spec, in each of its processes. */
 export const mochaHooks = {

@@ -1,0 +1,9 @@
+// Compiles the framework into an empty dist/.
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import './clean.js'
+
+const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
+// Without garbage collection, the compiler needs two thirds of the time.
+const env = { ...process.env, GOGC: 'off' }
+process.exitCode = spawnSync(process.execPath, [compiler], { env, stdio: 'inherit' }).status ?? 1
