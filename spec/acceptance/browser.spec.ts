@@ -4,6 +4,7 @@ import type { Browser, BrowserContextOptions, Dialog, Page } from 'playwright-co
 import { startExampleBlog, type BlogProcess } from '../support/applications/example-blog-process.js'
 import { openExampleBlog } from '../support/applications/example-blog.js'
 import { describeInBrowser, startBrowser, visit, type Visitor } from '../support/browser.js'
+import { currentDigests, recordedDigests } from '../support/documentation/pictures.js'
 
 const screens = [
   { colorScheme: 'light', size: { width: 1280, height: 800 }, paper: 'rgb(250, 249, 246)' },
@@ -45,6 +46,10 @@ describeInBrowser('examples/blog in a browser', () => {
     await visitor.page.goto(path)
     return visitor.page
   }
+
+  it('looks like its pictures in docs/images, which `npm run screenshots` takes again', async () => {
+    expect(await currentDigests(browser, blog)).to.deep.equal(recordedDigests())
+  })
 
   for (const javaScriptEnabled of [true, false]) {
     describe(javaScriptEnabled ? 'with JavaScript' : 'without JavaScript', () => {

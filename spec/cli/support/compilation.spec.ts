@@ -23,15 +23,13 @@ describe('build(folder)', function () {
   before(async () => {
     folder = temporaryFolder()
     built = folder
-    mkdirSync(join(folder, 'src'))
+    for (const part of ['src', 'spec']) mkdirSync(join(folder, part))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
     write('package.json', '{ "type": "module" }')
-    write(
-      'tsconfig.json',
-      '{ "compilerOptions": { "rootDir": ".", "outDir": "dist", "types": [], "lib": ["es2023"], "skipLibCheck": true }, "include": ["src"] }',
-    )
+    settings({})
     write('src/one.ts', 'export const one = 1\n')
-    await build(folder)
+    write('spec/one.spec.ts', "import { one } from '../src/one.js'\nexport const two: number = one\n")
+    await build(folder, 'everything')
   })
 
   beforeEach(() => {
@@ -48,6 +46,11 @@ describe('build(folder)', function () {
     writeFileSync(join(folder, path), content)
     const then = new Date(Date.now() - 1000)
     utimesSync(join(folder, path), then, then)
+  }
+
+  function settings(more: object): void {
+    const compilerOptions = { outDir: 'dist', types: [], lib: ['es2023'], skipLibCheck: true }
+    write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['src', 'spec'], ...more }))
   }
 
   const compiled = (): string[] => readdirSync(join(folder, 'dist/src')).toSorted()
@@ -82,23 +85,6 @@ describe('build(folder)', function () {
   })
 
   describe('without specs', () => {
-    const settings = (more: object) =>
-      write(
-        'tsconfig.json',
-        JSON.stringify({
-          compilerOptions: { outDir: 'dist', types: [], lib: ['es2023'], skipLibCheck: true },
-          include: ['src', 'spec'],
-          ...more,
-        }),
-      )
-
-    beforeEach(async () => {
-      mkdirSync(join(folder, 'spec'))
-      settings({})
-      write('spec/one.spec.ts', "import { one } from '../src/one.js'\nexport const two: number = one\n")
-      await build(folder, 'everything')
-    })
-
     it('compiles no specs, and keeps the compiled ones', async () => {
       write('spec/one.spec.ts', "export const two: number = 'two'\n")
       write('spec/two.spec.ts', 'export const three = 3\n')

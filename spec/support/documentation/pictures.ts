@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { startExampleBlog, type BlogProcess } from '../applications/example-blog-process.js'
 import { startBrowser, visit } from '../browser.js'
 
@@ -32,22 +32,29 @@ export const pictures: Record<string, Open> = {
 
 /** Takes each picture with the light and the dark color scheme, and records which pages they show. */
 export async function takePictures(): Promise<void> {
+  const browser = await startBrowser()
+  const blog = await startExampleBlog('test')
   const digests: Record<string, string> = {}
-  await eachPicture(async (name, page) => {
-    // The digest comes first, because the screenshot changes the page.
-    digests[name] = await digestOf(page)
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`), fullPage: true })
-    }
-  })
+  try {
+    await eachPicture(browser, blog, async (name, page) => {
+      // The digest comes first, because the screenshot changes the page.
+      digests[name] = await digestOf(page)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`), fullPage: true })
+      }
+    })
+  } finally {
+    await browser.close()
+    await blog.stop()
+  }
   writeFileSync(digestFile, `${JSON.stringify(digests, null, 2)}\n`)
 }
 
 /** The digests of the pages as the example shows them now. */
-export async function currentDigests(): Promise<Record<string, string>> {
+export async function currentDigests(browser: Browser, blog: BlogProcess): Promise<Record<string, string>> {
   const digests: Record<string, string> = {}
-  await eachPicture(async (name, page) => {
+  await eachPicture(browser, blog, async (name, page) => {
     digests[name] = await digestOf(page)
   })
   return digests
@@ -58,23 +65,20 @@ export function recordedDigests(): Record<string, string> {
   return JSON.parse(readFileSync(digestFile, 'utf8'))
 }
 
-async function eachPicture(use: (name: string, page: Page) => Promise<void>): Promise<void> {
-  const browser = await startBrowser()
-  const blog = await startExampleBlog('test')
-  try {
-    for (const [name, open] of Object.entries(pictures)) {
-      await blog.database.query('DELETE FROM posts')
-      const { page } = await visit(browser, blog.url, {
-        viewport: { width: 840, height: 500 },
-        deviceScaleFactor: 1.5,
-      })
-      await open(page, blog)
-      await use(name, page)
-      await page.context().close()
-    }
-  } finally {
-    await browser.close()
-    await blog.stop()
+async function eachPicture(
+  browser: Browser,
+  blog: BlogProcess,
+  use: (name: string, page: Page) => Promise<void>,
+): Promise<void> {
+  for (const [name, open] of Object.entries(pictures)) {
+    await blog.database.query('DELETE FROM posts')
+    const { page } = await visit(browser, blog.url, {
+      viewport: { width: 840, height: 500 },
+      deviceScaleFactor: 1.5,
+    })
+    await open(page, blog)
+    await use(name, page)
+    await page.context().close()
   }
 }
 
