@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { root } from './kit.js'
 
 const config = join(root, '.prettierrc.json')
+const cache = join(root, 'node_modules/.cache/formatted')
 
 /**
  * Returns the paths of the files that prettier would change. It checks a text again only if the text has changed since the
@@ -14,7 +15,7 @@ const config = join(root, '.prettierrc.json')
 export async function unformatted(name: string, files: Record<string, string>): Promise<string[]> {
   const { check, version } = await import('prettier')
   const settings = [version, readFileSync(config, 'utf8')].join('\0')
-  const before = formattedBefore(name)
+  const before = formattedBefore()
   const formatted: string[] = []
   const others: string[] = []
   for (const [path, written] of Object.entries(files)) {
@@ -51,22 +52,16 @@ function keyOf(path: string, text: string, settings: string): string {
   return createHash('sha256').update(`${settings}\0${ending}\0${text}`).digest('base64url')
 }
 
-function cacheFile(name: string): string {
-  return join(root, 'node_modules/.cache/formatted', `${name}.json`)
-}
-
-function formattedBefore(name: string): Set<string> {
-  try {
-    return new Set(JSON.parse(readFileSync(cacheFile(name), 'utf8')) as string[])
-  } catch {
-    return new Set()
-  }
+/** The texts that this and other specs have checked before: applications of different kinds have many files in common. */
+function formattedBefore(): Set<string> {
+  mkdirSync(cache, { recursive: true })
+  const files = readdirSync(cache).filter((file) => file.endsWith('.json'))
+  return new Set(files.flatMap((file) => JSON.parse(readFileSync(join(cache, file), 'utf8')) as string[]))
 }
 
 /** Replaces the file in one step: another run may read it. */
 function save(name: string, keys: string[]): void {
-  const file = cacheFile(name)
-  mkdirSync(dirname(file), { recursive: true })
+  const file = join(cache, `${name}.json`)
   writeFileSync(`${file}.${process.pid}`, JSON.stringify(keys))
   renameSync(`${file}.${process.pid}`, file)
 }
