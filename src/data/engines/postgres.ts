@@ -68,7 +68,7 @@ export const postgres: Engine = {
   failureAborts: true,
   conflictRollsBack: false,
   schemaChangesCommit: false,
-  hasFastWrites: false,
+  hasFastWrites: true,
   readsSnapshots: false,
 
   options: (url, limits) => ({

@@ -38,6 +38,7 @@ export class FastPath {
   private readonly table: string
   private readonly columns: ColumnMetadata[]
   private readonly insertion: string
+  private readonly deletion: string
 
   constructor(private readonly model: PlainModel) {
     const { metadata } = model
@@ -48,8 +49,9 @@ export class FastPath {
       .join('.')
     this.columns = metadata.columns
     const names = this.columns.map((column) => this.escape(column.databaseName)).join(', ')
-    const places = this.columns.map(() => '?').join(', ')
+    const places = this.columns.map((_, index) => this.placeholder(index)).join(', ')
     this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
+    this.deletion = `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ${this.placeholder(0)}`
   }
 
   /** Selects the records that meet a condition. */
@@ -95,7 +97,7 @@ export class FastPath {
   /** Deletes a record. */
   async remove(tx: EntityManager, record: Model): Promise<boolean> {
     if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
-    await run(tx, `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ?`, [record.id])
+    await run(tx, this.deletion, [record.id])
     return true
   }
 
@@ -119,11 +121,17 @@ export class FastPath {
 
     stampsOf(record).stampUpdate()
     const changes = this.changesOf(record, found)
-    const assignments = changes.map(([{ databaseName }]) => `${this.escape(databaseName)} = ?`).join(', ')
-    const sql = `UPDATE ${this.table} SET ${assignments} WHERE ${this.escape(this.idName)} = ?`
-    await run(tx, sql, [...changes.map(([, value]) => value), record.id])
+    await run(tx, this.updateOf(changes), [...changes.map(([, value]) => value), record.id])
     this.fillWithNull(record)
     return true
+  }
+
+  private updateOf(changes: readonly Change[]): string {
+    const assignments = changes.map(
+      ([{ databaseName }], index) => `${this.escape(databaseName)} = ${this.placeholder(index)}`,
+    )
+    const condition = `${this.escape(this.idName)} = ${this.placeholder(changes.length)}`
+    return `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${condition}`
   }
 
   private get idName(): string {
@@ -131,8 +139,8 @@ export class FastPath {
   }
 
   /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
-  private changesOf(record: object, found: object): Array<[ColumnMetadata, unknown]> {
-    const changes: Array<[ColumnMetadata, unknown]> = []
+  private changesOf(record: object, found: object): Change[] {
+    const changes: Change[] = []
     for (const column of this.columns) {
       const value = valueOf(record, column)
       const stored = valueOf(found, column)
@@ -140,7 +148,7 @@ export class FastPath {
       const prepared = this.stored(column, value)
       // Values that are read as text are stored as the same text, even if they would be rejected now.
       const kept = typeof stored === 'string' ? stored : this.stored(column, stored)
-      if (prepared !== kept) changes.push([column, prepared])
+      if (!isSame(prepared, kept)) changes.push([column, prepared])
     }
     return changes
   }
@@ -158,6 +166,18 @@ export class FastPath {
   private escape(name: string): string {
     return this.model.metadata.dataSource.driver.escape(name)
   }
+
+  private placeholder(index: number): string {
+    return this.model.metadata.dataSource.driver.createParameter('', index)
+  }
+}
+
+/** A column, and the value to store. */
+type Change = [ColumnMetadata, unknown]
+
+/** Whether two values are stored as the same value. Drivers receive datetimes as text or as dates. */
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || (one instanceof Date && other instanceof Date && +one === +other)
 }
 
 type Events = readonly (keyof EntitySubscriberInterface)[]
