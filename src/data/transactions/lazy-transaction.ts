@@ -275,6 +275,8 @@ export class LazyTransaction {
         if (name === 'isTransactionActive') return true
         // After the end, `begin` throws the framework's own error instead of TypeORM's.
         if (name === 'isReleased') return false
+        // The runner of some engines forgets it when it is released.
+        if (name === 'manager') return this.manager
         members ??= this.runnerMembers()
         return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
       },
