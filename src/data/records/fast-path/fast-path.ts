@@ -3,7 +3,8 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
 import { COUNT_ALIAS } from '../../engines/count-alias.js'
-import { TransactionManager } from '../../transactions/transaction-manager.js'
+import { engineOf } from '../../engines/engines.js'
+import { inSavepoint, TransactionManager } from '../../transactions/transaction-manager.js'
 import { lockClause } from '../locking.js'
 import { queryFor, type CachedQuery } from './cached-queries.js'
 import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
@@ -97,7 +98,7 @@ export class FastPath {
   /** Deletes a record. */
   async remove(tx: EntityManager, record: Model): Promise<boolean> {
     if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
-    await run(tx, this.deletion, [record.id])
+    await write(tx, this.deletion, [record.id])
     return true
   }
 
@@ -109,7 +110,7 @@ export class FastPath {
     stampsOf(record).setGeneratedColumns()
     // NULL for columns without a value.
     const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
-    await run(tx, this.insertion, values)
+    await write(tx, this.insertion, values)
     this.fillWithNull(record)
   }
 
@@ -121,7 +122,7 @@ export class FastPath {
 
     stampsOf(record).stampUpdate()
     const changes = this.changesOf(record, found)
-    await run(tx, this.updateOf(changes), [...changes.map(([, value]) => value), record.id])
+    await write(tx, this.updateOf(changes), [...changes.map(([, value]) => value), record.id])
     this.fillWithNull(record)
     return true
   }
@@ -215,6 +216,16 @@ function withLimit(query: CachedQuery, limit: number): string {
 /** Runs a query that only reads records, and locks nothing. The transaction of a request may run it before it begins. */
 function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
+}
+
+/**
+ * Runs a statement that the database may reject. If the engine would then reject all later statements of the transaction, it
+ * runs in a savepoint.
+ */
+function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unknown> {
+  if (!engineOf(tx.dataSource).failureAborts) return run(tx, sql, values)
+  if (tx instanceof TransactionManager) return tx.write(sql, values)
+  return inSavepoint(tx, (savepoint) => run(savepoint, sql, values))
 }
 
 /** The placeholder of a query's n-th parameter. */
