@@ -85,7 +85,6 @@ function plain(body: string): string {
     .replaceAll(/\s*(<[^>]*?)\s*\/?>\s*/g, '$1>')
     .replaceAll(/(?<=<)(\w+)((?: [\w-]+(?:="[^"]*")?)+)(?=>)/g, sortedAttributes)
     .replaceAll('&#39;', "'")
-    .replaceAll('&middot;', '·')
 }
 
 function sortedAttributes(_tag: string, name: string, attributes: string): string {
