@@ -7,7 +7,7 @@ import { lastValue } from '../http/body/form-fields.js'
 import { isTokenOf } from '../sessions/csrf-token.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { ownOrigin } from '../http/security/own-site.js'
-import { allowToken, isTokenShown } from '../sessions/request-token.js'
+import { allowToken } from '../sessions/request-token.js'
 
 /** The options of `csrf()`. */
 export interface CsrfOptions {
@@ -39,11 +39,10 @@ export interface CsrfOptions {
 export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
   const trusted = trustedOrigins.map((one) => checkedOrigin(one, 'csrf()'))
 
-  async function csrf(ctx: Context, next: Next): Promise<void> {
+  function csrf(ctx: Context, next: Next): unknown {
     allowToken(ctx)
     if (!SAFE_METHODS.includes(ctx.originalMethod)) rejectForged(ctx, trusted)
-    await next()
-    if (isTokenShown(ctx)) keepPrivate(ctx)
+    return next()
   }
 
   return Object.assign(csrf, { needsSession: true })
@@ -70,10 +69,4 @@ function hasToken(ctx: Context): boolean {
     ? lastValue(Reflect.get(Object(ctx.request.body), 'authenticity_token'))
     : undefined
   return [ctx.get('X-CSRF-Token'), field].some((token) => isTokenOf(ctx.session, token))
-}
-
-/** A page with a token belongs to one visitor. The browser may cache it, but revalidates it before it shows it again. */
-function keepPrivate(ctx: Context): void {
-  if (ctx.headerSent || /private|no-store/i.test(String(ctx.response.get('Cache-Control')))) return
-  ctx.set('Cache-Control', 'private, no-cache')
 }

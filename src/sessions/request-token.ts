@@ -1,4 +1,5 @@
 import { PerRequest } from '../common/per-request.js'
+import { markSecret } from '../http/private-responses.js'
 import { maskedToken, secretFingerprint } from './csrf-token.js'
 
 /** The parts of a context that a token depends on. */
@@ -34,11 +35,7 @@ export function tokenOfPage(ctx: TokenContext): string | undefined {
     kept.token = maskedToken(ctx.method === 'HEAD' ? { ...session } : session)
     kept.session = session
     kept.secret = secretFingerprint(session)
+    markSecret(ctx)
   }
   return kept.token
-}
-
-/** Whether a request's page shows a token. */
-export function isTokenShown(ctx: object): boolean {
-  return tokens.get(ctx)?.token !== undefined
 }
