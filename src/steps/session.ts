@@ -67,7 +67,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     if (secure) ctx.cookies.secure = true
     beforeCommit(ctx, () => contents.checkContent(ctx))
     for (const part of [contents, flash]) restoreOnRetry(ctx, () => part.takeSnapshot(ctx))
-    await (store ? keep(ctx, () => handle(ctx, next)) : handle(ctx, next).finally(() => saveUsed(ctx)))
+    await (store ? keep(ctx, () => handle(ctx, next)) : handleInCookie(ctx, next))
     // After the session has been saved, so that a request that failed does not report success.
     flash.write(ctx)
   }
@@ -76,16 +76,20 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     try {
       await next()
       if (ctx.status >= 500) undo(ctx)
-      else await contents.prepareSave(ctx)
+      else if (contents.isUsed(ctx)) await contents.prepareSave(ctx)
     } catch (error) {
       undo(ctx)
       throw error
     }
   }
 
-  /** Saves a session in its cookie. koa-session reads the cookie on first use, so that other requests do not need it. */
-  function saveUsed(ctx: Context): unknown {
-    if (contents.isUsed(ctx)) return keep(ctx, () => Promise.resolve())
+  /** Saves a session in its cookie if it was used. koa-session reads the cookie on first use. */
+  async function handleInCookie(ctx: Context, next: Next): Promise<void> {
+    try {
+      await handle(ctx, next)
+    } finally {
+      if (contents.isUsed(ctx)) await keep(ctx, () => Promise.resolve())
+    }
   }
 
   function undo(ctx: Context): void {
