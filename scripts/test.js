@@ -3,7 +3,7 @@
 // of the others follows.
 import 'reflect-metadata'
 import { spawn } from 'node:child_process'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { serverUrl } from '../dist/spec/support/engine.js'
 import { Database } from '../dist/src/index.js'
@@ -16,9 +16,11 @@ const options = process.argv.slice(2)
 const mustRunAll = Boolean(process.env.KIT_REQUIRE_ALL)
 const cores = availableParallelism()
 const start = performance.now()
+// The specs of a server run in few processes. If they had to share the cores, they would end last, and leave cores unused.
+const waiting = { priority: 5 }
 
 console.log('\nOn SQLite:')
-const lanes = [specs('sqlite', '.mocharc.json', cores, 'inherit'), format()]
+const lanes = [specs('sqlite', '.mocharc.json', cores, { ...waiting, stdio: 'inherit' }), format()]
 const headings = ['', 'Format:']
 for (const [engine, { title, variable }] of Object.entries(servers)) {
   headings.push(`On ${title}:`)
@@ -43,20 +45,21 @@ async function onServer(engine, title, variable) {
   return { output, passes: !mustRunAll }
 }
 
-function specs(engine, config, jobs, stdio = 'pipe') {
+function specs(engine, config, jobs, settings) {
   const mocha = fileURLToPath(new URL('../node_modules/mocha/bin/mocha.js', import.meta.url))
   const args = ['--config', config, '--jobs', String(jobs), ...options]
-  return run(process.execPath, [mocha, ...args], { KIT_ENGINE: engine }, stdio)
+  return run(process.execPath, [mocha, ...args], { variables: { KIT_ENGINE: engine }, ...settings })
 }
 
 function format() {
-  return run('npm', ['run', '--silent', 'format:check'])
+  return run('npm', ['run', '--silent', 'format:check'], waiting)
 }
 
 /** Runs a command. Returns what it has printed, and whether it has succeeded. */
-function run(command, args, variables = {}, stdio = 'pipe') {
+function run(command, args, { variables = {}, stdio = 'pipe', priority }) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { env: { ...process.env, ...variables }, stdio })
+    if (priority) setPriority(child.pid, priority)
     let output = ''
     const add = (text) => (output += text)
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', add)

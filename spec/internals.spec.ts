@@ -14,6 +14,7 @@ import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSq
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js'
 import { EntityMetadata } from 'typeorm/metadata/EntityMetadata.js'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
 import { Broadcaster } from 'typeorm/subscriber/Broadcaster.js'
@@ -50,7 +51,11 @@ describe('The internals of other packages', () => {
     ],
     'the driver of PostgreSQL': [
       PostgresDriver.prototype,
-      ['obtainMasterConnection', 'normalizeType', 'createParameter'],
+      ['obtainMasterConnection', 'normalizeType', 'createParameter', 'createQueryRunner'],
+    ],
+    'the query runner of PostgreSQL': [
+      PostgresQueryRunner.prototype,
+      ['connect', 'startTransaction', 'commitTransaction', 'rollbackTransaction', 'release'],
     ],
     'the driver of MariaDB and MySQL': [
       MysqlDriver.prototype,
@@ -122,6 +127,12 @@ describe('The internals of other packages', () => {
   it('pg: a client reports whether its transaction has ended', () => {
     const { Client } = require('pg')
     expect(new Client().getTransactionStatus()).to.equal(null)
+  })
+
+  it('pg: a query prepares its statement, and receives the end of a command', () => {
+    const { Query } = require('pg')
+    const methods = ['prepare', 'handleCommandComplete']
+    expect(methodsOf(Query.prototype, methods)).to.deep.equal(methods)
   })
 
   it('Koa: a request has getters of its address, scheme and host', () => {

@@ -56,8 +56,9 @@ describe('A body that is a stream', () => {
 
   it('causes an error response if it fails while the handler is running', async () => {
     const { response, errors } = await answerOf(async (ctx) => {
-      ctx.body = createReadStream('/nope')
-      await delay(30)
+      const file = createReadStream('/nope')
+      ctx.body = file
+      await new Promise<void>((closed) => file.once('close', () => closed()))
     })
     expect([response.status, errors]).to.deep.equal([500, ['the request failed']])
   })

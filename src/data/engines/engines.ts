@@ -1,7 +1,7 @@
 import { unknownUrl } from './database-url.js'
 import type { Engine } from './engine.js'
 import { mariadb } from './mariadb.js'
-import { postgres } from './postgres.js'
+import { postgres } from './postgres/engine.js'
 import { sqlite } from './sqlite/engine.js'
 
 /** All engines. */

@@ -77,7 +77,7 @@ interface Changes {
   scopeFor: ScopeFor
 }
 
-/** Writes a record. If the database rejects it, returns the errors. */
+/** Writes a record, by the fast path or by TypeORM. If the database rejects it, returns the errors. */
 async function tryWrite(
   tx: EntityManager,
   record: Model,
@@ -85,7 +85,9 @@ async function tryWrite(
   t: Translate | undefined,
 ): Promise<ValidationErrors | undefined> {
   const { id, created_at, updated_at } = record
+  const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
+    if (await fastPath(tx, metadata)?.save(tx, record, changes.isNew)) return undefined
     await protectedWrite(tx, record, (manager) => write(manager, record, changes))
     return undefined
   } catch (error) {
@@ -101,10 +103,12 @@ async function tryWrite(
  */
 export async function destroyRecord(tx: EntityManager, record: Model, t?: Translate): Promise<void> {
   const { id } = record
+  const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
-    await protectedWrite(tx, record, (manager) => remove(manager, record))
+    if (await fastPath(tx, metadata)?.remove(tx, record)) return
+    await protectedWrite(tx, record, (manager) => manager.remove(record))
   } catch (error) {
-    const explained = explainDatabaseError(error, tx.dataSource.getMetadata(record.constructor))
+    const explained = explainDatabaseError(error, metadata)
     throw explained instanceof ValidationErrors ? translate(explained, record, t) : explained
   } finally {
     record.id = id
@@ -117,18 +121,11 @@ async function write(tx: EntityManager, record: Model, { isNew, links, scopeFor 
   await writeLinks(tx, record, isNew, links, scopeFor)
 }
 
-/** Inserts or updates the columns of a record, by the fast path or by TypeORM. */
 async function writeColumns(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return
   if (isNew) engineOf(tx.dataSource).prepareInsert?.(metadata, record)
   else await updateLocked(tx, record)
   await tx.save(record, { reload: mustReload(tx, record) })
-}
-
-async function remove(tx: EntityManager, record: Model): Promise<void> {
-  const metadata = tx.dataSource.getMetadata(record.constructor)
-  if (!(await fastPath(tx, metadata)?.remove(tx, record))) await tx.remove(record)
 }
 
 /**

@@ -96,6 +96,11 @@ export class LazyTransaction {
     return this.work.query(() => (this.readsCommitted ? this.attemptRead(query) : this.attempt(query)))
   }
 
+  /** Runs one statement in a savepoint, so that the transaction survives if the database rejects it. */
+  write(sql: string, values: unknown[]): Promise<unknown> {
+    return this.work.nestStatement(() => this.inSavepoint(() => this.runner.query(sql, values)))
+  }
+
   /**
    * Commits, if there is anything to commit, and releases the connection.
    *
@@ -275,6 +280,8 @@ export class LazyTransaction {
         if (name === 'isTransactionActive') return true
         // After the end, `begin` throws the framework's own error instead of TypeORM's.
         if (name === 'isReleased') return false
+        // The runner of some engines forgets it when it is released.
+        if (name === 'manager') return this.manager
         members ??= this.runnerMembers()
         return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
       },
@@ -299,15 +306,22 @@ export class LazyTransaction {
         return runner.connect()
       },
       startTransaction: () => this.startSavepoint(),
-      commitTransaction: () => this.endSavepoint(() => runner.commitTransaction()),
-      rollbackTransaction: async () => {
-        await this.endSavepoint(
-          () => runner.rollbackTransaction(),
-          () => this.startOver(),
-        )
-        this.health.recover()
-      },
+      commitTransaction: () => this.releaseSavepoint(),
+      rollbackTransaction: () => this.undoSavepoint(),
       release: () => Promise.resolve(),
+    }
+  }
+
+  private async inSavepoint<T>(statement: () => Promise<T>): Promise<T> {
+    await this.startSavepoint()
+    try {
+      const result = await this.attempt(statement)
+      await this.releaseSavepoint()
+      return result
+    } catch (error) {
+      // The error of the statement is the cause.
+      await this.undoSavepoint().catch(() => undefined)
+      throw error
     }
   }
 
@@ -317,6 +331,18 @@ export class LazyTransaction {
     if (this.isUntouched && this.open === 0) this.isWhole = true
     else await this.attempt(() => this.runner.startTransaction())
     this.open += 1
+  }
+
+  private releaseSavepoint(): Promise<void> {
+    return this.endSavepoint(() => this.runner.commitTransaction())
+  }
+
+  private async undoSavepoint(): Promise<void> {
+    await this.endSavepoint(
+      () => this.runner.rollbackTransaction(),
+      () => this.startOver(),
+    )
+    this.health.recover()
   }
 
   /** @param endWhole ends the savepoint that is the transaction itself */

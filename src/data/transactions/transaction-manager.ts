@@ -7,6 +7,7 @@ import { RunningWork } from './running-work.js'
 interface Owner {
   readonly work: RunningWork
   read(sql: string, values: unknown[]): Promise<unknown>
+  write(sql: string, values: unknown[]): Promise<unknown>
 }
 
 /** The EntityManager of a request, whose methods are part of the work of the request's transaction. */
@@ -26,6 +27,11 @@ export class TransactionManager extends EntityManager {
   /** Runs a query that only reads records, and locks nothing. */
   read(sql: string, values: unknown[]): Promise<unknown> {
     return this.owner.read(sql, values)
+  }
+
+  /** Runs one statement in a savepoint. */
+  write(sql: string, values: unknown[]): Promise<unknown> {
+    return this.owner.write(sql, values)
   }
 }
 

@@ -217,7 +217,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('uses no connection for a statement whose runner is released before it runs', () =>
-    withBlog({ pool: 1, acquireTimeout: 500 }, async (database) => {
+    withBlog({ pool: 1 }, async (database) => {
       for (let time = 0; time < 3; time += 1) {
         const runner = database.createQueryRunner('slave')
         const late = failure(runner.query('PRAGMA foreign_keys'))
@@ -232,7 +232,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('releases the turn for which one statement waits while others of its runner are done', () =>
-    withBlog({ acquireTimeout: 500 }, async (database) => {
+    withBlog({}, async (database) => {
       const runner = database.createQueryRunner()
       await runner.connect()
       const other = database.createQueryRunner()
@@ -248,7 +248,7 @@ describe('PooledSqliteDriver', () => {
     }))
 
   it('does nothing for a transaction that was abandoned while its statement waited for the turn to write', () =>
-    withBlog({ acquireTimeout: 500 }, async (database) => {
+    withBlog({}, async (database) => {
       const runner = database.createQueryRunner('slave')
       await runner.startTransaction()
       await runner.query('SELECT 1')

@@ -3,7 +3,8 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
 import { COUNT_ALIAS } from '../../engines/count-alias.js'
-import { TransactionManager } from '../../transactions/transaction-manager.js'
+import { engineOf } from '../../engines/engines.js'
+import { inSavepoint, TransactionManager } from '../../transactions/transaction-manager.js'
 import { lockClause } from '../locking.js'
 import { queryFor, type CachedQuery } from './cached-queries.js'
 import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
@@ -38,6 +39,7 @@ export class FastPath {
   private readonly table: string
   private readonly columns: ColumnMetadata[]
   private readonly insertion: string
+  private readonly deletion: string
 
   constructor(private readonly model: PlainModel) {
     const { metadata } = model
@@ -48,8 +50,9 @@ export class FastPath {
       .join('.')
     this.columns = metadata.columns
     const names = this.columns.map((column) => this.escape(column.databaseName)).join(', ')
-    const places = this.columns.map(() => '?').join(', ')
+    const places = this.columns.map((_, index) => this.placeholder(index)).join(', ')
     this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
+    this.deletion = `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ${this.placeholder(0)}`
   }
 
   /** Selects the records that meet a condition. */
@@ -95,7 +98,7 @@ export class FastPath {
   /** Deletes a record. */
   async remove(tx: EntityManager, record: Model): Promise<boolean> {
     if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
-    await run(tx, `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ?`, [record.id])
+    await write(tx, this.deletion, [record.id])
     return true
   }
 
@@ -107,7 +110,7 @@ export class FastPath {
     stampsOf(record).setGeneratedColumns()
     // NULL for columns without a value.
     const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
-    await run(tx, this.insertion, values)
+    await write(tx, this.insertion, values)
     this.fillWithNull(record)
   }
 
@@ -119,11 +122,17 @@ export class FastPath {
 
     stampsOf(record).stampUpdate()
     const changes = this.changesOf(record, found)
-    const assignments = changes.map(([{ databaseName }]) => `${this.escape(databaseName)} = ?`).join(', ')
-    const sql = `UPDATE ${this.table} SET ${assignments} WHERE ${this.escape(this.idName)} = ?`
-    await run(tx, sql, [...changes.map(([, value]) => value), record.id])
+    await write(tx, this.updateOf(changes), [...changes.map(([, value]) => value), record.id])
     this.fillWithNull(record)
     return true
+  }
+
+  private updateOf(changes: readonly Change[]): string {
+    const assignments = changes.map(
+      ([{ databaseName }], index) => `${this.escape(databaseName)} = ${this.placeholder(index)}`,
+    )
+    const condition = `${this.escape(this.idName)} = ${this.placeholder(changes.length)}`
+    return `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${condition}`
   }
 
   private get idName(): string {
@@ -131,8 +140,8 @@ export class FastPath {
   }
 
   /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
-  private changesOf(record: object, found: object): Array<[ColumnMetadata, unknown]> {
-    const changes: Array<[ColumnMetadata, unknown]> = []
+  private changesOf(record: object, found: object): Change[] {
+    const changes: Change[] = []
     for (const column of this.columns) {
       const value = valueOf(record, column)
       const stored = valueOf(found, column)
@@ -140,7 +149,7 @@ export class FastPath {
       const prepared = this.stored(column, value)
       // Values that are read as text are stored as the same text, even if they would be rejected now.
       const kept = typeof stored === 'string' ? stored : this.stored(column, stored)
-      if (prepared !== kept) changes.push([column, prepared])
+      if (!isSame(prepared, kept)) changes.push([column, prepared])
     }
     return changes
   }
@@ -158,6 +167,18 @@ export class FastPath {
   private escape(name: string): string {
     return this.model.metadata.dataSource.driver.escape(name)
   }
+
+  private placeholder(index: number): string {
+    return this.model.metadata.dataSource.driver.createParameter('', index)
+  }
+}
+
+/** A column, and the value to store. */
+type Change = [ColumnMetadata, unknown]
+
+/** Whether two values are stored as the same value. Drivers receive datetimes as text or as dates. */
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || (one instanceof Date && other instanceof Date && +one === +other)
 }
 
 type Events = readonly (keyof EntitySubscriberInterface)[]
@@ -195,6 +216,16 @@ function withLimit(query: CachedQuery, limit: number): string {
 /** Runs a query that only reads records, and locks nothing. The transaction of a request may run it before it begins. */
 function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
+}
+
+/**
+ * Runs a statement that the database may reject. If the engine would then reject all later statements of the transaction, it
+ * runs in a savepoint.
+ */
+function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unknown> {
+  if (!engineOf(tx.dataSource).failureAborts) return run(tx, sql, values)
+  if (tx instanceof TransactionManager) return tx.write(sql, values)
+  return inSavepoint(tx, (savepoint) => run(savepoint, sql, values))
 }
 
 /** The placeholder of a query's n-th parameter. */

@@ -118,7 +118,8 @@ function isPlainColumn(column: ColumnMetadata): boolean {
 /** The types whose stored values can be compared. */
 const PLAIN_TYPES = new Set<unknown>(
   [
-    [String, 'varchar', 'text', 'uuid', Boolean, 'boolean', Date, 'datetime', 'date', 'time'],
+    [String, 'varchar', 'text', 'uuid', Boolean, 'boolean', 'date', 'time'],
+    [Date, 'datetime', 'timestamptz', 'timestamp with time zone'],
     [Number, 'int', 'integer', 'bigint', 'float', 'double', 'real', 'decimal', 'numeric'],
   ].flat(),
 )

@@ -1,18 +1,16 @@
 import type { DataSource } from 'typeorm'
-import { connected, connectionSemaphore, pingConnections, socketTimeoutMargin } from './connections.js'
-import type { ConnectionLimits, Engine, EngineErrors } from './engine.js'
-import { pingBy, type Ping } from './ping.js'
-import type { Semaphore } from './semaphore.js'
-
-/** The members of a `pg` connection that this file uses. */
-interface Connection {
-  query(...args: unknown[]): unknown
-  /** `I` outside of a transaction; undefined in older releases of `pg`. */
-  getTransactionStatus?(): string | null
-}
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { connected, connectionSemaphore, pingConnections, socketTimeoutMargin } from '../connections.js'
+import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
+import { pingBy, type Ping } from '../ping.js'
+import type { Semaphore } from '../semaphore.js'
+import { discardBegin, prepareConnection, type Connection, type QueryClass } from './connection.js'
+import { PostgresRunner } from './query-runner.js'
 
 /** The members of TypeORM's driver that get and return connections. Its type doesn't declare them. */
 interface Connecting {
+  /** The package `pg`. */
+  postgres: { Query: QueryClass }
   obtainMasterConnection(): Promise<[Connection, (error?: unknown) => void]>
 }
 
@@ -68,7 +66,7 @@ export const postgres: Engine = {
   failureAborts: true,
   conflictRollsBack: false,
   schemaChangesCommit: false,
-  hasFastWrites: false,
+  hasFastWrites: true,
   readsSnapshots: false,
 
   options: (url, limits) => ({
@@ -83,6 +81,8 @@ export const postgres: Engine = {
     // Type assertion: the members are those of TypeORM's PostgresDriver.
     const ping = limitConnections(driver as unknown as Connecting, connectionSemaphore(limits))
     keepDatetimesInUtc(driver)
+    // Type assertion: `adapt` is called for this engine's own driver.
+    driver.createQueryRunner = (mode) => new PostgresRunner(driver as PostgresDriver, mode)
     return ping
   },
 
@@ -187,11 +187,12 @@ function limitConnections(driver: Connecting, semaphore: Semaphore): Ping {
   driver.obtainMasterConnection = async () => {
     const leavePool = await semaphore.acquire()
     const [connection, release] = await connected(obtain(), leavePool)
-    if (!known.has(connection)) queueStatements(connection)
+    if (!known.has(connection)) prepareConnection(connection, driver.postgres.Query)
     known.add(connection)
     return [
       connection,
       (error) => {
+        discardBegin(connection)
         release(error ?? unfinished(connection))
         leavePool()
       },
@@ -202,19 +203,6 @@ function limitConnections(driver: Connecting, semaphore: Semaphore): Ping {
     const destroy = () => release(new Error('it has not responded'))
     return { query: (sql) => connection.query(sql), release: () => release(), destroy }
   })
-}
-
-/** Runs concurrent statements (`Promise.all`) one after the other, because pg 9 no longer queues them. */
-function queueStatements(connection: Connection): void {
-  const query = connection.query.bind(connection)
-  let last: Promise<unknown> = Promise.resolve()
-  connection.query = (...args) => {
-    // Calls with a callback, and streams, are left to pg.
-    if (typeof args[0] !== 'string' || args.some((arg) => typeof arg === 'function')) return query(...args)
-    const result = last.then(() => query(...args))
-    last = result.catch(() => undefined)
-    return result
-  }
 }
 
 /** The pool closes a connection whose transaction has not ended: the next request would continue the transaction. */

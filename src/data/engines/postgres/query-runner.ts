@@ -1,0 +1,44 @@
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import { BEGIN, beginWithNext, discardBegin, type Connection } from './connection.js'
+
+/** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
+export class PostgresRunner extends PostgresQueryRunner {
+  /** The connection, once `connect` has resolved. */
+  declare protected databaseConnection: Connection
+
+  override async startTransaction(isolation?: IsolationLevel): Promise<void> {
+    const { options, subscribers } = this.dataSource
+    // The first subscriber is the framework's own. Others may listen to transactions.
+    const isPlain = !isolation && !options.isolationLevel && subscribers.length <= 1
+    if (!isPlain || this.isTransactionActive) return super.startTransaction(isolation)
+
+    await this.connect()
+    this.dataSource.logger.logQuery(BEGIN, undefined, this)
+    beginWithNext(this.databaseConnection)
+    this.isTransactionActive = true
+    this.transactionDepth = 1
+  }
+
+  override async commitTransaction(): Promise<void> {
+    if (!this.endUnbegun()) await super.commitTransaction()
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    if (!this.endUnbegun()) await super.rollbackTransaction()
+  }
+
+  override async release(): Promise<void> {
+    await super.release()
+    // V8 allocates TypeORM's callback of the connection in the old generation, where it would retain the manager's request.
+    Reflect.set(this, 'manager', undefined)
+  }
+
+  /** Ends a transaction without statements, which the server does not know. */
+  private endUnbegun(): boolean {
+    if (this.transactionDepth !== 1 || !discardBegin(this.databaseConnection)) return false
+    this.isTransactionActive = false
+    this.transactionDepth = 0
+    return true
+  }
+}
