@@ -1,6 +1,8 @@
 import 'reflect-metadata'
+import { join } from 'node:path'
 import { mochaHooks as databases } from './engine.js'
 import { endPendingRuns } from './kit.js'
+import './processes/rarely-optimize.cjs'
 import { siteHooks } from './site.js'
 
 process.env['GO_ENV'] ??= 'test'
@@ -8,6 +10,8 @@ process.env['GO_ENV'] ??= 'test'
 process.env['LOG_LEVEL'] ??= 'silent'
 // The compiler is a short program in Go: it ends before collecting garbage pays off.
 process.env['GOGC'] ??= 'off'
+const rarelyOptimize = join(import.meta.dirname, 'processes/rarely-optimize.cjs')
+process.env['NODE_OPTIONS'] ??= `--require ${JSON.stringify(rarelyOptimize)}`
 
 /** Mocha calls these around each spec, in each of its processes. */
 export const mochaHooks = {
