@@ -10,6 +10,7 @@ import {
   referenceExamples,
   type CodeBlock,
 } from '../support/documentation/code-blocks.js'
+import { compilerOf } from '../../src/cli/support/compilation.js'
 import { parseXml } from '../../src/http/body/xml-reader.js'
 import { kit, linkPackages, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
@@ -219,8 +220,9 @@ function fileOf(block: CodeBlock): string {
 
 /** The messages of tsc, one a line. */
 function compile(folder: string): string[] {
-  const tsc = join(root, 'node_modules/.bin/tsc')
-  const { stdout } = spawnSync(tsc, ['--noEmit', '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
+  const [tsc, ...args] = compilerOf(root)
+  const options = ['--noEmit', '--pretty', 'false', '--singleThreaded']
+  const { stdout } = spawnSync(tsc, [...args, ...options], { cwd: folder, encoding: 'utf8' })
   return stdout.split('\n').filter((line) => line.includes('error TS'))
 }
 

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { build, isStale } from '../../../src/cli/support/compilation.js'
+import { build, compilerOf, isStale } from '../../../src/cli/support/compilation.js'
 import { failure } from '../../support/failure.js'
 import { root } from '../../support/kit.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
@@ -139,5 +139,35 @@ describe('build(folder)', function () {
     utimesSync(left, yesterday, yesterday)
     await build(folder)
     expect(existsSync(left)).to.equal(false)
+  })
+})
+
+describe('compilerOf(folder)', () => {
+  let folder: string
+
+  beforeEach(() => (folder = temporaryFolder()))
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  function install(name: string, file: string): string {
+    const path = join(folder, 'node_modules', name)
+    mkdirSync(join(path, file, '..'), { recursive: true })
+    writeFileSync(join(path, 'package.json'), '{}')
+    writeFileSync(join(path, file), '')
+    return join(path, file)
+  }
+
+  it('is the script of a TypeScript that has no program for the platform', () => {
+    const script = install('typescript', 'bin/tsc')
+    expect(compilerOf(folder)).to.deep.equal([process.execPath, script])
+  })
+
+  it('is the program for the platform', () => {
+    install('typescript', 'bin/tsc')
+    const program = install(`@typescript/typescript-${process.platform}-${process.arch}`, 'lib/tsc')
+    expect(compilerOf(folder)).to.deep.equal([program])
+  })
+
+  it('throws an error if no compiler is installed', () => {
+    expect(() => compilerOf(folder)).to.throw('no TypeScript compiler installed. Run `npm install`.')
   })
 })

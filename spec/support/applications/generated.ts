@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { symlinkSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { compilerOf } from '../../../src/cli/support/compilation.js'
 import { engine } from '../engine.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { unformatted } from '../formatted.js'
@@ -114,15 +115,12 @@ export class Application {
   run(program: string, ...args: string[]): { status: number | null; output: string } {
     this.linkPackages()
     const { DATABASE_URL: _, GO_ENV: __, ...env } = process.env
-    const { status, stdout, stderr } = spawnSync(
-      program === 'node' ? process.execPath : join(root, 'node_modules/.bin', program),
-      args,
-      {
-        cwd: this.folder,
-        encoding: 'utf8',
-        env: { ...env, LOG_LEVEL: 'silent', ...this.environment },
-      },
-    )
+    const [file, ...first] = commandOf(program)
+    const { status, stdout, stderr } = spawnSync(file, [...first, ...args], {
+      cwd: this.folder,
+      encoding: 'utf8',
+      env: { ...env, LOG_LEVEL: 'silent', ...this.environment },
+    })
     return { status, output: stdout + stderr }
   }
 
@@ -135,6 +133,11 @@ export class Application {
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true })
   }
+}
+
+function commandOf(program: string): [file: string, ...args: string[]] {
+  if (program === 'tsc') return compilerOf(root)
+  return [program === 'node' ? process.execPath : join(root, 'node_modules/.bin', program)]
 }
 
 /** The files of examples/blog with their contents. */

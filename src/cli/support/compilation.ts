@@ -65,6 +65,29 @@ export function isStale(root: string, scope: Scope = 'application'): boolean {
   return compiled.size !== sources.size || [...compiled.keys()].some((name) => !sources.has(name))
 }
 
+/**
+ * The command that runs the application's compiler: the program of this platform, or the script of an older TypeScript. The
+ * script of TypeScript 7 only starts the program, which takes a process of Node.js.
+ *
+ * @throws CommandError when it is not installed
+ */
+export function compilerOf(root: string): [program: string, ...args: string[]] {
+  const typescript = packageFolder(root, 'typescript')
+  if (typescript === undefined)
+    throw new CommandError('The application has no TypeScript compiler installed. Run `npm install`.')
+  const platform = packageFolder(typescript, `@typescript/typescript-${process.platform}-${process.arch}`)
+  const program = platform && join(platform, 'lib/tsc')
+  return program && existsSync(program) ? [program] : [process.execPath, join(typescript, 'bin/tsc')]
+}
+
+function packageFolder(from: string, name: string): string | undefined {
+  try {
+    return dirname(createRequire(join(from, 'package.json')).resolve(`${name}/package.json`))
+  } catch {
+    return undefined
+  }
+}
+
 /** The prefix of the folders that running builds write to. */
 const BUILDING = '.dist-'
 
@@ -101,8 +124,9 @@ async function withoutSpecs(root: string): Promise<object> {
 }
 
 async function runCompiler(root: string, options: string[]): Promise<string> {
+  const [program, ...args] = compilerOf(root)
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [compilerOf(root), ...options], {
+    const { stdout } = await promisify(execFile)(program, [...args, ...options], {
       cwd: root,
       maxBuffer: 64 * 1024 * 1024,
     })
@@ -173,15 +197,6 @@ function timesOf(folder: string, ending: '.ts' | '.js', scope: Scope): Map<strin
 /** The modification time of a file; 0 if it does not exist. */
 function timeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-}
-
-function compilerOf(root: string): string {
-  try {
-    const manifest = createRequire(join(root, 'package.json')).resolve('typescript/package.json')
-    return join(dirname(manifest), 'bin/tsc')
-  } catch {
-    throw new CommandError('The application has no TypeScript compiler installed. Run `npm install`.')
-  }
 }
 
 function hasColor(): boolean {
