@@ -22,7 +22,7 @@ const waiting = { priority: 5 }
 console.log('\nOn SQLite:')
 // One process more than cores, because specs also wait for child processes and time limits.
 const lanes = [specs('sqlite', '.mocharc.json', cores + 1, { ...waiting, stdio: 'inherit' }), format()]
-const headings = ['', 'Format:']
+const headings = ['', 'Files to format (`npm run format`):']
 for (const [engine, { title, variable }] of Object.entries(servers)) {
   headings.push(`On ${title}:`)
   lanes.push(onServer(engine, title, variable))

@@ -12,6 +12,7 @@ import {
 } from '../support/documentation/code-blocks.js'
 import { compilerOf } from '../../src/cli/support/compilation.js'
 import { parseXml } from '../../src/http/body/xml-reader.js'
+import { unformatted } from '../support/formatted.js'
 import { kit, linkPackages, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -81,6 +82,10 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
   for (const [place, { code }] of blocksIn('pug')) {
     it(`${place} is a template`, () => {
       pug.compile(code, { basedir: join(root, 'templates'), filename: 'page.pug' })
+    })
+
+    it(`${place} is formatted`, async () => {
+      expect(await unformatted({ 'page.pug': code })).to.deep.equal([])
     })
   }
 

@@ -142,7 +142,7 @@ describe('kit generate auth', () => {
     generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'member' }))
     const parent = { attributes: ['text'], parent: 'post', fullSpec: true }
     generate(folder, resourceActions(folder, 'comment', parent))
-    expect(await application.unformatted('generate-auth')).to.deep.equal([])
+    expect(await application.unformatted()).to.deep.equal([])
     application.linkPackages()
     expect(await kit(folder, ['build'])).to.include({ status: 0, errors: '' })
     application.write('dist/spec/contract.spec.js', contract)

@@ -159,7 +159,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
     after(() => app.remove())
 
     itOnce('is formatted', async () => {
-      expect(await app.unformatted(`generated-application-${kind}`, formatted)).to.deep.equal([])
+      expect(await app.unformatted(formatted)).to.deep.equal([])
     })
 
     it('compiles under strict', () => {

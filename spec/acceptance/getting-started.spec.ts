@@ -128,7 +128,7 @@ describe('docs/getting-started.md', function () {
   it('has formatted code', async () => {
     const paths = blocks.flatMap((block) => namedFile(block) ?? [])
     const written = Object.fromEntries(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
-    expect(await unformatted('getting-started', written)).to.deep.equal([])
+    expect(await unformatted(written)).to.deep.equal([])
   })
 })
 

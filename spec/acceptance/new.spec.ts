@@ -137,7 +137,7 @@ for (const [kind, options] of [
     after(() => application.remove())
 
     itOnce('is formatted', async () => {
-      expect(await unformatted(`new-${kind}`, filesIn(application.folder))).to.deep.equal([])
+      expect(await unformatted(filesIn(application.folder))).to.deep.equal([])
     })
 
     it('passes its own specs, on their own database', async () => {

@@ -23,7 +23,7 @@ describe('html', () => {
   })
 
   it('converts to a string like any template literal', () => {
-    // prettier-ignore
+    // oxfmt-ignore
     expect(String(html`<p>\u00e9\n${1}\t</p>`)).to.equal('<p>é\n1\t</p>')
   })
 

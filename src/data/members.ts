@@ -273,7 +273,9 @@ function scopedWhere<T>(
   // The scope has conditions on the same model.
   const related = where && withRelatedScopes(metadata, where, scopeFor)
   return withinScope(metadata, related, scopeFor(metadata.target)) as
-    FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined
+    | FindOptionsWhere<T>
+    | FindOptionsWhere<T>[]
+    | undefined
 }
 
 /** The errors of the fields that the request has set: values of another type, and references outside of a scope. */

@@ -8,7 +8,8 @@ import { checkMethod, type MethodDecoration } from './method-decorator.js'
 
 /** The handlers that the middleware of a class runs for: only some, or all except some. */
 export type UseOptions<Name extends string = string> =
-  { only: readonly Name[]; except?: never } | { except: readonly Name[]; only?: never }
+  | { only: readonly Name[]; except?: never }
+  | { except: readonly Name[]; only?: never }
 
 /** A decorator of a class that has these handlers. */
 export type ClassDecoration<Name extends string> = (target: HandlerClass<Name>) => void

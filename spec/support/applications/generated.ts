@@ -87,14 +87,13 @@ export class Application {
   /**
    * The generated files that are not formatted. `npm run format:check` checks the files that are the same in an example.
    *
-   * @param name of the application, which is unique among the specs
    * @param paths of the files to check; by default all
    */
-  unformatted(name: string, paths = Object.keys(this.tree())): Promise<string[]> {
+  unformatted(paths = Object.keys(this.tree())): Promise<string[]> {
     const written = files(this.folder).filter(
       ([path, content]) => paths.includes(path) && !exampleTexts().has(content),
     )
-    return unformatted(name, Object.fromEntries(written))
+    return unformatted(Object.fromEntries(written))
   }
 
   /** Compiles it, in one thread: the other cores run other specs. SQLite's run checks the types, which the engines share. */

@@ -99,7 +99,9 @@ type NumberOperator = Exclude<Operator, 'prefix' | 'contains'>
 /** The filters of a list: the operators of columns, and custom filters under any name. */
 export type Filters<T> = {
   readonly [Name in ColumnName<T>]?:
-    readonly OperatorOf<T[Name]>[] | RenamedFilter<ColumnName<T>> | CustomFilter<T>
+    | readonly OperatorOf<T[Name]>[]
+    | RenamedFilter<ColumnName<T>>
+    | CustomFilter<T>
 } & {
   readonly [name: string]: readonly Operator[] | RenamedFilter<ColumnName<T>> | CustomFilter<T> | undefined
 }

@@ -43,7 +43,8 @@ export interface ListRequest {
   readonly route?: {
     readonly handlerName: string
     readonly resource?:
-      { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined } | undefined
+      | { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined }
+      | undefined
   }
   /** The scopes of included records and of links. */
   readonly scopeFor?: ScopeFor

@@ -1,8 +1,8 @@
-/** The maximum length of a line of TypeScript, from `.prettierrc.json`. */
+/** The maximum length of a line of TypeScript, from `.oxfmtrc.json`. */
 const WIDTH = 110
 
 /**
- * Breaks each line that is too long at its last braces or call, one member on each line, as prettier does. Comments stay.
+ * Breaks each line that is too long at its last braces or call, one member on each line, as oxfmt does. Comments stay.
  *
  * @example import { Column, Entity, ... } from 'typeorm'
  */
