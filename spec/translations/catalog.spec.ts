@@ -180,6 +180,14 @@ describe('new Catalog(folder)', () => {
     })
   }
 
+  it('reads the files of a locale when it is first used, if it is lazy', () =>
+    inFolder(async (folder) => {
+      await writeLocales(folder, { 'a.en-us.yaml': { hello: 'Hello' }, 'a.de.yaml': '{{{' })
+      const catalog = new Catalog(folder, { isLazy: true })
+      expect(catalog.translate('en-US', 'hello')).to.equal('Hello')
+      expect(() => catalog.translate('de', 'hello')).to.throw(BrokenTranslations)
+    }))
+
   it('rejects a missing folder', () =>
     inFolder(async (folder) => {
       expect(() => new Catalog(join(folder, 'locales'))).to.throw(
@@ -189,8 +197,8 @@ describe('new Catalog(folder)', () => {
     }))
 })
 
-const texts = (locale: string) =>
-  Reflect.get(frameworkCatalog(), 'byLocale').get(locale) as Map<string, unknown>
+const texts = (locale: string): ReadonlyMap<string, unknown> =>
+  frameworkCatalog()['textsOf'](locale) ?? new Map()
 const placeholders = (translation: unknown) =>
   [...new Set(JSON.stringify(translation).match(/\{\{\w+\}\}/g))].toSorted()
 

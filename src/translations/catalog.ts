@@ -14,6 +14,8 @@ export interface CatalogOptions {
   base?: Catalog | undefined
   /** The fallback locale (`en-US`). */
   fallback?: string | undefined
+  /** Whether the files of a locale are read when one of its texts is first used, instead of now. */
+  isLazy?: boolean
 }
 
 /** Texts by locale and id, read from the files `<name>.<locale>.yaml` in a folder and its subfolders. */
@@ -21,9 +23,11 @@ export class Catalog {
   /** The locales of the folder: `['de', 'en-US']`. */
   readonly locales: readonly string[]
   private readonly fallback: string
-  private readonly byLocale = new Map<string, Map<string, Translation>>()
-  /** The ids of the application's own texts, by locale. */
-  private readonly own = new Map<string, ReadonlySet<string>>()
+  private readonly base: Catalog | undefined
+  /** The texts of the folder, by locale. */
+  private readonly byLocale = new Map<string, ReadonlyMap<string, Translation>>()
+  /** The files that have not been read yet, by locale. */
+  private readonly unread = new Map<string, string[]>()
   /** The texts of a locale and its fallbacks, by id. */
   private readonly merged = new Map<string, ReadonlyMap<string, Text>>()
 
@@ -32,21 +36,14 @@ export class Catalog {
    * exists twice in a locale
    * @throws DeclarationError when the folder does not exist
    */
-  constructor(folder: string, { base, fallback = defaultLocale }: CatalogOptions = {}) {
+  constructor(folder: string, { base, fallback = defaultLocale, isLazy = false }: CatalogOptions = {}) {
     this.fallback = fallback
-    for (const [locale, texts] of base?.byLocale ?? []) this.byLocale.set(locale, new Map(texts))
-    const entries = new Map<string, Map<string, Entry>>()
-    for (const { file, locale } of localeFiles(folder)) {
-      const ofLocale = entries.get(locale) ?? new Map<string, Entry>()
-      entries.set(locale, ofLocale)
-      for (const entry of readLocaleFile(file)) addOnce(ofLocale, entry)
-    }
-    for (const [locale, ofLocale] of entries) {
-      const translated = [...ofLocale.values()].filter(({ translation }) => !isEmpty(translation))
-      this.addAll(locale, translated)
-      if (base) this.own.set(locale, new Set(translated.map(({ id }) => id)))
-    }
-    this.locales = [...entries.keys()]
+    this.base = base
+    for (const { file, locale } of localeFiles(folder))
+      this.unread.set(locale, [...(this.unread.get(locale) ?? []), file])
+    this.locales = [...this.unread.keys()]
+    // Also reads the texts of the base in these locales, so that no request waits for them.
+    if (!isLazy) for (const locale of [...this.locales, fallback]) this.textsFor(locale)
   }
 
   /**
@@ -58,7 +55,7 @@ export class Catalog {
   translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
     const text = this.textsFor(locale).get(id)
     if (text?.fixed !== undefined && source !== 'application') return text.fixed
-    if (!text || (source === 'application' && this.own.get(text.locale)?.has(id) !== true)) return undefined
+    if (!text || (source === 'application' && !this.isOwn(text.locale, id))) return undefined
     return interpolate(choose(text, values), values, text.locale)
   }
 
@@ -68,11 +65,12 @@ export class Catalog {
     if (kept) return kept
     const texts = new Map<string, Text>()
     for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
-      for (const [id, translation] of this.byLocale.get(candidate) ?? [])
-        texts.set(id, { translation, locale: candidate, fixed: fixedText(translation) })
+      for (const catalog of [this.base, this])
+        for (const [id, translation] of catalog?.textsOf(candidate) ?? [])
+          texts.set(id, { translation, locale: candidate, fixed: fixedText(translation) })
     // Only existing locales are cached, so that requests cannot fill the memory.
-    if (this.byLocale.has(locale) || locale === this.fallback || locale === defaultLocale)
-      this.merged.set(locale, texts)
+    const existing = [...this.locales, ...(this.base?.locales ?? []), this.fallback, defaultLocale]
+    if (existing.includes(locale)) this.merged.set(locale, texts)
     return texts
   }
 
@@ -81,10 +79,19 @@ export class Catalog {
     return this.textsFor(locale).has(id)
   }
 
-  private addAll(locale: string, entries: readonly Entry[]): void {
-    const texts = this.byLocale.get(locale) ?? new Map<string, Translation>()
-    this.byLocale.set(locale, texts)
-    for (const { id, translation } of entries) texts.set(id, translation)
+  /** Whether the folder of the application has this text. */
+  private isOwn(locale: string, id: string): boolean {
+    return this.base !== undefined && this.textsOf(locale)?.has(id) === true
+  }
+
+  /** The texts of the folder in this locale, whose files are read first. */
+  private textsOf(locale: string): ReadonlyMap<string, Translation> | undefined {
+    const files = this.unread.get(locale)
+    if (files) {
+      this.byLocale.set(locale, readTexts(files))
+      this.unread.delete(locale)
+    }
+    return this.byLocale.get(locale)
   }
 }
 
@@ -146,6 +153,13 @@ function canonical(tag: string): string[] {
   }
 }
 
+function readTexts(files: readonly string[]): ReadonlyMap<string, Translation> {
+  const entries = new Map<string, Entry>()
+  for (const file of files) for (const entry of readLocaleFile(file)) addOnce(entries, entry)
+  const translated = [...entries.values()].filter(({ translation }) => !isEmpty(translation))
+  return new Map(translated.map(({ id, translation }) => [id, translation]))
+}
+
 function addOnce(entries: Map<string, Entry>, entry: Entry): void {
   const other = entries.get(entry.id)
   if (other) {
@@ -168,7 +182,7 @@ function choose({ translation, locale }: Text, { count }: Values): string {
 
 let framework: Catalog | undefined
 
-/** The framework's own texts, read once. */
+/** The framework's own texts. Each language is read once, and only if an application or a visitor uses it. */
 export function frameworkCatalog(): Catalog {
-  return (framework ??= new Catalog(frameworkLocales))
+  return (framework ??= new Catalog(frameworkLocales, { isLazy: true }))
 }

@@ -54,8 +54,10 @@ export async function importModule(
   if (build !== 'never') await buildFirst(root, build)
   const file = join(root, 'dist', `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
-  process.setSourceMapsEnabled(true)
   await import('reflect-metadata')
+  // Node would read the source maps of 300 modules, which refer to sources that the package does not contain.
+  await import('typeorm')
+  process.setSourceMapsEnabled(true)
   return (await import(pathToFileURL(file).href)) as Record<string, unknown>
 }
 
