@@ -136,6 +136,23 @@ describe('new Renderer({ folders, cache })', () => {
     })
     expect(compiled).to.equal(2)
   })
+
+  it('compiles a template again for another renderer only after a change, or if its folders differ', () => {
+    write('templates/a.pug', 'include b')
+    write('templates/b.pug', 'p old')
+    for (const cache of [true, false]) {
+      write('templates/b.pug', 'p old')
+      const compiled = countCalls(pug, 'compile', () => {
+        for (let time = 0; time < 3; time++) expect(renderer(cache).render('a')).to.equal('<p>old</p>')
+        write('templates/b.pug', 'p new')
+        expect(renderer(cache).render('a')).to.equal('<p>new</p>')
+        write('other/b.pug', 'p other')
+        const other = new Renderer({ folders: [join(root, 'other'), folder], cache })
+        expect(other.render('a')).to.equal('<p>other</p>')
+      })
+      expect(compiled, `cache: ${cache}`).to.equal(3)
+    }
+  })
 })
 
 /** The number of calls of an object's method during some work. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
+import { BoundedMap } from '../common/memoize.js'
 import { TemplateNotFound } from '../errors.js'
 import { CompiledTemplate, type CompileOptions } from './compiled-template.js'
 import { locatedError } from './template-errors.js'
@@ -16,6 +17,9 @@ export interface RendererOptions {
 
 /** The folder of the framework's own templates: a plain layout and the error pages. */
 export const frameworkTemplates = join(import.meta.dirname, '../../../templates')
+
+/** The templates of all renderers, so that the next application of a process, for example in tests, does not compile them again. */
+const compiledBefore = new BoundedMap<CompiledTemplate>(1000)
 
 /**
  * Renders pug templates by name. A template overrides one of the same name in a later folder, even if another template
@@ -64,7 +68,10 @@ export class Renderer {
   private template(view: string): CompiledTemplate {
     const kept = this.compiled.get(view)
     if (kept && (this.cache || kept.isCurrent)) return kept
-    const template = new CompiledTemplate(`${view}.pug`, this.options)
+    const key = JSON.stringify([view, this.cache, ...this.folders])
+    const before = compiledBefore.get(key)
+    const template = before?.isCurrent ? before : new CompiledTemplate(`${view}.pug`, this.options)
+    compiledBefore.set(key, template)
     this.compiled.set(view, template)
     return template
   }
