@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
@@ -102,7 +102,16 @@ function nameOfRun(): string {
 
 /** The folder of the SQLite files of this run. */
 function folderOfRun(): string {
-  return join(tmpdir(), nameOfRun())
+  return join(hasSpaceInMemory() ? MEMORY : tmpdir(), nameOfRun())
+}
+
+/** The folder of Linux whose files are in memory. No transaction waits for a disk there. */
+const MEMORY = '/dev/shm'
+
+/** Containers may have only a few megabytes. */
+function hasSpaceInMemory(): boolean {
+  const { blocks, bsize } = existsSync(MEMORY) ? statfsSync(MEMORY) : { blocks: 0, bsize: 0 }
+  return blocks * bsize >= 2 ** 30
 }
 
 function sqliteFiles(): () => Promise<Made> {
@@ -120,22 +129,29 @@ interface Server {
   variable: string
   url: string
   names: string
-  create(name: string): string
+  create(server: Database, name: string): Promise<unknown>
   drop(server: Database, name: string): Promise<unknown>
   /** Deletes everything in a database, if that is faster than to delete the database and create it again. */
   empty?(server: Database, url: string, name: string): Promise<void>
 }
+
+/** Commits on PostgreSQL do not wait for the disk: no spec needs its records after a crash of the server. */
+const COMMITS = 'synchronous_commit = off'
 
 const SERVERS: Record<ServerEngine, Server> = {
   postgres: {
     variable: 'KIT_POSTGRES_URL',
     url: 'postgres://postgres@127.0.0.1:5432/postgres',
     names: 'SELECT datname AS name FROM pg_database',
-    create: (name) => `CREATE DATABASE ${name}`,
+    async create(server, name) {
+      await server.query(`CREATE DATABASE ${name}`)
+      await server.query(`ALTER DATABASE ${name} SET ${COMMITS}`)
+    },
     drop: (server, name) => server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     async empty(server, url, name) {
       await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
       await server.query(`ALTER DATABASE ${name} RESET ALL`)
+      await server.query(`ALTER DATABASE ${name} SET ${COMMITS}`)
       const database = await openElsewhere(url)
       try {
         const schemas: { name: string }[] = await database.query(
@@ -152,7 +168,8 @@ const SERVERS: Record<ServerEngine, Server> = {
     variable: 'KIT_MARIADB_URL',
     url: 'mysql://root@127.0.0.1:3306/',
     names: 'SELECT schema_name AS name FROM information_schema.schemata',
-    create: (name) => `CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin`,
+    create: (server, name) =>
+      server.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin`),
     async drop(server, name) {
       // A transaction that was left open would lock the tables.
       const others: { id: string }[] = await server.query(
@@ -198,7 +215,7 @@ function serverDatabases(engine: ServerEngine): () => Promise<Made> {
 
   async function created(): Promise<string> {
     const name = `${nameOfRun()}_${crypto.randomUUID().slice(0, 8)}`
-    await (await server).query(create(name))
+    await create(await server, name)
     return name
   }
 
