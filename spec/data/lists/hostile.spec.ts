@@ -9,6 +9,7 @@ import {
   openArticles,
   states,
 } from '../../support/applications/articles.js'
+import { anyText } from '../../support/fuzz/any-text.js'
 import type { Site } from '../../support/site.js'
 
 /** The number of requests: a few with `npm test`, or `KIT_FUZZ`. */
@@ -175,7 +176,7 @@ const texts = [
 const parameter = fc.tuple(
   fc.constantFrom(...names),
   fc.constantFrom(...operators),
-  fc.oneof(fc.constantFrom(...texts), fc.string({ unit: 'binary', maxLength: 20 })),
+  fc.oneof(fc.constantFrom(...texts), anyText(20)),
   fc.boolean(),
 )
 const queries = fc.array(parameter, { maxLength: 8 }).map((parameters) =>
