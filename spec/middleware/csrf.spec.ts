@@ -67,6 +67,16 @@ const tokens = [
 ]
 const validTokens = new Set(['a token', 'a token of an older page'])
 
+/** Requests that are sent with each combination of headers and tokens: one that a plain form can send, and one that it cannot. */
+const thorough = new Set(['POST of a form', 'real PUT of JSON'])
+
+/** The tokens of a request. With the headers of a site or an origin, most requests take turns with the tokens. */
+function tokensOf(what: string, site: string | undefined, origin: string | undefined): string[] {
+  if (thorough.has(what) || ((!site || site === 'same-site') && !origin)) return tokens
+  const turn = Object.keys(requests).indexOf(what) + sites.indexOf(site) + origins.indexOf(origin)
+  return [tokens[turn % tokens.length]!]
+}
+
 /** Design, section 7, rule by rule. */
 function expectedStatus(
   sent: Sent,
@@ -138,7 +148,7 @@ describe('csrf(options)', () => {
       for (const fetchSite of sites) {
         for (const origin of origins) {
           describe(`${what}, Sec-Fetch-Site ${fetchSite ?? 'absent'}, Origin ${origin ?? 'absent'}`, () => {
-            for (const token of tokens) {
+            for (const token of tokensOf(what, fetchSite, origin)) {
               const places =
                 token === 'a token' && sent.hasFields
                   ? ['field', 'header']

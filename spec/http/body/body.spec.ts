@@ -180,6 +180,12 @@ describe('The body of a request', () => {
   })
 
   describe('at the limit', () => {
+    const encodings = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }
+    const large = Buffer.alloc(20_000_000, 'x')
+    const bombs = Object.entries(encodings).map(
+      ([encoding, compress]) => [encoding, compress(large)] as const,
+    )
+
     for (const [type, body] of Object.entries(kinds)) {
       it(`is read up to the limit, and rejected with 413 beyond: ${type}`, async () => {
         expect((await send(type, body(limit))).status).to.equal(200)
@@ -196,19 +202,13 @@ describe('The body of a request', () => {
       })
 
       it(`counts decompressed bytes: ${type}`, async () => {
-        for (const [encoding, compress] of [
-          ['gzip', gzipSync],
-          ['deflate', deflateSync],
-          ['br', brotliCompressSync],
-        ] as const) {
+        for (const [encoding, compress] of Object.entries(encodings)) {
           const headers = { 'content-encoding': encoding }
           expect((await send(type, compress(body(limit)), headers)).status, encoding).to.equal(200)
           expect((await send(type, compress(body(limit + 1)), headers)).status, encoding).to.equal(413)
-          expect(
-            (await send(type, compress(Buffer.alloc(20_000_000, 'x')), headers)).status,
-            encoding,
-          ).to.equal(413)
         }
+        for (const [encoding, bomb] of bombs)
+          expect((await send(type, bomb, { 'content-encoding': encoding })).status, encoding).to.equal(413)
       })
     }
   })
