@@ -28,6 +28,11 @@ const database = new Database(
 const app = new App({ api: true })
 app.use(transaction(database))
 app.resource(PostsResource)
+app.get('/visits', (ctx) => {
+  const visits = Number(ctx.cookies.get('visits') ?? 0) + 1
+  ctx.cookies.set('visits', String(visits))
+  ctx.body = String(visits)
+})
 const { client, factory, isolate, hooks } = testApplication(app, database)
 
 describe('testApplication(app, database)', () => {
@@ -36,6 +41,8 @@ describe('testApplication(app, database)', () => {
 
   const titles = async (): Promise<string[]> =>
     (await client.get('/posts')).json.map((post: Post) => post.title)
+
+  const visits = async (): Promise<string> => (await client.get('/visits')).text
 
   describe('isolate()', () => {
     isolate()
@@ -56,6 +63,35 @@ describe('testApplication(app, database)', () => {
       expect(rejected.status).to.equal(409)
       expect(rejected.json.errors).to.deep.equal({ title: ['Title has already been taken.'] })
       expect(await titles()).to.deep.equal(['of all tests'])
+    })
+  })
+
+  describe('the client of isolated tests', () => {
+    before(async () => {
+      await visits()
+      client.bearer = 'of others'
+    })
+    isolate()
+    before(async () => {
+      expect(client.bearer).to.equal(undefined)
+      await visits()
+      client.token = 'of all tests'
+    })
+
+    for (const test of ['one test', 'another test'])
+      it(`keeps the cookies and tokens from before all tests, and not those of another test: ${test}`, async () => {
+        expect([client.token, client.bearer]).to.deep.equal(['of all tests', undefined])
+        expect([await visits(), await visits()]).to.deep.equal(['2', '3'])
+        Object.assign(client, { token: test, bearer: test })
+      })
+
+    it('forgets cookies in one test only', async () => {
+      client.forget()
+      expect(await visits()).to.equal('1')
+    })
+
+    it('has the cookies again after a test that forgets them', async () => {
+      expect(await visits()).to.equal('2')
     })
   })
 

@@ -71,7 +71,7 @@ const formats: Record<string, string> = {
  * await client.close()
  */
 export class Client {
-  private readonly cookies = new Cookies()
+  private cookies = new Cookies()
   private connections = new Agent({ keepAlive: true })
   private readonly accept: string
   private address: string | undefined
@@ -122,6 +122,20 @@ export class Client {
     this.cookies.clear()
     this.token = undefined
     this.bearer = undefined
+  }
+
+  /**
+   * Returns a function that restores the cookies and tokens that the client has now.
+   *
+   * @internal
+   */
+  mark(): () => void {
+    const { token, bearer } = this
+    const cookies = new Cookies(this.cookies)
+    return () => {
+      Object.assign(this, { token, bearer })
+      this.cookies = new Cookies(cookies)
+    }
   }
 
   get(path: string, options?: RequestOptions): Promise<ClientResponse> {

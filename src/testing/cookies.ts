@@ -1,6 +1,10 @@
 /** The cookies of one visitor. */
 export class Cookies {
-  private readonly values = new Map<string, string>()
+  private readonly values: Map<string, string>
+
+  constructor(cookies?: Cookies) {
+    this.values = new Map(cookies?.values)
+  }
 
   /** The `Cookie` header, if there are any cookies. */
   get header(): { cookie?: string } {

@@ -14,7 +14,10 @@ export interface TestApplication {
   client: Client
   /** Creates records. */
   factory: Factory
-  /** Isolates the tests of a `describe`: call it first, and the changes of each test are undone. */
+  /**
+   * Isolates the tests of a `describe`: call it first, and the changes of each test are undone. The client has the cookies and
+   * tokens again that it had before the test.
+   */
   isolate(): void
   /**
    * Replaces a dependency of resources and middleware classes until the end of the test. Call it in the test or in a
@@ -83,14 +86,24 @@ async function dropOutdated(database: Database): Promise<void> {
 type Hook = (work: () => unknown) => void
 type Hooks = Record<'before' | 'beforeEach' | 'afterEach' | 'after', Hook>
 
-/** Records created in a `before` of the `describe` last for all its tests. Those of a test last for that test. */
+/**
+ * Records created in a `before` of the `describe` last for all its tests, and so does a sign-in of the client. Those of a test last
+ * for that test.
+ */
 function isolate(isolation: Isolation, client: Client): void {
   const { before, beforeEach, afterEach, after } = globalThis as unknown as Hooks
-  before(() => isolation.begin())
-  beforeEach(async () => {
+  let restore: (() => void) | undefined
+  before(async () => {
     client.forget()
+    await isolation.begin()
+  })
+  beforeEach(async () => {
+    restore = client.mark()
     await isolation.mark()
   })
-  afterEach(() => isolation.undo())
+  afterEach(async () => {
+    restore?.()
+    await isolation.undo()
+  })
   after(() => isolation.end())
 }

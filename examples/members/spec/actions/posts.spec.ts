@@ -22,7 +22,7 @@ describe('PostsResource', () => {
   const path = '/posts'
   let item: string
 
-  beforeEach(async () => {
+  before(async () => {
     const owner = await makeUser()
     await signIn(client, owner)
     record = await factory.make(Post, { user_id: owner.id })
