@@ -81,7 +81,9 @@ export class SharedRunner {
     })
   }
 
+  /** Undoes a failed statement, if the engine does not do so itself. */
   private async inSavepoint<T>(query: () => Promise<T>): Promise<T> {
+    if (!engineOf(this.dataSource).failureAborts) return query()
     await this.runner.startTransaction()
     try {
       const result = await query()
