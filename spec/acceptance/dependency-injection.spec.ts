@@ -71,10 +71,12 @@ describe('docs/dependency-injection.md, in a generated application', () => {
 
   it('replaces the service for each of its tests, and restores it', async () => {
     const { port } = mailService.address() as AddressInfo
-    const mocha = spawn(process.execPath, [join(folder, 'node_modules/mocha/bin/mocha.js')], {
-      cwd: folder,
-      env: environment({ MAIL_SERVICE_URL: `http://127.0.0.1:${port}/mails` }),
-    })
+    const options = ['--no-config', '--require', 'dist/spec/support/setup.js']
+    const mocha = spawn(
+      process.execPath,
+      ['node_modules/mocha/bin/mocha.js', ...options, 'dist/spec/**/*.spec.js'],
+      { cwd: folder, env: environment({ MAIL_SERVICE_URL: `http://127.0.0.1:${port}/mails` }) },
+    )
     const [output, errors, [status]] = await Promise.all([
       text(mocha.stdout),
       text(mocha.stderr),

@@ -36,48 +36,56 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
     expect([...languages].filter((language) => !checked.includes(language))).to.deep.equal([])
   })
 
-  describe('TypeScript', function () {
-    let folder: string
+  describe('TypeScript and JavaScript', () => {
     let complaints: string[]
     const mistake = { page: 'mistake.md', line: 1, language: 'ts', code: "const number: number = 'text'" }
+    const compiled = [...blocksIn('ts'), ...blocksIn('js'), ['mistake', mistake] as const].map(
+      ([, block]) => block,
+    )
+    let pieces: Pieces
 
     before(() => {
-      folder = application()
-      for (const [, block] of blocksIn('ts')) {
-        write(folder, moduleOf(block), fileOf(block))
+      const folder = application()
+      for (const block of compiled) {
+        if (!isPiece(block)) write(folder, moduleOf(block), fileOf(block))
         // Other blocks import it.
         const file = namedFile(block)
         if (file && !existsSync(join(folder, file))) write(folder, block.code, file)
       }
+      pieces = new Pieces(compiled.filter(isPiece))
+      write(folder, pieces.code, pieces.file)
       // A block of CONTRIBUTING.md is a file of the framework.
       write(folder, "export type { Context, Middleware } from 'resource-kit'\n", 'src/context.ts')
-      write(folder, moduleOf(mistake), fileOf(mistake))
       complaints = compile(folder)
+      rmSync(folder, { recursive: true, force: true })
     })
-    after(() => rmSync(folder, { recursive: true, force: true }))
+
+    const complaintsAbout = (block: CodeBlock): string[] =>
+      complaints.filter((line) =>
+        isPiece(block) ? pieces.at(line) === block : line.startsWith(fileOf(block)),
+      )
 
     for (const [place, block] of blocksIn('ts')) {
       it(`${place} compiles under strict`, () => {
-        expect(complaints.filter((line) => line.startsWith(fileOf(block)))).to.deep.equal([])
+        expect(complaintsAbout(block)).to.deep.equal([])
+      })
+    }
+
+    for (const [place, block] of blocksIn('js')) {
+      it(`${place} is JavaScript`, () => {
+        expect(complaintsAbout(block)).to.deep.equal([])
       })
     }
 
     it('is compiled, so that a mistake is reported', () => {
-      expect(complaints.filter((line) => line.startsWith(fileOf(mistake)))).to.have.length(1)
+      expect(complaintsAbout(mistake)).to.have.length(1)
     })
 
     it('compiles in an application without errors', () => {
-      const files = [mistake, ...blocksIn('ts').map(([, block]) => block)].map(fileOf)
-      expect(complaints.filter((line) => !files.some((file) => line.startsWith(file)))).to.deep.equal([])
+      const known = new Set(compiled.flatMap(complaintsAbout))
+      expect(complaints.filter((line) => !known.has(line))).to.deep.equal([])
     })
   })
-
-  for (const [place, { code }] of blocksIn('js')) {
-    it(`${place} is JavaScript`, () => {
-      const check = spawnSync(process.execPath, ['--input-type=module', '--check'], { input: code })
-      expect(check.stderr.toString()).to.equal('')
-    })
-  }
 
   for (const [place, { code }] of blocksIn('pug')) {
     it(`${place} is a template`, () => {
@@ -206,6 +214,7 @@ function application(): string {
     filter: (path) => !/^(dist|node_modules|db)$/.test(basename(path)),
   })
   const settings = JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8'))
+  settings.compilerOptions.allowJs = true
   settings.include = ['src', 'migrations', 'spec', 'ormconfig.ts', 'examples']
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
   linkPackages(folder)
@@ -217,10 +226,10 @@ function write(folder: string, content: string, file: string): void {
   writeFileSync(join(folder, file), content)
 }
 
-/** Where a block is compiled: as the file that it names, or in a folder of examples. */
+/** Where a block is compiled: next to the file that it names, or in a folder of examples. */
 function fileOf(block: CodeBlock): string {
   const folder = dirname(namedFile(block) ?? 'examples/block.ts')
-  return join(folder, `${basename(block.page, '.md')}-${block.line}.ts`)
+  return join(folder, `${basename(block.page, '.md')}-${block.line}.${block.language}`)
 }
 
 /** The messages of tsc, one a line. */
@@ -231,15 +240,50 @@ function compile(folder: string): string[] {
   return stdout.split('\n').filter((line) => line.includes('error TS'))
 }
 
-/**
- * A block with imports is a file of an application. Any other is a part of one: it may use the names in
- * `surroundings`, and declare them again.
- */
-function moduleOf({ code }: CodeBlock): string {
-  if (/^import /m.test(code)) return code
-  if (/^declare module /m.test(code)) return `import 'resource-kit'\n${code}`
+/** A block without imports is a part of a file, unless its first line names the file. */
+function isPiece(block: CodeBlock): boolean {
+  return (
+    block.language === 'ts' &&
+    namedFile(block) === undefined &&
+    !/^(import|declare module) /m.test(block.code)
+  )
+}
+
+/** The code of a file of the application that contains a block. */
+function moduleOf(block: CodeBlock): string {
+  if (block.language === 'js' || /^import /m.test(block.code)) return block.code
+  if (/^declare module /m.test(block.code)) return `import 'resource-kit'\n${block.code}`
+  return surroundings + functionOf(block)
+}
+
+/** A part of a file as a function, which may use the names in `surroundings`, and declare them again. */
+function functionOf({ code }: CodeBlock, name = 'example'): string {
   const piece = code.replaceAll(/^export default /gm, 'const exported = ').replaceAll(/^export /gm, '')
-  return `${surroundings}\nexport async function example(ctx: Context): Promise<unknown> {\n${piece}\nreturn ctx\n}\n`
+  return `\nexport async function ${name}(ctx: Context): Promise<unknown> {\n${piece}\nreturn ctx\n}\n`
+}
+
+/** All parts of files as one file, because the compiler takes longest for their surroundings. */
+class Pieces {
+  readonly file = 'examples/pieces.ts'
+  readonly code: string
+  /** The last line of each block. */
+  private readonly ends: [line: number, block: CodeBlock][] = []
+
+  constructor(blocks: readonly CodeBlock[]) {
+    let code = surroundings
+    for (const [index, block] of blocks.entries()) {
+      code += functionOf(block, `example${index}`)
+      this.ends.push([code.split('\n').length, block])
+    }
+    this.code = code
+  }
+
+  /** The block that a message of the compiler is about. */
+  at(message: string): CodeBlock | undefined {
+    const [, line] = message.startsWith(this.file) ? (/\((\d+),/.exec(message) ?? []) : []
+    if (line === undefined || Number(line) <= surroundings.split('\n').length) return undefined
+    return this.ends.find(([end]) => Number(line) <= end)?.[1]
+  }
 }
 
 const surroundings = `

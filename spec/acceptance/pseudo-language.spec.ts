@@ -45,7 +45,7 @@ describe('The generated pages in a pseudo-language', () => {
     resource('profile', ['name'], { singular: true, routes: ['publish:post'] })
     app.write(`locales/all.${LANGUAGE}.yaml`, pseudoTexts(app.path('locales')))
     app.write('visit.mjs', VISIT)
-    expect(app.run('tsc')).to.deep.equal({ status: 0, output: '' })
+    expect(app.compile()).to.deep.equal({ status: 0, output: '' })
     const { output } = app.run('node', 'visit.mjs', LANGUAGE)
     pages = JSON.parse(output)
   })

@@ -3,7 +3,19 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kit, kitProcess, newApplication, root, type Run } from '../support/kit.js'
 
-describe('kit run FILE', function () {
+/** Files of src/jobs, which can use the database and the model Post. */
+const jobs = {
+  count: [
+    "await database.transaction((tx) => tx.save(Object.assign(new Post(), { title: 'Hello' })))",
+    'console.log(await database.manager.count(Post))',
+    "process.once('exit', () => console.log(database.isInitialized))",
+  ],
+  arguments: ['console.log(JSON.stringify(process.argv.slice(2)))'],
+  status: ['process.exitCode = 3'],
+  failing: ["process.once('exit', () => console.log(database.isInitialized))", "throw new Error('no disk')"],
+}
+
+describe('kit run FILE', () => {
   let application: Awaited<ReturnType<typeof newApplication>>
 
   before(async () => {
@@ -11,56 +23,42 @@ describe('kit run FILE', function () {
     for (const folder of ['src/models', 'migrations']) {
       cpSync(join(root, 'examples/blog', folder), join(application.folder, folder), { recursive: true })
     }
-    mkdirSync(join(application.folder, 'src/jobs'))
     await kit(application.folder, ['db', 'migrate'])
+    // The application is built now. The first command that runs one of these builds it again.
+    mkdirSync(join(application.folder, 'src/jobs'))
+    for (const [name, lines] of Object.entries(jobs)) {
+      const imports = [
+        "import { database } from '../database.js'",
+        "import { Post } from '../models/post.js'",
+        'export const used = [database, Post]',
+      ]
+      const file = join(application.folder, `src/jobs/${name}.ts`)
+      writeFileSync(file, [...imports, ...lines, ''].join('\n'))
+    }
   })
   after(() => application.remove())
 
-  /** Runs a file with these lines, which can use the database and the model Post. */
-  function run(lines: string, ...args: string[]): Promise<Run> {
-    return runBy(kit, lines, ...args)
-  }
-
-  function runBy(command: typeof kit, lines: string, ...args: string[]): Promise<Run> {
-    const imports = [
-      "import { database } from '../database.js'",
-      "import { Post } from '../models/post.js'",
-      'export const used = [database, Post]',
-    ]
-    writeFileSync(join(application.folder, 'src/jobs/nightly.ts'), [...imports, lines, ''].join('\n'))
-    return command(join(application.folder, 'src/jobs'), ['run', 'nightly.ts', ...args])
+  function run(job: keyof typeof jobs, args: string[] = [], command = kit): Promise<Run> {
+    return command(join(application.folder, 'src/jobs'), ['run', `${job}.ts`, ...args])
   }
 
   it('runs a file of src with its database open, and closes the database', async () => {
-    const lines = [
-      "await database.transaction((tx) => tx.save(Object.assign(new Post(), { title: 'Hello' })))",
-      'console.log(await database.manager.count(Post))',
-      "process.once('exit', () => console.log(database.isInitialized))",
-    ]
-    expect(await runBy(kitProcess, lines.join('\n'))).to.deep.equal({
-      status: 0,
-      output: '1\nfalse',
-      errors: '',
-    })
+    expect(await run('count', [], kitProcess)).to.deep.equal({ status: 0, output: '1\nfalse', errors: '' })
   })
 
   it('passes arguments', async () => {
-    const { output } = await run('console.log(JSON.stringify(process.argv.slice(2)))', '2026', '--dry-run')
+    const { output } = await run('arguments', ['2026', '--dry-run'])
     expect(output).to.equal('["2026","--dry-run"]')
   })
 
   it('keeps the exit status that the file has set', async () => {
-    expect(await run('process.exitCode = 3')).to.deep.equal({ status: 3, output: '', errors: '' })
+    expect(await run('status')).to.deep.equal({ status: 3, output: '', errors: '' })
   })
 
   it('exits with 1 and shows the line if the file throws an error', async () => {
-    const lines = [
-      "process.once('exit', () => console.log(database.isInitialized))",
-      "throw new Error('no disk')",
-    ]
-    const { status, output, errors } = await runBy(kitProcess, lines.join('\n'))
+    const { status, output, errors } = await run('failing', [], kitProcess)
     expect({ status, output }).to.deep.equal({ status: 1, output: 'false' })
-    expect(errors).to.match(/^Error: no disk\n +at .*src\/jobs\/nightly\.ts:5/)
+    expect(errors).to.match(/^Error: no disk\n +at .*src\/jobs\/failing\.ts:5/)
   })
 
   it('reports a missing file, and one outside of src', async () => {

@@ -29,7 +29,7 @@ export class Application {
   /** examples/blog without its resources. */
   static web(): Application {
     const application = new Application()
-    for (const [path, content] of files(blog)) {
+    for (const [path, content] of exampleBlog()) {
       if (generated.test(path) || path === 'src/seeds.ts') continue
       application.write(path, path === 'src/app.ts' ? withoutResources(content) : content)
     }
@@ -43,7 +43,7 @@ export class Application {
     const application = new Application()
     const common =
       /^(package.json|tsconfig.json|ormconfig.ts|\.mocharc.json|src\/database.ts|spec\/support\/.*)$/
-    for (const [path, content] of files(blog)) {
+    for (const [path, content] of exampleBlog()) {
       if (common.test(path)) application.write(path, content)
     }
     application.write(
@@ -141,8 +141,15 @@ function commandOf(program: string): [file: string, ...args: string[]] {
 
 /** The files of examples/blog with their contents. */
 export function blogFiles(): Record<string, string> {
-  return Object.fromEntries(files(blog))
+  return Object.fromEntries(exampleBlog())
 }
+
+/** The files of examples/blog, which are read once. */
+function exampleBlog(): [path: string, content: string][] {
+  return (blogContents ??= files(blog))
+}
+
+let blogContents: [path: string, content: string][] | undefined
 
 /** The contents of the files of all examples. */
 function exampleTexts(): Set<string> {
