@@ -40,6 +40,19 @@ const QUERIED = [
   'rate',
 ]
 
+/** Attributes of each form. Their inputs and columns do not depend on what a resource belongs to. */
+const some = [
+  'code:string:unique',
+  'maybe_int:nulls.int',
+  'body:text',
+  'state:enum:draft,public',
+  'is_new:bool',
+  'author:references',
+  'editor:nulls.References',
+  'password_digest',
+  'reset_token:text:shown',
+]
+
 /** Routes of every form. */
 const ROUTES = [
   'publish:post',
@@ -114,8 +127,12 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       const filter = QUERIED.join(',')
       const sort = ['-created_at', ...QUERIED].join(',')
       resource('thing', everything, { routes: ROUTES, filter, sort, search: 'a_string,maybe_text' })
-      resource('admin/blog_widget', everything)
-      resource('part', everything, { parent: 'admin/blog_widget', filter, sort: 'code,maybe_int' })
+      resource('admin/blog_widget', some)
+      resource('part', some, {
+        parent: 'admin/blog_widget',
+        filter: 'code,maybe_int,state,author_id,editor_id',
+        sort: 'code,maybe_int',
+      })
       resource('news', ['title'], { routes: ROUTES })
       resource('admin/comment', ['body:text', 'author:references'], { parent: 'news' })
       resource('reply', ['text', 'author:references'], { parent: 'admin/comment', routes: ROUTES })
@@ -126,11 +143,11 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('admin/author', ['name'], { useModel: 'author' })
       // As if the column `verified` had been added after its handlers were generated.
       resource('writer', ['name'], { useModel: 'author' })
-      resource('profile', everything, { singular: true, routes: ['publish:post', 'preview:get'] })
+      resource('profile', some, { singular: true, routes: ['publish:post', 'preview:get'] })
       resource('settings', ['theme:enum:dark,light', 'beta:bool'], { singular: true })
       resource('page', ['title'])
       resource('api/v1/page', ['title'], { useModel: 'page', api: true })
-      resource('api/v1/note', everything, { api: true, routes: ROUTES })
+      resource('api/v1/note', some, { api: true, routes: ROUTES })
       resource('api/v1/setup', ['name'], { api: true, singular: true })
       resource('api/v1/line', ['text'], { api: true, parent: 'api/v1/note' })
       resource('answer', ['item', 'author:references'], { parent: 'page' })
