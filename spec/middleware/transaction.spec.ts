@@ -134,8 +134,8 @@ describe('transaction(database)', () => {
 
   // MariaDB has no deferred constraints.
   if (engine !== 'mariadb') {
-    it('is an error if the commit fails', () =>
-      withApp({}, async ({ handle, request, database, errors }) => {
+    it('is an error if the commit fails', async () =>
+      withApp({ url: await newDatabase() }, async ({ handle, request, database, errors }) => {
         await database.query('CREATE TABLE parents (id INTEGER PRIMARY KEY)')
         await database.query(
           'CREATE TABLE children (parent_id INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)',
@@ -496,10 +496,10 @@ interface Setup {
 
 /** A plain Koa application with one handler, which a spec can replace. */
 async function withApp(
-  settings: { pool?: number; acquireTimeout?: number },
+  { url, ...settings }: { url?: string; pool?: number; acquireTimeout?: number },
   work: (setup: Setup) => Promise<void>,
 ): Promise<void> {
-  const database = await openBlogDatabase(undefined, settings)
+  const database = await openBlogDatabase(url, settings)
   const errors: unknown[] = []
   const logged: unknown[] = []
   let handler: ((ctx: Context) => unknown) | undefined

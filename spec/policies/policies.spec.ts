@@ -23,7 +23,7 @@ import {
   type Context,
   type PolicyScope,
 } from '../../src/index.js'
-import { newDatabase } from '../support/engine.js'
+import { databaseWithTables } from '../support/engine.js'
 import { Site } from '../support/site.js'
 
 interface User {
@@ -228,6 +228,17 @@ function page(ctx: Context, records: readonly Model[]) {
   ctx.body = records.map(({ id }) => id).join(' ')
 }
 
+function open(url: string): Promise<Database> {
+  const models = [Topic, Post, Article, Comment]
+  return new Database({ test: { url }, models, migrations: [CreatePosts1700000000000] }, 'test').open()
+}
+
+async function migrate(url: string): Promise<void> {
+  const database = await open(url)
+  await database.migrate()
+  await database.close()
+}
+
 describe('Policies', () => {
   let database: Database
   let site: Site
@@ -240,10 +251,7 @@ describe('Policies', () => {
   let topics: Topic[] = []
 
   beforeEach(async () => {
-    const models = [Topic, Post, Article, Comment]
-    const config = { test: { url: await newDatabase() }, models, migrations: [CreatePosts1700000000000] }
-    database = await new Database(config, 'test').open()
-    await database.migrate()
+    database = await open(await databaseWithTables('policies', migrate))
     const { manager } = database
     topics = [
       await manager.save(manager.create(Topic, { user_id: 'ada', name: "Ada's" })),

@@ -10,7 +10,7 @@ import {
   type SessionStore,
 } from '../../src/index.js'
 import { sessionsApp } from '../support/applications/sessions.js'
-import { newDatabase } from '../support/engine.js'
+import { databaseWithTables, newDatabase } from '../support/engine.js'
 import { Gate } from '../support/gate.js'
 import { putSession, readSession, sessionId } from '../support/session-client.js'
 import { Site } from '../support/site.js'
@@ -63,11 +63,22 @@ interface Fixture {
   rows(): Promise<{ id: string; content: string; expires_at: number }[]>
 }
 
-async function withSite(work: (fixture: Fixture) => Promise<void>): Promise<void> {
-  const url = await newDatabase()
-  const database = new Database({ test: { url }, migrations: [CreateSessions1700000000000] }, 'test')
-  await database.open()
+function open(url: string): Promise<Database> {
+  return new Database({ test: { url }, migrations: [CreateSessions1700000000000] }, 'test').open()
+}
+
+async function migrate(url: string): Promise<void> {
+  const database = await open(url)
   await database.migrate()
+  await database.close()
+}
+
+async function withSite(work: (fixture: Fixture) => Promise<void>): Promise<void> {
+  await withSiteAt(await databaseWithTables('sessions', migrate), work)
+}
+
+async function withSiteAt(url: string, work: (fixture: Fixture) => Promise<void>): Promise<void> {
+  const database = await open(url)
   const gate = new Gate()
   const site = await Site.open(application(databaseSessions(database), gate))
   try {
@@ -295,9 +306,8 @@ describe('databaseSessions(database)', () => {
       expect(await store.get('here')).to.equal(undefined)
     }))
 
-  it('names the migration that creates its table, if that has not been run', () =>
-    withSite(async ({ database }) => {
-      await database.rollback()
+  it('names the migration that creates its table, if that has not been run', async () =>
+    withSiteAt(await newDatabase(), async ({ database }) => {
       const failure = await databaseSessions(database)
         .get('x')
         .catch((error: unknown) => error)

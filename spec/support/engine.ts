@@ -38,6 +38,35 @@ export async function newDatabase(): Promise<string> {
   return made.url
 }
 
+/**
+ * The same, with tables that `create` has made, and without rows. On the servers, specs take turns with the databases of such a
+ * name, because it takes longer to create tables than to empty them. A spec that changes a table needs `newDatabase()`.
+ */
+export async function databaseWithTables(
+  name: string,
+  create: (url: string) => Promise<unknown>,
+): Promise<string> {
+  const free = withTables.get(name) ?? []
+  withTables.set(name, free)
+  const made = free.pop() ?? (await createWithTables(create))
+  const { empty } = made
+  const release = async (): Promise<void> => {
+    await empty?.()
+    free.push(made)
+  }
+  if (isInSpec) ofSpec.push(empty ? { ...made, release } : made)
+  return made.url
+}
+
+async function createWithTables(createTables: (url: string) => Promise<unknown>): Promise<Made> {
+  const made = await create()
+  await createTables(made.url)
+  return made
+}
+
+/** Databases with tables and without rows that no spec uses now. */
+const withTables = new Map<string, Made[]>()
+
 /** Creates an empty database for several specs: it is deleted at the end of the run. */
 export async function sharedDatabase(): Promise<string> {
   return (await create()).url
@@ -76,6 +105,8 @@ interface Made {
   url: string
   /** Deletes the database, or empties it for the next spec. */
   release(): unknown
+  /** Deletes all rows, except those of migrations. Files of SQLite are created again instead. */
+  empty?(): Promise<void>
 }
 
 /** The variable with the name of the run: all of its databases begin with this name. */
@@ -131,6 +162,8 @@ interface Server {
   names: string
   create(server: Database, name: string): Promise<unknown>
   drop(server: Database, name: string): Promise<unknown>
+  /** Deletes all rows of a database. */
+  deleteRows(server: Database, url: string, name: string): Promise<void>
   /** Deletes everything in a database, if that is faster than to delete the database and create it again. */
   empty?(server: Database, url: string, name: string): Promise<void>
 }
@@ -148,8 +181,33 @@ const SERVERS: Record<ServerEngine, Server> = {
       await server.query(`ALTER DATABASE ${name} SET ${COMMITS}`)
     },
     drop: (server, name) => server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    async deleteRows(server, url, name) {
+      await disconnectPostgres(server, name)
+      const database = await openElsewhere(url)
+      try {
+        // TRUNCATE waits for the disk. A table whose rows others refer to is deleted in the next round.
+        await database.query(`DO $$
+          DECLARE
+            name text;
+            again boolean := true;
+          BEGIN
+            WHILE again LOOP
+              again := false;
+              FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations' LOOP
+                BEGIN
+                  EXECUTE format('DELETE FROM %I', name);
+                EXCEPTION WHEN foreign_key_violation THEN
+                  again := true;
+                END;
+              END LOOP;
+            END LOOP;
+          END $$`)
+      } finally {
+        await database.close()
+      }
+    },
     async empty(server, url, name) {
-      await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
+      await disconnectPostgres(server, name)
       await server.query(`ALTER DATABASE ${name} RESET ALL`)
       await server.query(`ALTER DATABASE ${name} SET ${COMMITS}`)
       const database = await openElsewhere(url)
@@ -170,16 +228,39 @@ const SERVERS: Record<ServerEngine, Server> = {
     names: 'SELECT schema_name AS name FROM information_schema.schemata',
     create: (server, name) =>
       server.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin`),
-    async drop(server, name) {
-      // A transaction that was left open would lock the tables.
-      const others: { id: string }[] = await server.query(
-        'SELECT id FROM information_schema.processlist WHERE db = ?',
+    async deleteRows(server, _url, name) {
+      await disconnectMariadb(server, name)
+      const tables: { name: string }[] = await server.query(
+        "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ? AND table_name <> 'migrations'",
         [name],
       )
-      for (const { id } of others) await server.query(`KILL ${id}`).catch(() => undefined)
+      const runner = server.createQueryRunner()
+      try {
+        await runner.query('SET foreign_key_checks = 0')
+        for (const table of tables) await runner.query(`DELETE FROM ${name}.\`${table.name}\``)
+        await runner.query('SET foreign_key_checks = 1')
+      } finally {
+        await runner.release()
+      }
+    },
+    async drop(server, name) {
+      await disconnectMariadb(server, name)
       await server.query(`DROP DATABASE IF EXISTS ${name}`)
     },
   },
+}
+
+async function disconnectPostgres(server: Database, name: string): Promise<void> {
+  await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
+}
+
+/** A transaction that was left open would lock the tables. */
+async function disconnectMariadb(server: Database, name: string): Promise<void> {
+  const others: { id: string }[] = await server.query(
+    'SELECT id FROM information_schema.processlist WHERE db = ?',
+    [name],
+  )
+  for (const { id } of others) await server.query(`KILL ${id}`).catch(() => undefined)
 }
 
 /** The url of the server of an engine, for an administrator. */
@@ -193,7 +274,7 @@ export function serverUrl(engine: ServerEngine): string {
  * and delete a database, so that the specs take turns with a few of them.
  */
 function serverDatabases(engine: ServerEngine): () => Promise<Made> {
-  const { create, drop, empty } = SERVERS[engine]
+  const { create, drop, empty, deleteRows } = SERVERS[engine]
   const url = serverUrl(engine)
   const server = openElsewhere(url)
   const emptied: string[] = []
@@ -210,7 +291,11 @@ function serverDatabases(engine: ServerEngine): () => Promise<Made> {
     const name = emptied.pop() ?? (await created())
     const own = new URL(url)
     own.pathname = `/${name}`
-    return { url: own.href, release: () => release(own.href, name) }
+    return {
+      url: own.href,
+      release: () => release(own.href, name),
+      empty: async () => deleteRows(await server, own.href, name),
+    }
   }
 
   async function created(): Promise<string> {

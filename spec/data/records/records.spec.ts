@@ -228,11 +228,12 @@ describe('Records', () => {
     })
 
     it('throws errors that the record did not cause', async () => {
-      await database.query('DROP TABLE comments')
+      const broken = await openBlogDatabase(await newDatabase())
+      await broken.query('DROP TABLE comments')
       const comment = Object.assign(new Comment(), { body: 'x', post_id: NOBODY })
-      expect(String(await failure(saveRecord(tx, comment)))).to.match(
-        /no such table|does not exist|doesn't exist/,
-      )
+      const error = await failure(saveRecord(broken.manager, comment))
+      await broken.close()
+      expect(String(error)).to.match(/no such table|does not exist|doesn't exist/)
     })
   })
 

@@ -6,7 +6,7 @@ import { Database } from '../../../src/data/database.js'
 import type { DatabaseSettings } from '../../../src/data/database.js'
 import { Model } from '../../../src/data/model.js'
 import { Present } from '../../../src/data/validation.js'
-import { newDatabase } from '../engine.js'
+import { databaseWithTables } from '../engine.js'
 
 @Entity('posts')
 export class Post extends Model {
@@ -72,10 +72,15 @@ export async function openBlogDatabase(
   url?: string,
   settings: Omit<DatabaseSettings, 'url'> = {},
 ): Promise<Database> {
-  const database = blogDatabase(url ?? (await newDatabase()), settings)
+  const database = blogDatabase(url ?? (await databaseWithTables('blog', migrateBlog)), settings)
   await database.open()
-  await database.migrate()
+  if (url) await database.migrate()
   return database
+}
+
+async function migrateBlog(url: string): Promise<void> {
+  const database = await openBlogDatabase(url)
+  await database.close()
 }
 
 /** The same, not open yet. Its errors are expected, so nothing is logged. */

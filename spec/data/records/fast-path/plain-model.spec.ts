@@ -21,7 +21,7 @@ import { paginate } from '../../../../src/data/records/pagination.js'
 import { fastPath } from '../../../../src/data/records/fast-path/fast-path.js'
 import { findRecord } from '../../../../src/data/records/find.js'
 import { destroyRecord, saveRecord } from '../../../../src/data/records/save.js'
-import { engine, newDatabase } from '../../../support/engine.js'
+import { databaseWithTables, engine } from '../../../support/engine.js'
 
 const reversed: ValueTransformer = {
   to: (text: string) => [...text].toReversed().join(''),
@@ -173,13 +173,22 @@ const samples: Array<[model: ModelClass, values: object]> = [
   [Child, { title: 'one', toy: 'ball' }],
 ]
 
+function open(url: string): Promise<Database> {
+  const models = [...samples.map(([model]) => model), Short]
+  return new Database({ test: { url }, models }, 'test').open()
+}
+
+async function createTables(url: string): Promise<void> {
+  const database = await open(url)
+  await database.synchronize()
+  await database.close()
+}
+
 describe('A plain model and a model with extras', () => {
   let database: Database
 
   beforeEach(async () => {
-    const models = [...samples.map(([model]) => model), Short]
-    database = await new Database({ test: { url: await newDatabase() }, models }, 'test').open()
-    await database.synchronize()
+    database = await open(await databaseWithTables('plain models', createTables))
   })
   afterEach(() => database.close())
 
