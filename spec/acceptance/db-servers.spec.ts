@@ -58,16 +58,14 @@ if (engine !== 'sqlite') {
       )
     })
 
-    it('runs each migration once when several processes migrate at the same time', async () => {
+    it('runs each migration once when two processes migrate at the same time', async () => {
       const runs = await Promise.all(
-        [1, 2, 3].map(() =>
-          kitProcess(application.folder, ['db', 'migrate'], { env: { DATABASE_URL: url } }),
-        ),
+        [1, 2].map(() => kitProcess(application.folder, ['db', 'migrate'], { env: { DATABASE_URL: url } })),
       )
-      expect(runs.map(({ status }) => status)).to.deep.equal([0, 0, 0])
+      expect(runs.map(({ status }) => status)).to.deep.equal([0, 0])
       const outputs = runs.map(({ output }) => output).toSorted()
       const nothing = 'There are no pending migrations.'
-      expect(outputs).to.deep.equal([nothing, nothing, 'migrated CreateComments1795132801000'])
+      expect(outputs).to.deep.equal([nothing, 'migrated CreateComments1795132801000'])
     })
 
     it('resets and drops the database while others are connected', async () => {

@@ -40,8 +40,10 @@ describe('The commands that run an application', function () {
   }
 
   /** The same through a shell, as npm does it. */
-  function serveByShell(command: string, env: NodeJS.ProcessEnv): Promise<string> {
-    return listening(start('sh', ['-c', '"$0" "$1" "$2"; exit', process.execPath, kitFile, command], env))
+  function serveByShell(command: string, env: NodeJS.ProcessEnv, ...options: string[]): Promise<string> {
+    return listening(
+      start('sh', ['-c', '"$0" "$@"; exit', process.execPath, kitFile, command, ...options], env),
+    )
   }
 
   function start(program: string, args: string[], env: NodeJS.ProcessEnv): ChildProcess {
@@ -65,11 +67,6 @@ describe('The commands that run an application', function () {
   }
 
   describe('kit start', () => {
-    it('builds and serves the application, in the environment of --fallback-env if no other one is set', async () => {
-      const address = await serve('start', { PORT: '0' }, '--fallback-env', 'development')
-      expect((await fetch(address)).status).to.equal(200)
-    })
-
     it('runs in production unless GO_ENV or NODE_ENV names another environment', async () => {
       const errors =
         'Sessions need a secret in production. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
@@ -80,35 +77,44 @@ describe('The commands that run an application', function () {
       expect(await kit(application.folder, args, { env })).to.deep.equal(failed)
     })
 
-    it('warns once in production about pending migrations, and runs them with --migrate', async () => {
-      mkdirSync(join(application.folder, 'migrations'), { recursive: true })
-      const file = join(application.folder, 'migrations/1795132800000_nothing.ts')
-      writeFileSync(file, 'export class Nothing1795132800000 {\n  async up() {}\n  async down() {}\n}\n')
-      const env = {
-        GO_ENV: 'production',
-        PORT: '0',
-        HOST: '127.0.0.1',
-        SESSION_SECRET: 'x'.repeat(32),
-        DATABASE_URL: 'sqlite:db/migrating.sqlite',
-      }
-      const warning = /A migration has not been run yet: Nothing1795132800000\. Run `kit db migrate`/g
-      const address = await serve('start', env, '--workers', '2')
-      while ((await fetch(`${address}/up`)).status !== 200);
-      expect(said.match(warning)).to.have.length(1)
-      await serve('start', env, '--migrate')
-      expect(said).to.include('migrated Nothing1795132800000').and.not.to.match(warning)
-      rmSync(file)
-    })
+    describe('with a pending migration', () => {
+      let file: string
 
-    it('ends with the npm that started it, whose shell forwards no signal', async () => {
-      const env = { npm_lifecycle_event: 'start', GO_ENV: 'development', PORT: '0' }
-      const address = await serveByShell('start', env)
-      const [shell] = children.splice(0)
-      const ended = new Promise((end) => shell?.once('close', end))
-      shell?.kill('SIGTERM')
-      await ended
-      expect(said).to.include('SIGTERM: finishing the pending requests')
-      expect(String(await failure(fetch(address)))).to.include('fetch failed')
+      before(() => {
+        mkdirSync(join(application.folder, 'migrations'), { recursive: true })
+        file = join(application.folder, 'migrations/1795132800000_nothing.ts')
+        writeFileSync(file, 'export class Nothing1795132800000 {\n  async up() {}\n  async down() {}\n}\n')
+      })
+      after(() => rmSync(file))
+
+      const warning = /A migration has not been run yet: Nothing1795132800000\. Run `kit db migrate`/g
+
+      it('builds the application, and warns once in production', async () => {
+        const env = {
+          GO_ENV: 'production',
+          PORT: '0',
+          HOST: '127.0.0.1',
+          SESSION_SECRET: 'x'.repeat(32),
+          DATABASE_URL: 'sqlite:db/pending.sqlite',
+        }
+        const address = await serve('start', env, '--workers', '2')
+        while ((await fetch(`${address}/up`)).status !== 200);
+        expect(said.match(warning)).to.have.length(1)
+      })
+
+      it('runs the migration with --migrate, in the environment of --fallback-env, and ends with the npm that started it', async () => {
+        const env = { npm_lifecycle_event: 'start', PORT: '0', DATABASE_URL: 'sqlite:db/migrating.sqlite' }
+        // Like npm, the shell forwards no signal.
+        const address = await serveByShell('start', env, '--migrate', '--fallback-env', 'development')
+        expect(said).to.include('migrated Nothing1795132800000').and.not.to.match(warning)
+        expect((await fetch(address)).status).to.equal(200)
+        const [shell] = children.splice(0)
+        const ended = new Promise((end) => shell?.once('close', end))
+        shell?.kill('SIGTERM')
+        await ended
+        expect(said).to.include('SIGTERM: finishing the pending requests')
+        expect(String(await failure(fetch(address)))).to.include('fetch failed')
+      })
     })
 
     it('reports in one sentence that the port is in use', async () => {

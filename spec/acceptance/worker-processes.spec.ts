@@ -7,15 +7,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
 import { Client } from '../support/clients.js'
 import { newDatabase } from '../support/engine.js'
+import { kit } from '../support/kit.js'
 import { config } from '../support/applications/orders.js'
 import { Served, type Line } from '../support/processes/served.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 const main = new URL('../support/applications/orders-main.js', import.meta.url).href
+const failingMain = new URL('../support/applications/failing-main.js', import.meta.url).href
 
 describe('The processes of kit start --workers 2', function () {
+  const FAILS = join(temporaryFolder(), 'fails')
   let url: string
+  /** The application that a spec stops. */
   let served: Served
+  /** The one that the other specs share: loading the framework takes longest. */
+  let shared: Served | undefined
 
   before(async () => {
     url = await newDatabase()
@@ -27,13 +33,70 @@ describe('The processes of kit start --workers 2', function () {
 
   afterEach(() => served?.remove())
 
-  async function start(): Promise<Served> {
-    served = await Served.start(main, ['start', '--workers', '2'], { DATABASE_URL: url })
-    return served
+  after(() => shared?.remove())
+
+  async function running(): Promise<Served> {
+    shared ??= await Served.start(failingMain, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2', FAILS })
+    return shared
   }
 
+  async function start(): Promise<void> {
+    served = await Served.start(main, ['start', '--workers', '2'], { DATABASE_URL: url })
+  }
+
+  it('are as many as WEB_CONCURRENCY states', async () => {
+    const serving = await running()
+    expect(await serving.workers(2)).to.have.length(2)
+  })
+
+  it('transfers no connection to a busy worker while another one is free', async () => {
+    const serving = await running()
+    await serving.workers(2)
+    const file = join(temporaryFolder(), 'busy')
+    const busy = new Client(serving.url).get(`/busy?file=${encodeURIComponent(file)}`)
+    while (!existsSync(file)) await delay(5)
+    let responses = 0
+    const quick = Array.from({ length: 20 }, async () => {
+      const { status } = await new Client(serving.url, 1, false).get('/pid')
+      responses += 1
+      return status
+    })
+    // The busy worker has at most one connection, which it has not confirmed.
+    while (responses < 19) await delay(5)
+    rmSync(dirname(file), { recursive: true })
+    expect(new Set(await Promise.all(quick))).to.deep.equal(new Set([200]))
+    expect((await busy).status).to.equal(200)
+  })
+
+  it('adds the worker to each line of the log', async () => {
+    const serving = await running()
+    const pids = await serving.workers(2)
+    while (!pids.every((pid) => serving.log.some((line) => line.pid === pid))) await delay(5)
+    const numbers = new Map(serving.log.map(({ pid, worker }) => [pid, worker]))
+    expect(pids.map((pid) => numbers.get(pid)).toSorted()).to.deep.equal([1, 2])
+    expect(numbers.get(serving.pid)).to.equal(undefined)
+    expect((await fetch(`${serving.url}/up`)).status).to.equal(200)
+  })
+
+  it('restarts a worker that fails at its start with longer and longer pauses', async () => {
+    const serving = await running()
+    const [pid = 0] = await serving.workers(2)
+    writeFileSync(FAILS, '')
+    process.kill(pid, 'SIGKILL')
+    const failures = (): Line[] => serving.log.filter((line) => Reflect.get(line, 'status') === 1)
+    while (failures().length < 3) await delay(5)
+    rmSync(FAILS)
+    await serving.workers(2)
+    const [first, ...pauses] = failures().map((line) => Reflect.get(line, 'pause'))
+    // The worker that was killed has failed once, too, unless it had served for ten seconds.
+    expect(first).to.be.oneOf([100, 200])
+    expect(pauses.slice(0, 2)).to.deep.equal([first * 2, first * 4])
+  })
+
   it('completes pending and partially received requests after Ctrl-C, of which npm makes two signals', async () => {
-    await start()
+    served = await running()
+    shared = undefined
+    await served.workers(2)
     const client = new Client(served.url, 1)
     expect((await client.get('/pid')).keeps).to.equal(true)
     const received = await partialRequest(served.url)
@@ -95,61 +158,6 @@ describe('The processes of kit start --workers 2', function () {
     while (pids.some(isAlive)) await delay(20)
   })
 
-  describe('that are not stopped', () => {
-    const FAILS = join(temporaryFolder(), 'fails')
-    let serving: Served
-
-    before(async () => {
-      const main = new URL('../support/applications/failing-main.js', import.meta.url).href
-      serving = await Served.start(main, ['start'], { DATABASE_URL: url, WEB_CONCURRENCY: '2', FAILS })
-    })
-    after(() => serving.remove())
-
-    it('are as many as WEB_CONCURRENCY states', async () => {
-      expect(await serving.workers(2)).to.have.length(2)
-    })
-
-    it('transfers no connection to a busy worker while another one is free', async () => {
-      const file = join(temporaryFolder(), 'busy')
-      const busy = new Client(serving.url).get(`/busy?file=${encodeURIComponent(file)}`)
-      while (!existsSync(file)) await delay(5)
-      let responses = 0
-      const quick = Array.from({ length: 20 }, async () => {
-        const { status } = await new Client(serving.url, 1, false).get('/pid')
-        responses += 1
-        return status
-      })
-      // The busy worker has at most one connection, which it has not confirmed.
-      while (responses < 19) await delay(5)
-      rmSync(dirname(file), { recursive: true })
-      expect(new Set(await Promise.all(quick))).to.deep.equal(new Set([200]))
-      expect((await busy).status).to.equal(200)
-    })
-
-    it('adds the worker to each line of the log', async () => {
-      const pids = await serving.workers(2)
-      while (!pids.every((pid) => serving.log.some((line) => line.pid === pid))) await delay(5)
-      const numbers = new Map(serving.log.map(({ pid, worker }) => [pid, worker]))
-      expect(pids.map((pid) => numbers.get(pid)).toSorted()).to.deep.equal([1, 2])
-      expect(numbers.get(serving.pid)).to.equal(undefined)
-      expect((await fetch(`${serving.url}/up`)).status).to.equal(200)
-    })
-
-    it('restarts a worker that fails at its start with longer and longer pauses', async () => {
-      const [pid = 0] = await serving.workers(2)
-      writeFileSync(FAILS, '')
-      process.kill(pid, 'SIGKILL')
-      const failures = (): Line[] => serving.log.filter((line) => Reflect.get(line, 'status') === 1)
-      while (failures().length < 3) await delay(5)
-      rmSync(FAILS)
-      await serving.workers(2)
-      const [first, ...pauses] = failures().map((line) => Reflect.get(line, 'pause'))
-      // The worker that was killed has failed once, too, unless it had served for ten seconds.
-      expect(first).to.be.oneOf([100, 200])
-      expect(pauses.slice(0, 2)).to.deep.equal([first * 2, first * 4])
-    })
-  })
-
   describe('when it cannot start', () => {
     async function failure(env: NodeJS.ProcessEnv, ...args: string[]) {
       served = new Served(main, ['start', ...args], { DATABASE_URL: url, ...env })
@@ -184,8 +192,10 @@ describe('The processes of kit start --workers 2', function () {
 
     it('rejects an invalid number of workers, also from WEB_CONCURRENCY', async () => {
       const errors = 'Set it to a number of processes from 1 to 999, or to "auto".'
-      expect((await failure({}, '--workers', '0')).errors).to.equal(`--workers is "0". ${errors}`)
-      expect((await failure({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)
+      const folder = temporaryFolder()
+      const run = (env: NodeJS.ProcessEnv, ...args: string[]) => kit(folder, ['start', ...args], { env })
+      expect((await run({}, '--workers', '0')).errors).to.equal(`--workers is "0". ${errors}`)
+      expect((await run({ WEB_CONCURRENCY: '-1' })).errors).to.equal(`WEB_CONCURRENCY is "-1". ${errors}`)
     })
   })
 })

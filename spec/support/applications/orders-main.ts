@@ -6,19 +6,19 @@
 import 'reflect-metadata'
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { createClient } from 'redis'
-import { databaseLimits, rateLimit, redisLimits } from '../../../src/auth/index.js'
-import { App, Database, databaseSessions, redisSessions, transaction } from '../../../src/index.js'
+import { databaseLimits, rateLimit, redisLimits, type LimitStore } from '../../../src/auth/index.js'
+import {
+  App,
+  Database,
+  databaseSessions,
+  redisSessions,
+  transaction,
+  type SessionStore,
+} from '../../../src/index.js'
 import { config, OrdersResource } from './orders.js'
-import { redisUrl } from '../servers/redis.js'
 
 const database = new Database(config(''), 'test')
-const usesRedis = process.env['STORES'] === 'redis'
-// After the default of two seconds, which pass on a slow machine, a request would be served without being counted.
-const timeout = 60_000
-const sessionStore = usesRedis
-  ? redisSessions(createClient({ url: redisUrl }), { prefix: `kit_spec_${process.ppid}:`, timeout })
-  : databaseSessions(database)
+const { sessionStore, limitStore } = process.env['STORES'] === 'redis' ? await inRedis() : inDatabase()
 const app = new App({ sessionStore, drainTimeout: 10_000 })
 app.get('/pid', (ctx) => void (ctx.body = { pid: process.pid }))
 app.get('/slow', async (ctx) => {
@@ -44,9 +44,6 @@ app.get('/busy', (ctx) => {
   while (existsSync(file) && Date.now() < end) Atomics.wait(never, 0, 0, 5)
   ctx.body = 'busy'
 })
-const limitStore = usesRedis
-  ? redisLimits(createClient({ url: redisUrl }), { prefix: `kit_spec_limit_${process.ppid}:`, timeout })
-  : databaseLimits(database)
 const limited = app.group('/limited')
 limited.use(rateLimit({ name: 'limited', to: 10, within: '1 hour', store: limitStore }))
 limited.get('/', (ctx) => void (ctx.body = { pid: process.pid }))
@@ -56,3 +53,25 @@ if (process.env['LIMIT_IN_MEMORY']) {
 app.use(transaction(database))
 app.resource(OrdersResource)
 await app.listen()
+
+interface Stores {
+  sessionStore: SessionStore
+  limitStore: LimitStore
+}
+
+function inDatabase(): Stores {
+  return { sessionStore: databaseSessions(database), limitStore: databaseLimits(database) }
+}
+
+/** Most of the processes do not use Redis, whose package takes a fifth of the time of their start. */
+async function inRedis(): Promise<Stores> {
+  const { createClient } = await import('redis')
+  const { redisUrl } = await import('../servers/redis.js')
+  const client = () => createClient({ url: redisUrl })
+  // After the default of two seconds, which pass on a slow machine, a request would be served without being counted.
+  const timeout = 60_000
+  return {
+    sessionStore: redisSessions(client(), { prefix: `kit_spec_${process.ppid}:`, timeout }),
+    limitStore: redisLimits(client(), { prefix: `kit_spec_limit_${process.ppid}:`, timeout }),
+  }
+}
