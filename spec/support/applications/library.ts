@@ -10,7 +10,7 @@ import {
   type TransactionOptions,
 } from '../../../src/index.js'
 import { captureLog } from '../../../src/testing/index.js'
-import { engine, newDatabase } from '../engine.js'
+import { databaseWithTables, engine } from '../engine.js'
 import { Site } from '../site.js'
 
 @Entity('shelves')
@@ -89,8 +89,8 @@ export async function withLibrary(
   { settings, url, api = true, ...options }: LibraryOptions,
   work: (library: Library) => Promise<void>,
 ): Promise<void> {
-  const test = { url: url ?? (await newDatabase()), ...settings }
-  await createTables(test.url)
+  if (url) await createTables(url)
+  const test = { url: url ?? (await databaseWithTables('library', createTables)), ...settings }
   const database = new Database({ test, models: [Shelf, Book], migrations: [] }, 'test')
   const log = captureLog()
   const app = new App({ api, logger: log.logger })

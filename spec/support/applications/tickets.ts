@@ -1,6 +1,6 @@
 import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, type Relation } from 'typeorm'
 import { Database, Model, Present, RelationIds } from '../../../src/index.js'
-import { newDatabase } from '../engine.js'
+import { databaseWithTables } from '../engine.js'
 
 /** A ticket with two relations to one model, and two many-to-many relations to another. */
 @Entity('tickets')
@@ -67,9 +67,16 @@ export class Person extends Model {
 
 /** A database of tickets with its tables. */
 export async function openTickets(): Promise<Database> {
+  return open(await databaseWithTables('tickets', createTables))
+}
+
+function open(url: string): Promise<Database> {
   const models = [Ticket, Tag, Person]
-  const database = new Database({ test: { url: await newDatabase(), logging: false }, models }, 'test')
-  await database.open()
+  return new Database({ test: { url, logging: false }, models }, 'test').open()
+}
+
+async function createTables(url: string): Promise<void> {
+  const database = await open(url)
   await database.synchronize()
-  return database
+  await database.close()
 }

@@ -2,7 +2,7 @@ import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, OneToMany
 import type { Relation } from 'typeorm'
 import { Database } from '../../../src/data/database.js'
 import { Model } from '../../../src/data/model.js'
-import { newDatabase } from '../engine.js'
+import { databaseWithTables } from '../engine.js'
 
 /** A model with a relation of every kind. */
 @Entity('issues')
@@ -85,11 +85,18 @@ export class Note extends Model {
 
 /** A database of issues and related records, with its tables. */
 export async function openTracker(): Promise<Database> {
+  return open(await databaseWithTables('tracker', createTables))
+}
+
+function open(url: string): Promise<Database> {
   const models = [Issue, Project, Label, Cover, Task, Note]
-  const database = new Database({ test: { url: await newDatabase(), logging: false }, models }, 'test')
-  await database.open()
+  return new Database({ test: { url, logging: false }, models }, 'test').open()
+}
+
+async function createTables(url: string): Promise<void> {
+  const database = await open(url)
   await database.synchronize()
-  return database
+  await database.close()
 }
 
 /** A new record with this title and these values, not saved yet. */
