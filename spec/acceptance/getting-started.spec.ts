@@ -9,6 +9,7 @@ import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
 import { unformatted } from '../support/formatted.js'
 import { environment, kit, kitFile, linkPackages, type Run } from '../support/kit.js'
 import { isAddition, withMethods } from '../support/applications/merged-example.js'
+import { freePort } from '../support/servers/free-port.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 const blocks = codeBlocks().filter(({ page }) => page === 'docs/getting-started.md')
@@ -161,7 +162,7 @@ class DevelopmentServer {
   ) {}
 
   static async start(folder: string): Promise<DevelopmentServer> {
-    const port = String(20_000 + Math.floor(Math.random() * 20_000))
+    const port = String(await freePort())
     const child = spawn(process.execPath, [kitFile, 'dev'], {
       cwd: folder,
       env: environment({ PORT: port }),

@@ -29,7 +29,7 @@ export type ServerEngine = Exclude<Engine, 'sqlite'>
 export const engine = engineOf(process.env['KIT_ENGINE'] || 'sqlite')
 
 /**
- * Creates an empty database and returns its url. The database is deleted after the spec in which, or in whose `beforeEach`,
+ * Creates an empty database and returns its url. It is empty again, or deleted, after the spec in which, or in whose `beforeEach`,
  * it was created; a database created in `before` is deleted at the end of the run.
  */
 export async function newDatabase(): Promise<string> {
