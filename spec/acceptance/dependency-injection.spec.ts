@@ -71,7 +71,7 @@ describe('docs/dependency-injection.md, in a generated application', () => {
 
   it('replaces the service for each of its tests, and restores it', async () => {
     const { port } = mailService.address() as AddressInfo
-    const options = ['--no-config', '--require', 'dist/spec/support/setup.js']
+    const options = ['--no-config', '--timeout', '60000', '--require', 'dist/spec/support/setup.js']
     const mocha = spawn(
       process.execPath,
       ['node_modules/mocha/bin/mocha.js', ...options, 'dist/spec/**/*.spec.js'],

@@ -105,6 +105,8 @@ describe('An application with the examples of docs/resources.md, docs/middleware
       [
         'node_modules/mocha/bin/mocha.js',
         '--no-config',
+        '--timeout',
+        '60000',
         '--exit',
         '--require',
         'dist/spec/support/setup.js',

@@ -327,14 +327,13 @@ async function deleteDatabases(engine: ServerEngine, isOver: (name: string) => b
 }
 
 /** A database other than that of the application under test: it ignores `DATABASE_URL`. */
-async function openElsewhere(url: string): Promise<Database> {
+function openElsewhere(url: string): Promise<Database> {
   const { DATABASE_URL: before } = process.env
   delete process.env['DATABASE_URL']
-  try {
-    return await new Database({ server: { url, pool: 2, acquireTimeout: 100_000 } }, 'server').open()
-  } finally {
-    if (before !== undefined) process.env['DATABASE_URL'] = before
-  }
+  const database = new Database({ server: { url, pool: 2, acquireTimeout: 100_000 } }, 'server')
+  // Before anything else runs: specs run while a database is opened.
+  if (before !== undefined) process.env['DATABASE_URL'] = before
+  return database.open()
 }
 
 /** Whether a database of this name belongs to a run that was killed: no run takes an hour. */
