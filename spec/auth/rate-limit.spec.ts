@@ -13,7 +13,7 @@ import {
 import { clientNetwork } from '../../src/auth/client-network.js'
 import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
 import { App, Database, transaction } from '../../src/index.js'
-import { describeOnce, newDatabase } from '../support/engine.js'
+import { databaseWithTables, describeOnce } from '../support/engine.js'
 import { needRedis, OwnRedis, redisUrl } from '../support/servers/redis.js'
 import { Site } from '../support/site.js'
 
@@ -28,11 +28,14 @@ class CreateLimits1700000000000 implements MigrationInterface {
 
 const logger = pino({ level: 'silent' })
 
-async function openDatabase(): Promise<Database> {
-  const config = { test: { url: await newDatabase() }, migrations: [CreateLimits1700000000000] }
-  const database = await new Database(config, 'test').open()
+function open(url: string): Promise<Database> {
+  return new Database({ test: { url }, migrations: [CreateLimits1700000000000] }, 'test').open()
+}
+
+async function migrate(url: string): Promise<void> {
+  const database = await open(url)
   await database.migrate()
-  return database
+  await database.close()
 }
 
 /** The counts of a store are the same for every store. */
@@ -88,7 +91,7 @@ describe('databaseLimits', () => {
   let database: Database
 
   beforeEach(async () => {
-    database = await openDatabase()
+    database = await open(await databaseWithTables('rate limits', migrate))
   })
 
   afterEach(() => database.close())

@@ -25,7 +25,7 @@ import {
   type Context,
 } from '../../src/index.js'
 import { countQueries } from '../support/count-queries.js'
-import { newDatabase } from '../support/engine.js'
+import { databaseWithTables } from '../support/engine.js'
 import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
 
@@ -119,16 +119,24 @@ function show(ctx: Context, text: string): void {
   ctx.body = `<p>${text}</p>${ctx.hasSession ? `<input name="authenticity_token" value="${ctx.csrfToken}">` : ''}`
 }
 
+function open(url: string): Promise<Database> {
+  const config = { test: { url }, models: [User, Token], migrations: [CreateUsers1700000000000] }
+  return new Database(config, 'test').open()
+}
+
+async function migrate(url: string): Promise<void> {
+  const database = await open(url)
+  await database.migrate()
+  await database.close()
+}
+
 describe('Signing in', () => {
   let database: Database
   let site: Site
   let ada: User
 
   beforeEach(async () => {
-    const url = await newDatabase()
-    const config = { test: { url }, models: [User, Token], migrations: [CreateUsers1700000000000] }
-    database = await new Database(config, 'test').open()
-    await database.migrate()
+    database = await open(await databaseWithTables('users and tokens', migrate))
     const password_hash = cheapHash('correct horse')
     ada = await database.manager.save(
       database.manager.create(User, { email: 'ada@example.com', password_hash }),

@@ -15,7 +15,7 @@ import {
   transaction,
 } from '../../src/index.js'
 import type { Client } from '../../src/testing/index.js'
-import { describeOnce, newDatabase } from '../support/engine.js'
+import { databaseWithTables, describeOnce } from '../support/engine.js'
 import { sessionId } from '../support/session-client.js'
 import { Site } from '../support/site.js'
 
@@ -41,6 +41,17 @@ class CreateUsers1700000000000 implements MigrationInterface {
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 const hour = 60 * 60 * 1000
 
+function open(url: string): Promise<Database> {
+  const config = { test: { url }, models: [User], migrations: [CreateUsers1700000000000] }
+  return new Database(config, 'test').open()
+}
+
+async function migrate(url: string): Promise<void> {
+  const database = await open(url)
+  await database.migrate()
+  await database.close()
+}
+
 describe('userSessions(database)', () => {
   let database: Database
   let site: Site
@@ -48,10 +59,7 @@ describe('userSessions(database)', () => {
   let now = 0
 
   beforeEach(async () => {
-    const url = await newDatabase()
-    const config = { test: { url }, models: [User], migrations: [CreateUsers1700000000000] }
-    database = await new Database(config, 'test').open()
-    await database.migrate()
+    database = await open(await databaseWithTables('users and sessions', migrate))
     for (const email of ['ada', 'bob'])
       await database.manager.save(database.manager.create(User, { email, password_hash: 'x' }))
     now = Date.now()
