@@ -165,12 +165,12 @@ describe('Database', () => {
         new Sqlite(path).exec('PRAGMA journal_mode = WAL').close()
         chmodSync(folder, 0o755)
         chmodSync(path, 0o444)
-        const output = await runProcess('open-as-nobody', `sqlite:${path}`)
-        expect(output).to.contain(
+        const output = await runProcess('open-as-nobody', `sqlite:${path}`, `sqlite:${folder}/new/b.sqlite`)
+        const errors = output.split('\n')
+        expect(errors[0]).to.contain(
           `The database ${path} cannot be opened: its folder or its file is not writable`,
         )
-        const made = await runProcess('open-as-nobody', `sqlite:${folder}/new/b.sqlite`)
-        expect(made).to.contain(
+        expect(errors[1]).to.contain(
           `The database ${folder}/new/b.sqlite cannot be opened: its folder or its file`,
         )
       }))

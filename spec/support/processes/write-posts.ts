@@ -3,7 +3,7 @@
  *
  * - `half URL COUNT PREFIX`: COUNT transactions at once, of which every second one throws after its insert
  * - `hold URL`: a transaction that inserts, prints "holding" and never ends
- * - `open-as-nobody URL`: opens as a user without any rights, and prints the error
+ * - `open-as-nobody URL...`: opens each of the databases as a user without any rights, and prints the errors
  * - `migrate URL MILLISECONDS`: migrates, with a migration that prints "migrating" and then takes this long, and prints the
  *   names of the migrations as JSON
  */
@@ -44,7 +44,10 @@ switch (task) {
     break
   case 'open-as-nobody':
     if (process.getuid?.() === 0) process.setuid?.(65_534)
-    await database.open().catch((error: Error) => console.log(error.message))
+    for (const url of process.argv.slice(3))
+      await blogDatabase(url)
+        .open()
+        .catch((error: Error) => console.log(error.message))
     break
   case 'migrate':
     console.log(JSON.stringify(await database.migrate()))
