@@ -6,8 +6,8 @@ import { setGeneratedColumns } from '../../../src/data/model.js'
 import { Article, newArticle, openArticles, states } from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
 
-/** The number of random queries: a few with `npm test`, or `KIT_LISTS`. */
-const total = Number(process.env['KIT_LISTS'] ?? 200)
+/** The number of random queries: a few with `npm test`, half as many on a server, or `KIT_LISTS`. */
+const total = Number(process.env['KIT_LISTS'] ?? (engine === 'sqlite' ? 200 : 100))
 /** The seed of a failed run, which is printed with the failure. */
 const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
 /** The number of queries for the same rows. */

@@ -7,11 +7,12 @@ import { paginate } from '../../../src/data/records/pagination.js'
 import { loadRelations } from '../../../src/data/records/relations.js'
 import { saveRecord } from '../../../src/data/records/save.js'
 import { bind } from '../../../src/http/binder.js'
+import { engine } from '../../support/engine.js'
 import { Random } from '../../support/random.js'
 import { openTickets, Person, Tag, Ticket } from '../../support/applications/tickets.js'
 
-/** The number of sequences: a few with `npm test`, or `KIT_FUZZ` divided by ten. */
-const total = Number(process.env['KIT_FUZZ'] ?? 400) / 10
+/** The number of sequences: a few with `npm test`, half as many on a server, or `KIT_FUZZ` divided by ten. */
+const total = Number(process.env['KIT_FUZZ'] ?? (engine === 'sqlite' ? 400 : 200)) / 10
 /** The seed of a failed run, which is printed with the failure. */
 const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
 const steps = 16
