@@ -3,7 +3,6 @@ import { authDestruction } from '../../src/generator/auth-destroyer.js'
 import { authActions, type AuthOptions } from '../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
 import { resourceActions } from '../../src/generator/resource-generator.js'
-import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { Application } from '../support/applications/generated.js'
 
 // The specs of sessions and pages are run without tokens, too.
@@ -13,17 +12,8 @@ const kinds = [
 ] as const
 
 describe('kit generate auth --api', () => {
-  /** The databases of the applications on a server. */
-  const urls: Record<string, string> = {}
-
-  before(async () => {
-    for (const [kind] of kinds) urls[kind] = await newDatabase()
-  })
-
   for (const [kind, make, options, specsToRun] of kinds) {
-    // Both have the same tables.
-    const describeKind = make === Application.api ? describe : describeOnce
-    describeKind(`in ${kind}`, () => {
+    describe(`in ${kind}`, () => {
       let application: Application
 
       beforeEach(() => {
@@ -37,7 +27,7 @@ describe('kit generate auth --api', () => {
       }
 
       for (const signUp of [true, false]) {
-        itOnce(`is taken back by kit destroy auth, ${signUp ? 'with' : 'without'} sign-up`, async () => {
+        it(`is taken back by kit destroy auth, ${signUp ? 'with' : 'without'} sign-up`, async () => {
           const before = application.tree()
           generateAuth('user', { signUp })
           expect(application.tree()).to.include.keys('src/models/api_token.ts', 'src/actions/tokens.ts')
@@ -48,12 +38,10 @@ describe('kit generate auth --api', () => {
       }
 
       it('writes formatted files whose specs pass, for a model of any name', async () => {
-        // On SQLite, an application finds its databases itself.
-        if (engine !== 'sqlite') application.environment['TEST_DATABASE_URL'] = urls[kind]
         generateAuth('member')
         const post = { attributes: ['title'], owner: 'member' }
         generate(application.folder, resourceActions(application.folder, 'post', post))
-        if (engine === 'sqlite') expect(await application.unformatted()).to.deep.equal([])
+        expect(await application.unformatted()).to.deep.equal([])
         expect(application.compile()).to.deep.equal({ status: 0, output: '' })
         const specs = application.runSpecs('--grep', specsToRun)
         expect(specs.status, specs.output).to.equal(0)
@@ -71,7 +59,7 @@ describe('kit generate auth in an API application', () => {
 
   afterEach(() => application.remove())
 
-  itOnce('generates bearer tokens without --api, too, and inserts the routes above the resources', () => {
+  it('generates bearer tokens without --api, too, and inserts the routes above the resources', () => {
     const { folder } = application
     const plain = authActions(folder, 'user', { now: new Date(0) })
     const explicit = authActions(folder, 'user', { now: new Date(0), api: true })
@@ -97,7 +85,7 @@ describe('kit generate auth in an API application', () => {
     ])
   })
 
-  itOnce('is taken back above a resource', async () => {
+  it('is taken back above a resource', async () => {
     const { folder } = application
     generate(folder, resourceActions(folder, 'post', { attributes: ['title'] }))
     const before = application.tree()
@@ -107,7 +95,7 @@ describe('kit generate auth in an API application', () => {
     expect(application.tree()).to.deep.equal(before)
   })
 
-  itOnce('rejects the options that add pages', () => {
+  it('rejects the options that add pages', () => {
     for (const option of ['confirm', 'sessions']) {
       expect(() => authActions(application.folder, 'user', { [option]: true })).to.throw('add pages')
     }

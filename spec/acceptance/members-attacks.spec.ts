@@ -5,7 +5,7 @@ import { hashPassword, needsRehash, passwordStamp, signedToken } from '../../src
 import type { App, Database } from '../../src/index.js'
 import { mails } from '../../src/mail/index.js'
 import type { Client } from '../../src/testing/index.js'
-import { sharedDatabase } from '../support/engine.js'
+import { itOnce, sharedDatabase } from '../support/engine.js'
 import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
 
@@ -82,7 +82,7 @@ describe('An attacker of examples/members', () => {
     expect((await signInByJson({ email, password })).status).to.equal(429)
   })
 
-  it('uses up the attempts for the account of another user, and not those of its own', async () => {
+  itOnce('uses up the attempts for the account of another user, and not those of its own', async () => {
     const eve = visitor()
     await make('eve@example.com', await hashPassword(password))
     await enter(eve, password, 'eve@example.com')
@@ -135,7 +135,7 @@ describe('An attacker of examples/members', () => {
     expect(entered).to.deep.equal([...won, false])
   })
 
-  it('cannot forge a link, whatever id it has', async () => {
+  itOnce('cannot forge a link, whatever id it has', async () => {
     const [user] = await database.query('SELECT * FROM users')
     const forged = [
       signedToken('password reset', user.id, { expires: '1 hour', stamp: 'x' }),
@@ -155,7 +155,7 @@ describe('An attacker of examples/members', () => {
     }
   })
 
-  it('cannot sign up with an address to which no mail can be sent', async () => {
+  itOnce('cannot sign up with an address to which no mail can be sent', async () => {
     for (const address of [
       '"ada@example.com x"@evil.example',
       '"a,b"@evil.example',
@@ -189,7 +189,7 @@ describe('An attacker of examples/members', () => {
     ])
   })
 
-  it('finds the events of accounts in the log with user id and address, and no secret', async () => {
+  itOnce('finds the events of accounts in the log with user id and address, and no secret', async () => {
     const client = visitor()
     const secrets = [password, 'wrong password', 'the new password', 'the newest password']
     await client.get('/account/edit')
@@ -227,7 +227,7 @@ describe('An attacker of examples/members', () => {
     for (const secret of [...secrets, token, 'stolen-token', 'scrypt']) expect(log).to.not.include(secret)
   })
 
-  it('finds stronger hashes after the sign-in of a user whose hash was weak', async () => {
+  itOnce('finds stronger hashes after the sign-in of a user whose hash was weak', async () => {
     await database.manager.update('users', { email }, { password_hash: cheapHash(password) })
     const client = visitor()
     expect((await enter(client)).status).to.equal(303)

@@ -2,15 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Database } from '../../src/data/database.js'
-import { dropDatabase } from '../../src/data/engines/create-drop.js'
-import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { unformatted } from '../support/formatted.js'
 import { environment, kit, newApplication, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
-
-/** The name that `kit new` has for the engine of this run. */
-const db = engine === 'mariadb' ? 'mysql' : engine
 
 /** The files of a folder, with their contents. */
 function filesIn(folder: string): Record<string, string> {
@@ -20,7 +14,7 @@ function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
 }
 
-describeOnce('kit new blog', () => {
+describe('kit new blog', () => {
   let folder: string
 
   before(() => {
@@ -125,41 +119,32 @@ for (const [kind, options] of [
   ['web', []],
   ['API', ['--api']],
 ] as const) {
-  // The servers run one kind: both have the same database.
-  const describeKind = kind === 'web' ? describe : describeOnce
-  describeKind(`A new ${kind} application`, function () {
+  describe(`A new ${kind} application`, function () {
     let application: Awaited<ReturnType<typeof newApplication>>
 
     before(async () => {
-      application = await newApplication(...options, '--db', db)
+      application = await newApplication(...options)
     })
 
     after(() => application.remove())
 
-    itOnce('is formatted', async () => {
+    it('is formatted', async () => {
       expect(await unformatted(filesIn(application.folder))).to.deep.equal([])
     })
 
-    it('passes its own specs, on their own database', async () => {
-      // A server without a database of this name gets one.
-      const TEST_DATABASE_URL = engine === 'sqlite' ? '' : `${await newDatabase()}_test`
+    it('passes its own specs, on their own database', () => {
       const output = execFileSync('npm', ['--silent', 'test'], {
         cwd: application.folder,
-        env: environment({ TEST_DATABASE_URL }),
+        env: environment({ TEST_DATABASE_URL: '' }),
         encoding: 'utf8',
       })
       expect(output).to.match(/[12] passing/)
-      if (engine !== 'sqlite') {
-        const made = new Database({ test: { url: TEST_DATABASE_URL } }, 'test')
-        expect(await dropDatabase(made)).to.equal(true)
-        return
-      }
       expect(
         readdirSync(join(application.folder, 'db')).filter((it) => it.endsWith('.sqlite')),
       ).to.deep.equal(['test.sqlite'])
     })
 
-    itOnce('has no pages if it is an API', () => {
+    it('has no pages if it is an API', () => {
       expect(existsSync(join(application.folder, 'templates'))).to.equal(kind === 'web')
     })
   })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
 import { Client, type Outcome } from '../support/clients.js'
-import { describeOnce, engine, newDatabase } from '../support/engine.js'
+import { describeOnce, engine, itOnce, newDatabase } from '../support/engine.js'
 import { config, linesOfOrder } from '../support/applications/orders.js'
 import { needRedis } from '../support/servers/redis.js'
 import { Served } from '../support/processes/served.js'
@@ -73,7 +73,7 @@ describe('kit start --workers 2', function () {
     for (const client of clients) client.close()
   })
 
-  it('loses no confirmed record when a worker is killed, and starts another one', async () => {
+  itOnce('loses no confirmed record when a worker is killed, and starts another one', async () => {
     const served = await running()
     const [victim = 0, survivor = 0] = await served.workers(2)
     const clients = [new Client(served.url), new Client(served.url), new Client(served.url, 10, false)]
@@ -110,7 +110,7 @@ describe('kit start --workers 2', function () {
     for (const client of clients) client.close()
   })
 
-  describe('with sessions and rate limits in the database', () => sharesStores(running))
+  describeOnce('with sessions and rate limits in the database', () => sharesStores(running))
 
   describeOnce('with sessions and rate limits in Redis', () => {
     let served: Served
@@ -124,7 +124,7 @@ describe('kit start --workers 2', function () {
     sharesStores(async () => served)
   })
 
-  it('warns of a rate limit in the memory of each worker', async () => {
+  itOnce('warns of a rate limit in the memory of each worker', async () => {
     const served = await running()
     await served.logged('The rate limit')
     const warning = served.log.find(({ msg }) => msg.startsWith('The rate limit'))

@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { App, BaseResource, Database, Resource, transaction, type Context } from '../../src/index.js'
+import { dropDatabase } from '../../src/data/engines/create-drop.js'
 import { testApplication } from '../../src/testing/index.js'
 import { Comment, CreateBlog1700000000000, newPost, Post } from '../support/applications/blog-database.js'
-import { newDatabase } from '../support/engine.js'
+import { describeOnce, engine, newDatabase } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 
 @Resource('/posts')
@@ -35,7 +36,7 @@ app.get('/visits', (ctx) => {
 })
 const { client, factory, isolate, hooks } = testApplication(app, database)
 
-describe('testApplication(app, database)', () => {
+describeOnce('testApplication(app, database)', () => {
   before(() => hooks.beforeAll())
   after(() => hooks.afterAll())
 
@@ -129,6 +130,14 @@ describe('The test database', () => {
     expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal(['of a run'])
     expect(await titlesAfter(url, [CreateBlogAgain1700000000001], 'test')).to.deep.equal([])
   })
+
+  if (engine !== 'sqlite') {
+    it('is created if the server has none of this name', async () => {
+      const url = `${await newDatabase()}_test`
+      expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal([])
+      expect(await dropDatabase(new Database({ test: { url } }, 'test'))).to.equal(true)
+    })
+  }
 
   it('is never deleted if it belongs to another environment', async () => {
     const url = await newDatabase()

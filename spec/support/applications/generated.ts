@@ -15,7 +15,7 @@ export const generated = /posts?\b|comments?\b/
 
 /**
  * Matches the titles of generated specs that pass on each engine or on none. JSON writes the same values as a form and as XML,
- * and html.spec.ts and xml.spec.ts send both on each engine.
+ * and round-trip.spec.ts and xml.spec.ts send both on each engine.
  */
 export const INDEPENDENT_OF_ENGINE =
   'from a form|the form (for|again|to edit)|from XML|with the button of|as HTML$|422 for JSON without|rejects a query'
