@@ -9,11 +9,12 @@ import {
   openArticles,
   states,
 } from '../../support/applications/articles.js'
+import { engine } from '../../support/engine.js'
 import { anyText } from '../../support/fuzz/any-text.js'
 import type { Site } from '../../support/site.js'
 
-/** The number of requests: a few with `npm test`, or `KIT_FUZZ`. */
-const total = Number(process.env['KIT_FUZZ'] ?? 400)
+/** The number of requests: a few with `npm test`, half as many on a server, or `KIT_FUZZ`. */
+const total = Number(process.env['KIT_FUZZ'] ?? (engine === 'sqlite' ? 400 : 200))
 /** The seed of a failed run, which is printed with the failure. */
 const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
 /** The number of requests in flight. */
