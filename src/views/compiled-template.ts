@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type pug from 'pug'
+import { BoundedMap } from '../common/memoize.js'
 
 /** pug is loaded with the first template, so that an application without templates starts without it. */
 const require = createRequire(import.meta.url)
@@ -15,11 +16,19 @@ export interface CompileOptions {
   nameOf(file: string, source: string): string
 }
 
-/** The options of pug, missing in its types, that resolve the path of an `extends` or `include`, and read it. */
+/** The hooks of pug, missing in its types, that find, read and parse the file of an `extends` or `include`. */
 interface FilesPlugin {
   resolve(file: string, source: string): string
   read(file: string): Buffer
+  preLex(source: string, options: { filename: string }): string
+  postParse(tree: unknown, options: { filename: string; src: string }): unknown
 }
+
+/**
+ * The trees of files that templates extend or include, by their paths: most templates extend the same layout. Pug copies a
+ * tree before it changes it.
+ */
+const parsedBefore = new BoundedMap<{ source: string; tree: unknown }>(100)
 
 /** A compiled template, with the files from which it was compiled. */
 export class CompiledTemplate {
@@ -38,6 +47,13 @@ export class CompiledTemplate {
     const plugin: FilesPlugin = {
       resolve: (file, source) => this.locate(options.nameOf(file, source)),
       read: (file) => this.read(file),
+      preLex: (source, options) => (treeOf(options.filename, source) ? '' : source),
+      postParse(tree, options) {
+        const before = treeOf(options.filename, options.src)
+        if (before) return before
+        if (options.filename !== filename) parsedBefore.set(options.filename, { source: options.src, tree })
+        return tree
+      },
     }
     const pugOptions = { filename, compileDebug: options.debug, plugins: [plugin] }
     this.render = compiler.compile(this.read(filename).toString(), pugOptions)
@@ -63,4 +79,9 @@ export class CompiledTemplate {
     this.contents.set(file, content)
     return content
   }
+}
+
+function treeOf(file: string, source: string): unknown {
+  const before = parsedBefore.get(file)
+  return before?.source === source ? before.tree : undefined
 }
