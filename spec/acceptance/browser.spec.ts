@@ -299,7 +299,7 @@ describeInBrowser('examples/blog in a browser', () => {
     withVisitor()
 
     before(async () => {
-      // Chromium keeps axe-core for all pages, instead of receiving its half a megabyte for each of them.
+      // Chromium keeps axe-core for all pages, instead of receiving its 1.5 megabytes for each of them.
       await visitor.page.addInitScript(axe.source)
       broken = await openExampleBlog()
       development = await startExampleBlog('development')
