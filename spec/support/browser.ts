@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
-
-const path = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-const advice = 'Set CHROMIUM_PATH, or apt-get install chromium.'
+import { chromiumAdvice, chromiumPath, hasChromium } from './chromium.js'
 
 /** Chromium with options for containers, and without requests of its own. */
 const flags = [
@@ -19,8 +16,8 @@ const flags = [
 const givenUp = ['net::ERR_ABORTED', 'net::ERR_NETWORK_CHANGED']
 
 /**
- * Declares specs that need a browser. If there is none they are skipped, and one line reports it; with
- * `KIT_REQUIRE_ALL` in the environment they fail. A failing spec is tried twice, because Chromium aborts requests
+ * Declares specs that need a browser. If there is none they are left out, and setup.ts prints one line for all of them;
+ * with `KIT_REQUIRE_ALL` in the environment they fail. A failing spec is tried twice, because Chromium aborts requests
  * when a network interface of the machine appears or disappears.
  */
 export function describeInBrowser(title: string, specs: () => void): void {
@@ -28,14 +25,13 @@ export function describeInBrowser(title: string, specs: () => void): void {
     this.retries(1)
     specs()
   }
-  if (existsSync(path) || process.env['KIT_REQUIRE_ALL']) describe(title, declare)
-  else console.log(`Left out: the browser specs, because there is no Chromium. ${advice}`)
+  if (hasChromium || process.env['KIT_REQUIRE_ALL']) describe(title, declare)
 }
 
 /** Starts Chromium, headless. */
 export async function startBrowser(): Promise<Browser> {
-  if (!existsSync(path)) throw new Error(`There is no Chromium at ${path}. ${advice}`)
-  return chromium.launch({ executablePath: path, args: flags })
+  if (!hasChromium) throw new Error(`There is no Chromium at ${chromiumPath}. ${chromiumAdvice}`)
+  return chromium.launch({ executablePath: chromiumPath, args: flags })
 }
 
 /** A visitor: one page of a browser with cookies of its own, and all errors that occurred while it was used. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
@@ -92,7 +92,8 @@ export const mochaHooks = {
 /** Mocha calls this once, before it starts the processes that run the specs. They read the run's name from their environment. */
 export async function mochaGlobalSetup(): Promise<void> {
   process.env[RUN] = `kit_spec_${seconds()}_${crypto.randomUUID().slice(0, 4)}`
-  if (engine !== 'sqlite') await deleteDatabases(engine, isLeftOver)
+  if (engine === 'sqlite') deleteFolders(isLeftOver)
+  else await deleteDatabases(engine, isLeftOver)
 }
 
 /** Mocha calls this once, at the end: it deletes the remaining databases of the run. */
@@ -133,7 +134,16 @@ function nameOfRun(): string {
 
 /** The folder of the SQLite files of this run. */
 function folderOfRun(): string {
-  return join(hasSpaceInMemory() ? MEMORY : tmpdir(), nameOfRun())
+  return join(folderOfRuns(), nameOfRun())
+}
+
+function folderOfRuns(): string {
+  return hasSpaceInMemory() ? MEMORY : tmpdir()
+}
+
+function deleteFolders(isOver: (name: string) => boolean): void {
+  for (const name of readdirSync(folderOfRuns()))
+    if (isOver(name)) rmSync(join(folderOfRuns(), name), { recursive: true, force: true })
 }
 
 /** The folder of Linux whose files are in memory. No transaction waits for a disk there. */
@@ -190,9 +200,14 @@ const SERVERS: Record<ServerEngine, Server> = {
           DECLARE
             name text;
             again boolean := true;
+            rounds int := 0;
           BEGIN
             WHILE again LOOP
               again := false;
+              rounds := rounds + 1;
+              IF rounds > 20 THEN
+                RAISE 'The rows of two tables refer to each other. Use newDatabase() in this spec.';
+              END IF;
               FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations' LOOP
                 BEGIN
                   EXECUTE format('DELETE FROM %I', name);
@@ -274,7 +289,7 @@ export function serverUrl(engine: ServerEngine): string {
  * and delete a database, so that the specs take turns with a few of them.
  */
 function serverDatabases(engine: ServerEngine): () => Promise<Made> {
-  const { create, drop, empty, deleteRows } = SERVERS[engine]
+  const { create, drop, empty, deleteRows, names } = SERVERS[engine]
   const url = serverUrl(engine)
   const server = openElsewhere(url)
   const emptied: string[] = []
@@ -305,13 +320,12 @@ function serverDatabases(engine: ServerEngine): () => Promise<Made> {
   }
 
   async function release(url: string, name: string): Promise<void> {
-    if (!empty) await drop(await server, name)
-    // A spec that has deleted its database leaves nothing to empty.
-    else
-      await empty(await server, url, name).then(
-        () => emptied.push(name),
-        () => undefined,
-      )
+    if (!empty) return void (await drop(await server, name))
+    const rows: { name: string }[] = await (await server).query(names)
+    // A spec may have deleted its database.
+    if (!rows.some((row) => row.name === name)) return
+    await empty(await server, url, name)
+    emptied.push(name)
   }
 }
 

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { join } from 'node:path'
-import { mochaHooks as databases } from './engine.js'
+import { chromiumAdvice, hasChromium } from './chromium.js'
+import { engine, mochaGlobalSetup as prepareDatabases, mochaHooks as databases } from './engine.js'
 import { endPendingRuns } from './kit.js'
 import './processes/rarely-optimize.cjs'
 import { siteHooks } from './site.js'
@@ -21,4 +22,11 @@ export const mochaHooks = {
   afterAll: [databases.afterAll, endPendingRuns],
 }
 
-export { mochaGlobalSetup, mochaGlobalTeardown } from './engine.js'
+/** Mocha calls this once, before it starts the processes that run the specs. The browser specs run on SQLite only. */
+export async function mochaGlobalSetup(): Promise<void> {
+  if (engine === 'sqlite' && !hasChromium && !process.env['KIT_REQUIRE_ALL'])
+    console.log(`Left out: the browser specs, because there is no Chromium. ${chromiumAdvice}`)
+  await prepareDatabases()
+}
+
+export { mochaGlobalTeardown } from './engine.js'

@@ -103,7 +103,7 @@ export class Application {
   compile(): { status: number | null; output: string } {
     const options = engine === 'sqlite' ? ['--noUnusedLocals'] : ['--noCheck']
     const result = this.run('tsc', '--singleThreaded', '--sourceMap', 'false', ...options)
-    this.write('dist/.built', '')
+    if (result.status === 0) this.write('dist/.built', '')
     return result
   }
 
