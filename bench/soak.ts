@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { Database } from '../src/index.js'
 import { Client } from '../spec/support/clients.js'
-import { mochaHooks, sharedDatabase } from '../spec/support/engine.js'
+import { mochaHooks, sharedDatabase } from '../spec/support/databases.js'
 import { config } from '../spec/support/applications/orders.js'
 import { Served } from '../spec/support/processes/served.js'
 

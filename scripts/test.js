@@ -5,7 +5,7 @@ import 'reflect-metadata'
 import { spawn } from 'node:child_process'
 import { availableParallelism, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { serverUrl } from '../dist/spec/support/engine.js'
+import { serverUrl } from '../dist/spec/support/servers.js'
 import { Database } from '../dist/src/index.js'
 
 const servers = {

@@ -1,7 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { expect } from 'chai'
 import { App, Database, Resource, transaction, type Context } from '../../src/index.js'
-import { engine, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { engine } from '../support/engine.js'
 import { config, Post, PostsResource } from '../support/applications/failing-posts.js'
 import { Site } from '../support/site.js'
 

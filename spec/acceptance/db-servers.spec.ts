@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { Database } from '../../src/data/database.js'
-import { engine, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { engine } from '../support/engine.js'
 import { kit, kitProcess, newApplication, root, type Run } from '../support/kit.js'
 
 if (engine !== 'sqlite') {

@@ -13,7 +13,7 @@ import {
 } from '../../src/index.js'
 import { ResourceNotImplemented } from '../../src/errors.js'
 import { blogDatabase, newPost, Post } from '../support/applications/blog-database.js'
-import { newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 import { inFolder } from '../support/temporary-folder.js'

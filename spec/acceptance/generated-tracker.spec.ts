@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/commands/destroy.js'
 import { generateCommand } from '../../src/cli/commands/generate.js'
-import { engine, itOnce, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { engine, itOnce } from '../support/engine.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../support/applications/generated.js'
 
 /** The commands that generate an issue tracker. */

@@ -21,7 +21,7 @@ import {
   translations,
   type Context,
 } from '../../src/index.js'
-import { newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 import { inFolder } from '../support/temporary-folder.js'

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { engine, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { engine } from '../support/engine.js'
 import {
   newShelf,
   Shelf,

@@ -1,15 +1,14 @@
 import { expect } from 'chai'
-import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { hashPassword, needsRehash, passwordStamp, signedToken } from '../../src/auth/index.js'
 import type { App, Database } from '../../src/index.js'
 import { mails } from '../../src/mail/index.js'
 import type { Client } from '../../src/testing/index.js'
-import { itOnce, sharedDatabase } from '../support/engine.js'
+import { loadExample } from '../support/applications/example.js'
+import { itOnce } from '../support/engine.js'
 import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
 
-const folder = new URL('../../../examples/members/', import.meta.url)
 const email = 'ada@example.com'
 const password = 'correct horse battery staple'
 
@@ -20,16 +19,8 @@ describe('An attacker of examples/members', () => {
   let lines: string[] = []
 
   before(async () => {
-    const before = process.cwd()
-    process.env['DATABASE_URL'] = await sharedDatabase()
-    process.chdir(fileURLToPath(folder))
-    ;({ app } = await import(new URL('dist/src/app.js', folder).href))
-    ;({ database } = await import(new URL('dist/src/database.js', folder).href))
-    app.callback()
-    delete process.env['DATABASE_URL']
-    site = await Site.open(app)
-    await database.migrate()
-    process.chdir(before)
+    ;({ app, database } = await loadExample('members'))
+    site = await Site.open(app, () => database.migrate())
     app.logger.level = 'info'
     Reflect.set(app.logger, pino.symbols.streamSym, { write: (line: string) => lines.push(line) })
   })

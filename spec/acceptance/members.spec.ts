@@ -1,13 +1,11 @@
 import { expect } from 'chai'
-import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
-import type { App, Database } from '../../src/index.js'
+import type { Database } from '../../src/index.js'
 import { mails } from '../../src/mail/index.js'
+import { loadExample } from '../support/applications/example.js'
 import { describeInBrowser, startBrowser, visit, type Visitor } from '../support/browser.js'
-import { sharedDatabase } from '../support/engine.js'
 import { Site } from '../support/site.js'
 
-const folder = new URL('../../../examples/members/', import.meta.url)
 const password = 'correct horse battery staple'
 
 describeInBrowser('examples/members with two browsers', () => {
@@ -19,15 +17,9 @@ describeInBrowser('examples/members with two browsers', () => {
   let count = 0
 
   before(async () => {
-    const before = process.cwd()
-    process.env['DATABASE_URL'] = await sharedDatabase()
-    process.chdir(fileURLToPath(folder))
-    const { app }: { app: App } = await import(new URL('dist/src/app.js', folder).href)
-    ;({ database } = await import(new URL('dist/src/database.js', folder).href))
-    app.callback()
-    delete process.env['DATABASE_URL']
-    site = await Site.open(app, () => database.migrate())
-    process.chdir(before)
+    const example = await loadExample('members')
+    database = example.database
+    site = await Site.open(example.app, () => database.migrate())
     browser = await startBrowser()
     ;[ada, bob] = [await visit(browser, site.url), await visit(browser, site.url)]
   })

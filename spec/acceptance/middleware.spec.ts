@@ -2,10 +2,11 @@ import { expect } from 'chai'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { App } from '../../src/index.js'
 import { openExampleBlog } from '../support/applications/example-blog.js'
+import { startIn } from '../support/applications/example.js'
 import { Site } from '../support/site.js'
 
-const folder = new URL('../../../examples/blog/dist/src/', import.meta.url)
-const source = readFileSync(new URL('app.js', folder), 'utf8')
+const folder = new URL('../../../examples/blog/', import.meta.url)
+const source = readFileSync(new URL('dist/src/app.js', folder), 'utf8')
 const line = (name: string) => new RegExp(`^app\\.use\\(${name}\\(.*\\n`, 'm')
 
 describe('The middleware of app.ts', () => {
@@ -21,11 +22,13 @@ describe('The middleware of app.ts', () => {
 
   /** The blog without this line of its app.ts. */
   async function openWithout(name: string): Promise<void> {
-    const file = new URL(`app-without-${name}.js`, folder)
+    const file = new URL(`dist/src/app-without-${name}.js`, folder)
     writeFileSync(file, source.replace(line(name), ''))
     try {
-      const { app }: { app: App } = await import(file.href)
-      site = await Site.open(app)
+      site = await startIn(folder, async () => {
+        const { app }: { app: App } = await import(file.href)
+        return Site.open(app)
+      })
       await site.get('/posts/new')
     } finally {
       rmSync(file)

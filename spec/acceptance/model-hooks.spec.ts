@@ -12,7 +12,7 @@ import {
   ValidationErrors,
   type Context,
 } from '../../src/index.js'
-import { newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
 import { writeLocales } from '../support/locales.js'
 import { Site } from '../support/site.js'
 import { temporaryFolder } from '../support/temporary-folder.js'

@@ -4,7 +4,8 @@ import { setImmediate as nextImmediate, setTimeout as delay } from 'node:timers/
 import { expect } from 'chai'
 import { App, Database, transaction, type AppOptions } from '../../src/index.js'
 import { captureLog } from '../../src/testing/index.js'
-import { describeOnce, itOnce, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { describeOnce, itOnce } from '../support/engine.js'
 import { Book, Shelf } from '../support/applications/library.js'
 
 /** Long enough for the requests that must succeed in the meantime, on a busy machine. */

@@ -13,7 +13,8 @@ import {
 import { clientNetwork } from '../../src/auth/client-network.js'
 import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
 import { App, Database, transaction } from '../../src/index.js'
-import { databaseWithTables, describeOnce } from '../support/engine.js'
+import { databaseWithTables } from '../support/databases.js'
+import { describeOnce } from '../support/engine.js'
 import { needRedis, OwnRedis, redisUrl } from '../support/servers/redis.js'
 import { Site } from '../support/site.js'
 

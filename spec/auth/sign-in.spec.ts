@@ -25,7 +25,7 @@ import {
   type Context,
 } from '../../src/index.js'
 import { countQueries } from '../support/count-queries.js'
-import { databaseWithTables } from '../support/engine.js'
+import { databaseWithTables } from '../support/databases.js'
 import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
 

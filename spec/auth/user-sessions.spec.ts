@@ -15,7 +15,8 @@ import {
   transaction,
 } from '../../src/index.js'
 import type { Client } from '../../src/testing/index.js'
-import { databaseWithTables, describeOnce } from '../support/engine.js'
+import { databaseWithTables } from '../support/databases.js'
+import { describeOnce } from '../support/engine.js'
 import { sessionId } from '../support/session-client.js'
 import { Site } from '../support/site.js'
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/data/database.js'
 import { blogDatabase, newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
-import { engine, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { engine } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 
 describe(`Text on ${engine}`, () => {

@@ -10,7 +10,7 @@ import { absoluteUrl, mailer, mailInbox, mails, sendMail, type MailerOptions } f
 import { textOf } from '../../src/mail/text.js'
 import { App, Database, errors, transaction, translations, type AppOptions } from '../../src/index.js'
 import { captureLog } from '../../src/testing/index.js'
-import { newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
 import { Site } from '../support/site.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 

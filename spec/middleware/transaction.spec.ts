@@ -20,7 +20,8 @@ import {
   Post,
   titlesOf,
 } from '../support/applications/blog-database.js'
-import { engine, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { engine } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 
 describe('transaction(database)', () => {

@@ -23,7 +23,7 @@ import {
   type Context,
   type PolicyScope,
 } from '../../src/index.js'
-import { databaseWithTables } from '../support/engine.js'
+import { databaseWithTables } from '../support/databases.js'
 import { Site } from '../support/site.js'
 
 interface User {

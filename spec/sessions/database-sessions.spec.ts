@@ -10,7 +10,7 @@ import {
   type SessionStore,
 } from '../../src/index.js'
 import { sessionsApp } from '../support/applications/sessions.js'
-import { databaseWithTables, newDatabase } from '../support/engine.js'
+import { databaseWithTables, newDatabase } from '../support/databases.js'
 import { Gate } from '../support/gate.js'
 import { putSession, readSession, sessionId } from '../support/session-client.js'
 import { Site } from '../support/site.js'

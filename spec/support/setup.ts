@@ -1,7 +1,8 @@
 import 'reflect-metadata'
 import { join } from 'node:path'
 import { chromiumAdvice, hasChromium } from './chromium.js'
-import { engine, mochaGlobalSetup as prepareDatabases, mochaHooks as databases } from './engine.js'
+import { mochaGlobalSetup as prepareDatabases, mochaHooks as databases } from './databases.js'
+import { engine } from './engine.js'
 import { endPendingRuns } from './kit.js'
 import './processes/rarely-optimize.cjs'
 import { siteHooks } from './site.js'
@@ -14,11 +15,20 @@ process.env['GOGC'] ??= 'off'
 const rarelyOptimize = join(import.meta.dirname, 'processes/rarely-optimize.cjs')
 process.env['NODE_OPTIONS'] ??= `--require ${JSON.stringify(rarelyOptimize)}`
 
+const folder = process.cwd()
+
+/** The specs that follow read files by their paths in this folder. */
+function checkFolder(): void {
+  if (process.cwd() === folder) return
+  process.chdir(folder)
+  throw new Error('This spec, or a hook before it, has changed the working directory.')
+}
+
 /** Mocha calls these around each spec, in each of its processes. */
 export const mochaHooks = {
   ...databases,
   beforeEach: [databases.beforeEach, siteHooks.beforeEach],
-  afterEach: [siteHooks.afterEach, databases.afterEach, endPendingRuns],
+  afterEach: [siteHooks.afterEach, databases.afterEach, endPendingRuns, checkFolder],
   afterAll: [databases.afterAll, endPendingRuns],
 }
 
@@ -29,4 +39,4 @@ export async function mochaGlobalSetup(): Promise<void> {
   await prepareDatabases()
 }
 
-export { mochaGlobalTeardown } from './engine.js'
+export { mochaGlobalTeardown } from './databases.js'

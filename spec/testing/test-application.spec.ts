@@ -4,7 +4,8 @@ import { App, BaseResource, Database, Resource, transaction, type Context } from
 import { dropDatabase } from '../../src/data/engines/create-drop.js'
 import { testApplication } from '../../src/testing/index.js'
 import { Comment, CreateBlog1700000000000, newPost, Post } from '../support/applications/blog-database.js'
-import { describeOnce, engine, newDatabase } from '../support/engine.js'
+import { newDatabase } from '../support/databases.js'
+import { describeOnce, engine } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 
 @Resource('/posts')

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
@@ -181,7 +182,7 @@ export class Scope {
   static(path: string, folder: string): this {
     this.declarations.mounts.push({
       prefix: joinPaths(this.place.prefix, path),
-      folder,
+      folder: resolve(folder),
       host: this.place.host === undefined ? undefined : new HostPattern(this.place.host),
       order: this.declarations.table.routes.length,
       middleware: this.middleware.filter((one) => one.guardsFiles === true),

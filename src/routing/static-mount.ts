@@ -4,6 +4,7 @@ import type { HostPattern } from './host.js'
 /** A folder of static files, mounted at a path. */
 export interface StaticMount {
   prefix: string
+  /** An absolute path. */
   folder: string
   /** Its virtual host. */
   host?: HostPattern | undefined

@@ -6,7 +6,7 @@ import { Model } from '../../../src/data/model.js'
 import { paginate } from '../../../src/data/records/pagination.js'
 import { findRecordBy } from '../../../src/data/records/find.js'
 import { RecordNotFound } from '../../../src/errors.js'
-import { newDatabase } from '../../support/engine.js'
+import { newDatabase } from '../../support/databases.js'
 import { Thing } from '../../support/applications/everything.js'
 import { Issue, openTracker, Project, titled } from '../../support/applications/tracker.js'
 

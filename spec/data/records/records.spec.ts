@@ -8,7 +8,8 @@ import { findRecord, findRecordBy } from '../../../src/data/records/find.js'
 import { destroyRecord, saveRecord } from '../../../src/data/records/save.js'
 import { RecordNotFound, ValidationErrors } from '../../../src/errors.js'
 import { Comment, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
-import { engine, newDatabase } from '../../support/engine.js'
+import { newDatabase } from '../../support/databases.js'
+import { engine } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
 
 @Entity('counters')

@@ -52,6 +52,15 @@ describe('app.static(path, folder)', () => {
     rmSync(folder, { recursive: true })
   })
 
+  it('reads a relative folder from the working directory in which it was declared', async () => {
+    const before = process.cwd()
+    process.chdir(folder)
+    const app = new App({ api: true }).static('/', 'public')
+    process.chdir(before)
+    const relative = await Site.open(app)
+    expect((await relative.get('/a.txt')).text).to.equal('0123456789')
+  })
+
   it('returns the file for GET, with its type and the headers for caches', async () => {
     const response = await site.get('/a.txt')
     expect([response.status, response.text]).to.deep.equal([200, '0123456789'])

@@ -24,7 +24,7 @@ import {
   type ResourceClass,
 } from '../../../src/index.js'
 import { columnTypes } from '../../../src/data/columns.js'
-import { newDatabase } from '../engine.js'
+import { newDatabase } from '../databases.js'
 import { Site } from '../site.js'
 
 export const states = ['draft', 'public', 'archived']

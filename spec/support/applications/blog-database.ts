@@ -6,7 +6,7 @@ import { Database } from '../../../src/data/database.js'
 import type { DatabaseSettings } from '../../../src/data/database.js'
 import { Model } from '../../../src/data/model.js'
 import { Present } from '../../../src/data/validation.js'
-import { databaseWithTables } from '../engine.js'
+import { databaseWithTables } from '../databases.js'
 
 @Entity('posts')
 export class Post extends Model {

@@ -24,7 +24,7 @@ import {
   transaction,
   type Context,
 } from '../../../src/index.js'
-import { newDatabase } from '../engine.js'
+import { newDatabase } from '../databases.js'
 import { Site } from '../site.js'
 import { temporaryFolder } from '../temporary-folder.js'
 

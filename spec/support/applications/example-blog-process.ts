@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Database } from '../../../src/data/database.js'
-import { newDatabase } from '../engine.js'
+import { newDatabase } from '../databases.js'
 
 const blog = fileURLToPath(new URL('../../../../examples/blog/', import.meta.url))
 

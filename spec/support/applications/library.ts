@@ -10,7 +10,8 @@ import {
   type TransactionOptions,
 } from '../../../src/index.js'
 import { captureLog } from '../../../src/testing/index.js'
-import { databaseWithTables, engine } from '../engine.js'
+import { databaseWithTables } from '../databases.js'
+import { engine } from '../engine.js'
 import { Site } from '../site.js'
 
 @Entity('shelves')

@@ -1,6 +1,6 @@
 import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, type Relation } from 'typeorm'
 import { Database, Model, Present, RelationIds } from '../../../src/index.js'
-import { databaseWithTables } from '../engine.js'
+import { databaseWithTables } from '../databases.js'
 
 /** A ticket with two relations to one model, and two many-to-many relations to another. */
 @Entity('tickets')

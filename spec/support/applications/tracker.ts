@@ -2,7 +2,7 @@ import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, OneToMany
 import type { Relation } from 'typeorm'
 import { Database } from '../../../src/data/database.js'
 import { Model } from '../../../src/data/model.js'
-import { databaseWithTables } from '../engine.js'
+import { databaseWithTables } from '../databases.js'
 
 /** A model with a relation of every kind. */
 @Entity('issues')

@@ -1,6 +1,6 @@
 import { realpathSync, type Stats } from 'node:fs'
 import { createRequire } from 'node:module'
-import { resolve, sep } from 'node:path'
+import { sep } from 'node:path'
 import type send from 'send'
 import type { Context } from '../../context.js'
 import { HttpError } from '../../errors.js'
@@ -23,10 +23,9 @@ export async function sendFile(
   mount: Pick<StaticMount, 'prefix' | 'folder'>,
 ): Promise<boolean> {
   const path = (mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)) || '/'
-  const root = resolve(mount.folder)
-  if (await sendPath(ctx, root, path)) return true
+  if (await sendPath(ctx, mount.folder, path)) return true
   const digested = splitDigest(path)
-  return digested !== undefined && (await sendPath(ctx, root, digested.path, digested.digest))
+  return digested !== undefined && (await sendPath(ctx, mount.folder, digested.path, digested.digest))
 }
 
 /** @param digest the digest that the file must have */

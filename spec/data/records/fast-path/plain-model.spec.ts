@@ -21,7 +21,8 @@ import { paginate } from '../../../../src/data/records/pagination.js'
 import { fastPath } from '../../../../src/data/records/fast-path/fast-path.js'
 import { findRecord } from '../../../../src/data/records/find.js'
 import { destroyRecord, saveRecord } from '../../../../src/data/records/save.js'
-import { databaseWithTables, engine } from '../../../support/engine.js'
+import { databaseWithTables } from '../../../support/databases.js'
+import { engine } from '../../../support/engine.js'
 
 const reversed: ValueTransformer = {
   to: (text: string) => [...text].toReversed().join(''),

@@ -1,0 +1,38 @@
+import { fileURLToPath } from 'node:url'
+import type { App, Database } from '../../../src/index.js'
+import { sharedDatabase } from '../databases.js'
+
+/** An application of examples/. */
+export interface Example {
+  app: App
+  database: Database
+}
+
+/** Loads an application of examples/ with an empty database of its own. A process can load it once. */
+export async function loadExample(name: 'blog' | 'members'): Promise<Example> {
+  const before = process.env['DATABASE_URL']
+  process.env['DATABASE_URL'] = await sharedDatabase()
+  const folder = new URL(`../../../../examples/${name}/`, import.meta.url)
+  try {
+    return await startIn(folder, async () => {
+      const { app }: { app: App } = await import(new URL('dist/src/app.js', folder).href)
+      const { database }: { database: Database } = await import(new URL('dist/src/database.js', folder).href)
+      app.callback()
+      return { app, database }
+    })
+  } finally {
+    if (before === undefined) delete process.env['DATABASE_URL']
+    else process.env['DATABASE_URL'] = before
+  }
+}
+
+/** An application finds its locales and templates in the working directory when it starts. */
+export async function startIn<T>(folder: URL, start: () => Promise<T>): Promise<T> {
+  const before = process.cwd()
+  process.chdir(fileURLToPath(folder))
+  try {
+    return await start()
+  } finally {
+    process.chdir(before)
+  }
+}
