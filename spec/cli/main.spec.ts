@@ -87,6 +87,11 @@ describe('kit', () => {
       ['new', 'typeorm'],
       '"typeorm" is the name of a package that the application needs. Choose another name.',
     ],
+    [
+      ['new', 'blog', '--kit', '../resource-kit'],
+      '--kit expects a version, like ^0.1.0, and ../resource-kit is a folder. To use a checkout, run the kit command of the ' +
+        'checkout without --kit.',
+    ],
   ]
   for (const [args, sentence] of MISTAKES) {
     it(`rejects "kit ${args.join(' ')}" with a one-line message and status 1`, async () => {

@@ -26,7 +26,7 @@ export function newCommand(): Command {
     .option('--api', 'create an API without pages and sessions')
     .addOption(new Option('--db <engine>', 'database engine').choices(Object.keys(ENGINES)).default('sqlite'))
     .option('--skip-install', 'do not run npm install')
-    .option('--kit <version>', 'depend on this version of resource-kit')
+    .option('--kit <version>', 'depend on this version of resource-kit', parseVersion)
     .addHelpText('after', '\nExample:\n  $ kit new blog\n  $ kit new shop --api --db postgres')
     .action(create)
 }
@@ -100,6 +100,16 @@ function parseName(path: string): string {
     )
   }
   return path
+}
+
+/** A linked folder would have a second copy of TypeORM, and the application would not compile. */
+function parseVersion(version: string): string {
+  const file = /^(?:file:|[./~])/.test(version)
+  if (!file || version.endsWith('.tgz')) return version
+  throw new CommandError(
+    `--kit expects a version, like ^0.1.0, and ${version} is a folder. To use a checkout, run the kit command of the checkout ` +
+      'without --kit.',
+  )
 }
 
 function rejectOccupied(folder: string, path: string): void {
