@@ -96,6 +96,34 @@ describe('transaction(database)', () => {
       expect(await titlesOf(database)).to.deep.equal(['outer'])
     }))
 
+  it('rolls back what follows a savepoint that was rolled back', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await failure(
+          ctx.tx.transaction(async (inner) => {
+            await inner.save(newPost('inner'))
+            throw new Error('the inner one fails')
+          }),
+        )
+        await ctx.tx.insert(Post, newPost('outer'))
+        ctx.status = 500
+      })
+      expect(await request('POST')).to.equal(500)
+      expect(await titlesOf(database)).to.deep.equal([])
+    }))
+
+  it('rolls back a savepoint that the handler has left open', () =>
+    withApp({}, async ({ handle, request, database }) => {
+      handle(async (ctx) => {
+        await ctx.tx.insert(Post, newPost('outer'))
+        await ctx.tx.queryRunner?.startTransaction()
+        await ctx.tx.insert(Post, newPost('inner'))
+        ctx.status = 200
+      })
+      expect(await request('POST')).to.equal(200)
+      expect(await titlesOf(database)).to.deep.equal(['outer'])
+    }))
+
   it('continues after a record that the database has rejected', () =>
     withApp({}, async ({ handle, request, database }) => {
       await database.manager.save(newPost('taken'))
