@@ -53,7 +53,7 @@ describe('The processes of kit start --workers 2', function () {
     const serving = await running()
     await serving.workers(2)
     const file = join(temporaryFolder(), 'busy')
-    const busy = new Client(serving.url).get(`/busy?file=${encodeURIComponent(file)}`)
+    const busy = new Client(serving.url, 1, false).get(`/busy?file=${encodeURIComponent(file)}`)
     while (!existsSync(file)) await delay(5)
     let responses = 0
     const quick = Array.from({ length: 20 }, async () => {
@@ -78,17 +78,17 @@ describe('The processes of kit start --workers 2', function () {
     expect((await fetch(`${serving.url}/up`)).status).to.equal(200)
   })
 
-  it('restarts a worker that fails at its start with longer and longer pauses', async () => {
+  it('restarts a worker that is stopped and then fails at its start with longer and longer pauses', async () => {
     const serving = await running()
     const [pid = 0] = await serving.workers(2)
     writeFileSync(FAILS, '')
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, 'SIGTERM')
     const failures = (): Line[] => serving.log.filter((line) => Reflect.get(line, 'status') === 1)
     while (failures().length < 3) await delay(5)
     rmSync(FAILS)
     await serving.workers(2)
     const [first, ...pauses] = failures().map((line) => Reflect.get(line, 'pause'))
-    // The worker that was killed has failed once, too, unless it had served for ten seconds.
+    // The worker that was stopped has failed once, too, unless it had served for ten seconds.
     expect(first).to.be.oneOf([100, 200])
     expect(pauses.slice(0, 2)).to.deep.equal([first * 2, first * 4])
   })
@@ -111,6 +111,8 @@ describe('The processes of kit start --workers 2', function () {
       expect(response.status, 'a request on an idle connection').to.equal(200)
       keeps = response.keeps
     }
+    const { error } = await new Client(served.url, 1, false).get('/pid')
+    expect(error, 'a connection that no worker would receive').to.equal('ECONNREFUSED')
     // Without a request, the server would have closed the connection by now.
     expect((await slow).status, 'a pending request').to.equal(200)
     expect(await received.complete(), 'a partially received request')

@@ -33,13 +33,13 @@ describe('Every route', () => {
       await visitors[name].get('/')
     }
     for (const { model, param } of resources.values()) ids.owner[param] = (await make(model)).id
-    ids.another.label_id = (await make(modelOf('label_id'), 'another')).id
+    ids.another.label_id = (await make(modelOf('label_id'), ids.another)).id
   })
 
   /** Creates a record of a user, below the other records of the user. */
-  function make(model, name = 'owner') {
-    const known = columnsOf(model).filter((column) => column in ids[name])
-    return factory.make(model, Object.fromEntries(known.map((column) => [column, ids[name][column]])))
+  function make(model, keys = ids.owner) {
+    const known = columnsOf(model).filter((column) => column in keys)
+    return factory.make(model, Object.fromEntries(known.map((column) => [column, keys[column]])))
   }
 
   /** Every row of the models' tables. SQLite returns them as JSON with one statement. */
@@ -76,9 +76,9 @@ describe('Every route', () => {
       return action === 'create' ? 201 : 200
     }
 
-    /** Creates a record of the owner, and returns it with its path. */
-    async function target() {
-      const id = isSingular ? ids.owner[param] : (await make(model)).id
+    /** Creates a record of the owner, or with other keys, and returns it with its path. */
+    async function target(keys = ids.owner) {
+      const id = isSingular ? ids.owner[param] : (await make(model, keys)).id
       return { id, path: pattern.replaceAll(/\{(\w+)\}/g, (_, name) => (name === param ? id : ids.owner[name])) }
     }
 
@@ -112,6 +112,18 @@ describe('Every route', () => {
         }
         expect(await rows()).to.deep.equal(before)
       })
+
+      const parents = params.filter((name) => name !== param)
+      if (parents.length > 0) {
+        it('hides a record of another user from the owner of its parent', async () => {
+          if (!isOwned(model) || !parents.some((name) => isOwned(modelOf(name)))) return
+          const record = await target({ ...ids.owner, user_id: ids.another.user_id })
+          const accept = isOfApi ? 'json' : 'html'
+          const { status, text } = await send(visitors.owner, accept, record, 'owner')
+          expect(status, text).to.equal(params.includes(param) ? 404 : 200)
+          expect(text).to.not.include(record.id)
+        })
+      }
     }
 
     // Each resource and each action has each format in some of its routes.
