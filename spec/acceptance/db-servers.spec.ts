@@ -71,6 +71,10 @@ if (engine !== 'sqlite') {
 
     it('resets and drops the database while others are connected', async () => {
       const other = await new Database({ test: { url } }, 'test').open()
+      if (engine === 'mariadb') {
+        const [{ collation }] = await other.query('SELECT @@collation_database AS collation')
+        expect(collation).to.equal('utf8mb4_nopad_bin')
+      }
       const runner = other.createQueryRunner()
       await runner.startTransaction()
       await runner.query('SELECT * FROM posts')

@@ -3,7 +3,7 @@ import type { QueryRunner } from 'typeorm'
 import type { AttributeKind } from '../../src/data/attributes.js'
 import { column, columnTypes, primaryKey, timestamps } from '../../src/data/columns.js'
 import type { Database } from '../../src/data/database.js'
-import { openBlogDatabase } from '../support/applications/blog-database.js'
+import { newPost, openBlogDatabase } from '../support/applications/blog-database.js'
 import { engine, type Engine } from '../support/engine.js'
 
 const letters = { charset: 'utf8mb4', collation: 'utf8mb4_nopad_bin' }
@@ -58,6 +58,13 @@ const columns: Record<Engine, Record<AttributeKind, object>> = {
   },
 }
 
+/** The seconds since 1970 of a datetime. */
+const secondsOf: Record<Engine, string> = {
+  sqlite: 'unixepoch(created_at)',
+  postgres: 'floor(extract(epoch FROM created_at))',
+  mariadb: 'floor(unix_timestamp(created_at))',
+}
+
 describe('Columns of migrations', () => {
   let database: Database
   let runner: QueryRunner
@@ -92,6 +99,12 @@ describe('Columns of migrations', () => {
       scale: 4,
       isNullable: true,
     })
+  })
+
+  it('contain datetimes in UTC', async () => {
+    const { created_at } = await database.manager.save(newPost('one'))
+    const [row] = await database.query(`SELECT ${secondsOf[engine]} AS seconds FROM posts`)
+    expect(Number(row.seconds)).to.equal(Math.floor(created_at.getTime() / 1000))
   })
 
   it('include an id and two dates in every table', () => {

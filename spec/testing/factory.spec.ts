@@ -16,6 +16,12 @@ class User extends Model {
   email!: string
 }
 
+@Entity('codes')
+class Code extends Model {
+  @Column('varchar', { length: 20 })
+  text!: string
+}
+
 class CreateUsers1700000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const columns = [primaryKey(runner), column(runner, 'email', 'string'), ...timestamps(runner)]
@@ -68,6 +74,16 @@ describe('Factory', () => {
     const empty = Object.keys(thing).filter((name) => Reflect.get(built, name) === undefined)
     expect(empty).to.deep.equal([])
     await things.close()
+  })
+
+  it('creates different texts that are as short as their columns', async () => {
+    const codes = new Database({ test: { url: 'sqlite::memory:' }, models: [Code] }, 'test')
+    await codes.open()
+    const own = new Factory(codes)
+    const [one, two] = [own.build(Code), own.build(Code)]
+    expect(one.text).to.have.length(20)
+    expect(two.text).to.have.length(20).and.not.equal(one.text)
+    await codes.close()
   })
 
   it('uses the defaults that the application defines for a model', async () => {

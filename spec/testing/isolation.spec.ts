@@ -57,7 +57,15 @@ describe('Isolation', () => {
   it('survives a failing statement', async () => {
     await database.manager.save(newPost('same'))
     await failure(database.manager.save(newPost('same')))
+    await failure(database.query('SELECT title FROM missing_table'))
     expect(await titles()).to.deep.equal(['same'])
+  })
+
+  it('waits for no other rollback after that of a failed transaction', async function () {
+    // PostgreSQL rejects all statements between a failure and its rollback, for which a statement waits 5 seconds at most.
+    this.timeout(4000)
+    await failure(database.transaction((tx) => tx.query('SELECT title FROM missing_table')))
+    expect(await titles()).to.deep.equal([])
   })
 
   it('runs statements outside of a transaction whose statement has just failed', async () => {

@@ -289,6 +289,16 @@ describe('A plain model and a model with extras', () => {
     expect(heard).to.include.members(['DELETE', 'remove', 'INSERT', 'insert'])
   })
 
+  it('are written in a transaction that continues after the database has rejected one of them', async () => {
+    for (const model of [Plain, Versioned]) {
+      await database.transaction(async (tx) => {
+        expect((await saveRecord(tx, new model()))?.status).to.equal(422)
+        expect(await saveRecord(tx, Object.assign(new model(), { title: 'one' }))).to.equal(undefined)
+      })
+      expect(await database.manager.count(model)).to.equal(1)
+    }
+  })
+
   it('write nothing and keep the timestamps if nothing has changed', async () => {
     const tx = database.manager
     const record = Object.assign(new Plain(), { title: 'one', done: false, count: 0 })
