@@ -76,7 +76,8 @@ describe(`Locked records on ${engine}`, () => {
       }
       expect(log.text()).to.contain('A GET request cannot lock a record.')
       expect(log.text()).to.contain('A HEAD request cannot lock a record.')
-    }))
+    }),
+  )
 
   it('are found and saved together with loaded relations, and by conditions on relations', async () => {
     const database = await openTracker()

@@ -221,6 +221,17 @@ describe('A list with @Queryable', () => {
     expect(await titles('body.contains=aA')).to.deep.equal([])
   })
 
+  if (engine === 'mariadb') {
+    it('compares the beginning of a text by case, even if the collation of the column ignores case', async () => {
+      const collate = (name: string) =>
+        database.query(`ALTER TABLE articles MODIFY title varchar(255) COLLATE ${name} NOT NULL`)
+      await collate('utf8mb4_general_ci')
+      expect(await titles('title.eq=HELLO')).to.deep.equal(['hello', 'Hello'])
+      expect(await titles('title.prefix=hel')).to.deep.equal(['hello'])
+      await collate('utf8mb4_nopad_bin')
+    })
+  }
+
   it('adds filters to the conditions of the handler, also for the same column', async () => {
     expect(await titles('title=Hello,Help', { title: 'Help' })).to.deep.equal(['Help'])
     expect(await titles('title.eq=Hello', { title: 'Help' })).to.deep.equal([])

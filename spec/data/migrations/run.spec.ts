@@ -282,6 +282,22 @@ describe('Migrations', () => {
         )
     }))
 
+  it('do not wait for those of another database', () =>
+    withDatabase([CreateBlog1700000000000], async (other) => {
+      const run: string[][] = []
+      class MigrateOther1700000000000 implements MigrationInterface {
+        async up(): Promise<void> {
+          run.push(await migrate(other))
+        }
+
+        async down(): Promise<void> {}
+      }
+      await withDatabase([MigrateOther1700000000000], async (database) => {
+        await migrate(database)
+      })
+      expect(run).to.deep.equal([[BLOG]])
+    }))
+
   describe('in several processes', () => {
     let url: string
     beforeEach(async () => {

@@ -5,8 +5,8 @@ import type { Database } from '../../../src/data/database.js'
 import { findRecordBy as findBy } from '../../../src/data/records/find.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
 import { TransactionAlreadyBegun } from '../../../src/errors.js'
-import { newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
-import { engine } from '../../support/engine.js'
+import { blogDatabase, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
+import { engine, newDatabase } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
 import { newShelf, Shelf, withLibrary } from '../../support/applications/library.js'
 
@@ -188,6 +188,22 @@ describe('The statements of a transaction', () => {
     expect(await statementsOf('master', read)).to.deep.equal(whole)
     expect(await statementsOf('slave', read, 'REPEATABLE READ')).to.deep.equal(whole)
   })
+
+  if (engine === 'postgres') {
+    it('begin it before the first read if another isolation level is the default of the database', async () => {
+      const url = await newDatabase()
+      const admin = await openBlogDatabase(url)
+      await admin.query(
+        `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = 'repeatable read'`,
+      )
+      await admin.close()
+      await database.close()
+      database = await blogDatabase(url).open()
+      await database.manager.save(newPost('one'))
+      const asked = await statementsOf('slave', ({ manager }) => findBy(manager, Post, { title: 'one' }))
+      expect(asked).to.deep.equal(['BEGIN', 'SELECT', 'COMMIT'])
+    })
+  }
 
   it('cannot be configured after the first read', async () => {
     const lazy = new LazyTransaction(database, 'slave')
