@@ -270,10 +270,11 @@ function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
   driver.obtainMasterConnection = async () => {
     const leavePool = await semaphore.acquire()
     const connection = await connected(prepared(), leavePool)
-    const release = connection.release.bind(connection)
+    const { release } = connection
     connection.release = () => {
+      // Not a bound function, which would be bound again at each use, and take longer each time.
       connection.release = release
-      release()
+      connection.release()
       leavePool()
     }
     return connection
