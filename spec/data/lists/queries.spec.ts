@@ -221,14 +221,25 @@ describe('A list with @Queryable', () => {
     expect(await titles('body.contains=aA')).to.deep.equal([])
   })
 
-  if (engine === 'mariadb') {
-    it('compares the beginning of a text by case, even if the collation of the column ignores case', async () => {
-      const collate = (name: string) =>
-        database.query(`ALTER TABLE articles MODIFY title varchar(255) COLLATE ${name} NOT NULL`)
-      await collate('utf8mb4_general_ci')
+  if (engine !== 'sqlite') {
+    it('compares the beginning of a text by case, even if its column ignores case', async function () {
+      const change =
+        engine === 'mariadb'
+          ? (collation: string) => `MODIFY title varchar(255) COLLATE ${collation} NOT NULL`
+          : (type: string) => `ALTER COLUMN title TYPE ${type}`
+      const [without, exact] =
+        engine === 'mariadb' ? ['utf8mb4_general_ci', 'utf8mb4_nopad_bin'] : ['citext', 'varchar']
+      if (engine === 'postgres') {
+        const available = await database.query(
+          "SELECT name FROM pg_available_extensions WHERE name = 'citext'",
+        )
+        if (available.length === 0) return this.skip()
+        await database.query('CREATE EXTENSION citext')
+      }
+      await database.query(`ALTER TABLE articles ${change(without)}`)
       expect(await titles('title.eq=HELLO')).to.deep.equal(['hello', 'Hello'])
       expect(await titles('title.prefix=hel')).to.deep.equal(['hello'])
-      await collate('utf8mb4_nopad_bin')
+      await database.query(`ALTER TABLE articles ${change(exact)}`)
     })
   }
 

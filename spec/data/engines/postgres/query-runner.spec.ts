@@ -76,6 +76,15 @@ if (engine === 'postgres') {
       expect(await database.manager.count(Post)).to.equal(1)
     })
 
+    it('is rolled back, and never continued by another request, if its runner is released before it ends', async () => {
+      await runner.startTransaction()
+      await insert('one')
+      await runner.release()
+      runner = database.createQueryRunner()
+      expect(await status()).to.equal('I')
+      expect(await database.manager.count(Post)).to.equal(0)
+    })
+
     it('sends nothing if it has no statements', async () => {
       for (const end of ['commitTransaction', 'rollbackTransaction'] as const) {
         await runner.startTransaction()
