@@ -282,6 +282,18 @@ describe('Migrations', () => {
         )
     }))
 
+  it('do not wait for a process that has run its own and continues', () =>
+    withDatabase([CreateBlog1700000000000], async (database) => {
+      await migrate(database)
+      const { url } = database
+      const other = await new Database(
+        { test: { url }, migrations: [CreateBlog1700000000000] },
+        'test',
+      ).open()
+      expect(await migrate(other)).to.deep.equal([])
+      await other.close()
+    }))
+
   it('do not wait for those of another database', () =>
     withDatabase([CreateBlog1700000000000], async (other) => {
       const run: string[][] = []
