@@ -100,8 +100,10 @@ describe('The processes of kit start --workers 2', function () {
     const client = new Client(served.url, 1)
     expect((await client.get('/pid')).keeps).to.equal(true)
     const received = await partialRequest(served.url)
-    const slow = new Client(served.url, 1).get('/slow?ms=1000')
-    await served.logged('slow')
+    const file = join(temporaryFolder(), 'pending')
+    writeFileSync(file, '')
+    const pending = new Client(served.url, 1).get(`/pending?file=${encodeURIComponent(file)}`)
+    await served.logged('pending')
     served.kill('SIGINT')
     served.kill('SIGINT')
     await served.logged('SIGINT')
@@ -114,8 +116,9 @@ describe('The processes of kit start --workers 2', function () {
     let error: string | undefined
     while (!error) error = (await new Client(served.url, 1, false).get('/pid')).error
     expect(error, 'a new connection, after the last that a worker receives').to.equal('ECONNREFUSED')
+    rmSync(dirname(file), { recursive: true })
     // Without a request, the server would have closed the connection by now.
-    expect((await slow).status, 'a pending request').to.equal(200)
+    expect((await pending).status, 'a pending request').to.equal(200)
     expect(await received.complete(), 'a partially received request')
       .to.match(/^HTTP\/1\.1 200 OK\r\n/)
       .and.to.match(/\r\nConnection: close\r\n/)

@@ -26,6 +26,12 @@ app.get('/slow', async (ctx) => {
   await setTimeout(Number(ctx.query['ms'] ?? 300))
   ctx.body = 'slow'
 })
+app.get('/pending', async (ctx) => {
+  app.logger.info('pending')
+  // Until the spec removes the file.
+  while (existsSync(String(ctx.query['file']))) await setTimeout(5)
+  ctx.body = 'pending'
+})
 app.get('/basket', (ctx) => void (ctx.body = { ...ctx.session, pid: process.pid }))
 app.put('/basket', (ctx) => {
   Object.assign(ctx.session, ctx.request.body)
