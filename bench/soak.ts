@@ -6,14 +6,14 @@
  *
  * The engine is SQLite unless KIT_ENGINE says otherwise. The status is 1 when something grows. For Linux.
  */
-import '../spec/support/setup.js'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { Database } from '../src/index.js'
 import { Client } from '../spec/support/clients.js'
-import { mochaHooks, sharedDatabase } from '../spec/support/databases.js'
+import { sharedDatabase } from '../spec/support/databases.js'
+import { mochaGlobalSetup, mochaGlobalTeardown } from '../spec/support/setup.js'
 import { config } from '../spec/support/applications/orders.js'
 import { Served } from '../spec/support/processes/served.js'
 
@@ -54,6 +54,8 @@ const mayGrow: Partial<Record<keyof Sample, [part: number, number: number]>> = {
   log: [0.2, 4],
 }
 
+// The database is one of a run of specs.
+await mochaGlobalSetup()
 const url = await sharedDatabase()
 const database = await new Database(config(url), 'test').open()
 await database.migrate()
@@ -77,7 +79,7 @@ served.kill('SIGTERM')
 const { status } = await served.ended
 await served.remove()
 await database.close()
-await mochaHooks.afterAll()
+await mochaGlobalTeardown()
 
 const grown = findGrowth()
 console.log(`${engine}: ${minutes} minutes at ${rate} requests a second, ${workers} workers`)

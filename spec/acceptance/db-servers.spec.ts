@@ -113,7 +113,7 @@ if (engine !== 'sqlite') {
 
     it('reports an unknown user, and one who may not create a database', async () => {
       const admin = await new Database({ test: { url: await newDatabase() } }, 'test').open()
-      const user = `kit_spec_user_${process.pid}`
+      const user = `kit_spec_user_${crypto.randomUUID().slice(0, 8)}`
       const mine = new URL(url)
       mine.username = user
       mine.password = 'geheim'

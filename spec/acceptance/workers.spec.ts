@@ -118,7 +118,7 @@ describe('kit start --workers 2', function () {
 
     before(async function () {
       await needRedis(this)
-      served = await start(workers, { STORES: 'redis' })
+      served = await start(workers, { REDIS_PREFIX: `spec:${crypto.randomUUID()}` })
     })
     after(() => served?.remove())
 

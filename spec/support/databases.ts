@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { engine, type ServerEngine } from './engine.js'
+import { beginRun, deleteFolders, isLeftOver, runFolderInMemory, runName } from './run.js'
 import { openElsewhere, servers, serverUrl } from './servers.js'
 
 /**
@@ -67,17 +67,20 @@ export const mochaHooks = {
   },
 }
 
-/** Mocha calls this once, before it starts the processes that run the specs. They read the run's name from their environment. */
+/** Mocha calls this once, before it starts the processes that run the specs. */
 export async function mochaGlobalSetup(): Promise<void> {
-  process.env[RUN] = `kit_spec_${seconds()}_${crypto.randomUUID().slice(0, 4)}`
-  if (engine === 'sqlite') deleteFolders(isLeftOver)
-  else await deleteDatabases(engine, isLeftOver)
+  beginRun()
+  await deleteRuns(isLeftOver)
 }
 
-/** Mocha calls this once, at the end: it deletes the remaining databases of the run. */
+/** Mocha calls this once, at the end. */
 export async function mochaGlobalTeardown(): Promise<void> {
-  rmSync(folderOfRun(), { recursive: true, force: true })
-  if (engine !== 'sqlite') await deleteDatabases(engine, (name) => name.startsWith(`${nameOfRun()}_`))
+  await deleteRuns((name) => name === runName() || name.startsWith(`${runName()}_`))
+}
+
+async function deleteRuns(isOver: (name: string) => boolean): Promise<void> {
+  deleteFolders(isOver)
+  if (engine !== 'sqlite') await deleteDatabases(engine, isOver)
 }
 
 interface Made {
@@ -90,9 +93,6 @@ interface Made {
   empty?(): Promise<void>
 }
 
-/** The variable with the name of the run: all of its databases begin with this name. */
-const RUN = 'KIT_SPEC_RUN'
-
 let isInSpec = false
 const ofSpec: Made[] = []
 /** Databases that are being created or released. */
@@ -102,38 +102,8 @@ let create: () => Promise<Made> = () => {
   return create()
 }
 
-function nameOfRun(): string {
-  const name = process.env[RUN]
-  if (!name) throw new Error('The specs need spec/support/setup.ts: npx mocha finds it in .mocharc.json.')
-  return name
-}
-
-/** The folder of the SQLite files of this run. */
-function folderOfRun(): string {
-  return join(folderOfRuns(), nameOfRun())
-}
-
-function folderOfRuns(): string {
-  return hasSpaceInMemory() ? MEMORY : tmpdir()
-}
-
-function deleteFolders(isOver: (name: string) => boolean): void {
-  for (const name of readdirSync(folderOfRuns()))
-    if (isOver(name)) rmSync(join(folderOfRuns(), name), { recursive: true, force: true })
-}
-
-/** The folder of Linux whose files are in memory. No transaction waits for a disk there. */
-const MEMORY = '/dev/shm'
-
-/** Containers may have only a few megabytes. */
-function hasSpaceInMemory(): boolean {
-  const { blocks, bsize } = existsSync(MEMORY) ? statfsSync(MEMORY) : { blocks: 0, bsize: 0 }
-  return blocks * bsize >= 2 ** 30
-}
-
 function sqliteFiles(): () => Promise<Made> {
-  const folder = folderOfRun()
-  mkdirSync(folder, { recursive: true })
+  const folder = runFolderInMemory()
   return async () => {
     const file = join(folder, `${crypto.randomUUID()}.sqlite`)
     const release = () => ['', '-wal', '-shm'].forEach((ending) => rmSync(file + ending, { force: true }))
@@ -172,7 +142,7 @@ function serverDatabases(engine: ServerEngine): () => Promise<Made> {
   }
 
   async function created(): Promise<string> {
-    const name = `${nameOfRun()}_${crypto.randomUUID().slice(0, 8)}`
+    const name = `${runName()}_${crypto.randomUUID().slice(0, 8)}`
     await create(await server, name)
     return name
   }
@@ -196,14 +166,4 @@ async function deleteDatabases(engine: ServerEngine, isOver: (name: string) => b
   } finally {
     await server.close()
   }
-}
-
-/** Whether a database of this name belongs to a run that was killed: no run takes an hour. */
-function isLeftOver(name: string): boolean {
-  const [, made] = /^kit_spec_(\d+)_/.exec(name) ?? []
-  return made !== undefined && Number(made) < seconds() - 3600
-}
-
-function seconds(): number {
-  return Math.floor(Date.now() / 1000)
 }

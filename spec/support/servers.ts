@@ -41,10 +41,10 @@ export const servers: Record<ServerEngine, Server> = {
     url: 'postgres://postgres@127.0.0.1:5432/postgres',
     names: 'SELECT datname AS name FROM pg_database',
     async create(server, name) {
-      await server.query(`CREATE DATABASE ${name}`)
-      await server.query(`ALTER DATABASE ${name} SET ${COMMITS}`)
+      await server.query(`CREATE DATABASE ${quoted(name)}`)
+      await server.query(`ALTER DATABASE ${quoted(name)} SET ${COMMITS}`)
     },
-    drop: (server, name) => server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: (server, name) => server.query(`DROP DATABASE IF EXISTS ${quoted(name)} WITH (FORCE)`),
     protectTables: (url) =>
       inDatabase(url, (database) =>
         // Only superusers may create such triggers.
@@ -89,8 +89,8 @@ export const servers: Record<ServerEngine, Server> = {
     },
     async empty(server, url, name) {
       await disconnectPostgres(server, name)
-      await server.query(`ALTER DATABASE ${name} RESET ALL`)
-      await server.query(`ALTER DATABASE ${name} SET ${COMMITS}`)
+      await server.query(`ALTER DATABASE ${quoted(name)} RESET ALL`)
+      await server.query(`ALTER DATABASE ${quoted(name)} SET ${COMMITS}`)
       await inDatabase(url, async (database) => {
         const schemas: { name: string }[] = await database.query(
           "SELECT nspname AS name FROM pg_namespace WHERE nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'",
@@ -105,7 +105,7 @@ export const servers: Record<ServerEngine, Server> = {
     url: 'mysql://root@127.0.0.1:3306/',
     names: 'SELECT schema_name AS name FROM information_schema.schemata',
     create: (server, name) =>
-      server.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin`),
+      server.query(`CREATE DATABASE ${ticked(name)} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin`),
     async deleteRows(server, _url, name) {
       await disconnectMariadb(server, name)
       const tables: { name: string }[] = await server.query(
@@ -115,7 +115,7 @@ export const servers: Record<ServerEngine, Server> = {
       const runner = server.createQueryRunner()
       try {
         await runner.query('SET foreign_key_checks = 0')
-        for (const table of tables) await runner.query(`DELETE FROM ${name}.\`${table.name}\``)
+        for (const table of tables) await runner.query(`DELETE FROM ${ticked(name)}.${ticked(table.name)}`)
         await runner.query('SET foreign_key_checks = 1')
       } finally {
         await runner.release()
@@ -123,7 +123,7 @@ export const servers: Record<ServerEngine, Server> = {
     },
     async drop(server, name) {
       await disconnectMariadb(server, name)
-      await server.query(`DROP DATABASE IF EXISTS ${name}`)
+      await server.query(`DROP DATABASE IF EXISTS ${ticked(name)}`)
     },
   },
 }
@@ -148,4 +148,14 @@ async function disconnectMariadb(server: Database, name: string): Promise<void> 
     [name],
   )
   for (const { id } of others) await server.query(`KILL ${id}`).catch(() => undefined)
+}
+
+// The specs of kit db use names with spaces and quotes.
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function ticked(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``
 }

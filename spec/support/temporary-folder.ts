@@ -1,11 +1,11 @@
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runFolder } from './run.js'
 
-/** Creates an empty folder. The caller deletes it. */
+/** Creates an empty folder. It is deleted at the end of the run. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'kit-spec-'))
+  return mkdtempSync(join(runFolder(), 'folder-'))
 }
 
 /** Calls `work` with the path of a new folder, which is deleted afterwards. */

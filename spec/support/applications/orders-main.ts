@@ -1,7 +1,6 @@
 /**
  * The `src/main.ts` of an application that serves orders, with sessions and a rate limit, from the database of `DATABASE_URL`.
- * `STORES` names the store of the sessions and of the limit: the database, unless it is `redis`. `LIMIT_IN_MEMORY` adds a limit
- * without a store.
+ * With `REDIS_PREFIX`, they are in Redis, with this prefix. `LIMIT_IN_MEMORY` adds a limit without a store.
  */
 import 'reflect-metadata'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -18,7 +17,8 @@ import {
 import { config, OrdersResource } from './orders.js'
 
 const database = new Database(config(''), 'test')
-const { sessionStore, limitStore } = process.env['STORES'] === 'redis' ? await inRedis() : inDatabase()
+const redisPrefix = process.env['REDIS_PREFIX']
+const { sessionStore, limitStore } = redisPrefix ? await inRedis(redisPrefix) : inDatabase()
 const app = new App({ sessionStore, drainTimeout: 10_000 })
 app.get('/pid', (ctx) => void (ctx.body = { pid: process.pid }))
 app.get('/slow', async (ctx) => {
@@ -70,14 +70,14 @@ function inDatabase(): Stores {
 }
 
 /** Most of the processes do not use Redis, whose package takes a fifth of the time of their start. */
-async function inRedis(): Promise<Stores> {
+async function inRedis(prefix: string): Promise<Stores> {
   const { createClient } = await import('redis')
   const { redisUrl } = await import('../servers/redis.js')
   const client = () => createClient({ url: redisUrl })
   // After the default of two seconds, which pass on a slow machine, a request would be served without being counted.
   const timeout = 60_000
   return {
-    sessionStore: redisSessions(client(), { prefix: `kit_spec_${process.ppid}:`, timeout }),
-    limitStore: redisLimits(client(), { prefix: `kit_spec_limit_${process.ppid}:`, timeout }),
+    sessionStore: redisSessions(client(), { prefix: `${prefix}:session:`, timeout }),
+    limitStore: redisLimits(client(), { prefix: `${prefix}:limit:`, timeout }),
   }
 }
