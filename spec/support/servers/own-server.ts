@@ -1,10 +1,10 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chownSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Database } from '../../../src/index.js'
+import { temporaryFolder } from '../temporary-folder.js'
 import { freePort } from './free-port.js'
 
 /** A database server for one spec, on a free port and in a temporary folder: it can be stopped and started again. */
@@ -36,12 +36,18 @@ export function hasServer(engine: ServerEngine): boolean {
 
 /** Creates a server of an engine, and starts it. */
 export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
-  const folder = mkdtempSync(join(tmpdir(), `kit-${engine}-`))
+  const folder = temporaryFolder()
+  const data = join(folder, 'data')
+  // MariaDB, when it starts, deletes the temporary files of all servers in the folder.
+  const TMPDIR = join(folder, 'temporary')
+  for (const path of [data, TMPDIR]) mkdirSync(path)
   const port = await freePort()
-  const { server, prepare, run, user, url } = programsOf(engine, folder, port)
-  const as = asUser(user, folder)
+  const { server, prepare, run, user, url } = programsOf(engine, data, port)
+  const as = asUser(user, [folder, data, TMPDIR])
+  // The server's user can read this folder, and the locale is installed everywhere.
+  const settings = { cwd: '/', env: { PATH: process.env['PATH'], LC_ALL: 'C', TMPDIR } }
   const [program = '', ...args] = [...as, ...prepare]
-  const prepared = spawnSync(program, args, { ...asIs, encoding: 'utf8' })
+  const prepared = spawnSync(program, args, { ...settings, encoding: 'utf8' })
   if (prepared.status !== 0)
     throw new Error(`${prepare.join(' ')} failed:\n${prepared.stdout}${prepared.stderr}`)
 
@@ -59,7 +65,7 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
   async function start(): Promise<void> {
     const [program = '', ...args] = [...as, server, ...run]
     for (let time = 0; time < 20; time += 1) {
-      child = spawn(program, args, { ...asIs, stdio: 'ignore' })
+      child = spawn(program, args, { ...settings, stdio: 'ignore' })
       while (child.exitCode === null && child.signalCode === null) {
         if (await accepts(url)) return
         await delay(50)
@@ -82,9 +88,6 @@ export async function ownServer(engine: ServerEngine): Promise<OwnServer> {
     },
   }
 }
-
-/** A folder that the server's user may use, and a locale that is installed everywhere. */
-const asIs = { cwd: '/', env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
 
 function programsOf(engine: ServerEngine, folder: string, port: number): Programs {
   if (engine === 'mariadb') {
@@ -130,10 +133,10 @@ function postgresFolder(): string {
 }
 
 /** Neither server runs as root: a spec that runs as root uses the server's own user. */
-function asUser(user: string, folder: string): string[] {
+function asUser(user: string, folders: string[]): string[] {
   if (process.getuid?.() !== 0) return []
   const id = (flag: string): string => spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout.trim()
-  chownSync(folder, Number(id('-u')), Number(id('-g')))
+  for (const folder of folders) chownSync(folder, Number(id('-u')), Number(id('-g')))
   return ['setpriv', `--reuid=${user}`, `--regid=${id('-g')}`, '--init-groups']
 }
 
