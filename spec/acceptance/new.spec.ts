@@ -89,13 +89,15 @@ describe('kit new blog', () => {
     expect(errors).to.equal('file is a file. Choose another name, or move it away.')
   })
 
-  it('names a two-word application in all places', async () => {
-    await kit(folder, ['new', 'my-shop', '--skip-install', '--kit', '^0.1.0'])
+  it('names a two-word application in all places, and depends on the given version', async () => {
+    await kit(folder, ['new', 'my-shop', '--skip-install', '--kit', '~0.1.0'])
     const app = readFileSync(join(folder, 'my-shop/src/app.ts'), 'utf8')
     expect(app).to.include("sessionName: '_my_shop_session'")
     expect(readFileSync(join(folder, 'my-shop/locales/application.en-us.yaml'), 'utf8')).to.include(
       'Welcome to My Shop',
     )
+    const { dependencies } = JSON.parse(readFileSync(join(folder, 'my-shop/package.json'), 'utf8'))
+    expect(dependencies['resource-kit']).to.equal('~0.1.0')
   })
 
   for (const [engine, url, driver] of [

@@ -83,12 +83,7 @@ describe('transaction(database)', () => {
   it('creates a savepoint for a nested transaction', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
-        await failure(
-          ctx.tx.transaction(async (inner) => {
-            await inner.save(newPost('inner'))
-            throw new Error('the inner one fails')
-          }),
-        )
+        await failInSavepoint(ctx.tx)
         await ctx.tx.transaction((inner) => inner.save(newPost('outer')))
         ctx.status = 200
       })
@@ -99,12 +94,7 @@ describe('transaction(database)', () => {
   it('rolls back what follows a savepoint that was rolled back', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
-        await failure(
-          ctx.tx.transaction(async (inner) => {
-            await inner.save(newPost('inner'))
-            throw new Error('the inner one fails')
-          }),
-        )
+        await failInSavepoint(ctx.tx)
         await ctx.tx.insert(Post, newPost('outer'))
         ctx.status = 500
       })
@@ -521,6 +511,16 @@ interface Setup {
   logged: unknown[]
   handle(handler: (ctx: Context) => unknown): void
   request(method: string, path?: string): Promise<number>
+}
+
+/** Inserts a post in a savepoint that fails. */
+async function failInSavepoint(tx: EntityManager): Promise<void> {
+  await failure(
+    tx.transaction(async (inner) => {
+      await inner.save(newPost('inner'))
+      throw new Error('the inner one fails')
+    }),
+  )
 }
 
 /** A plain Koa application with one handler, which a spec can replace. */

@@ -30,7 +30,7 @@ export function describeInBrowser(title: string, specs: () => void): void {
 
 /** Starts Chromium, headless. */
 export async function startBrowser(): Promise<Browser> {
-  if (!hasChromium) throw new Error(`There is no Chromium at ${chromiumPath}. ${chromiumAdvice}`)
+  if (!hasChromium) throw new Error(`Chromium is not installed at ${chromiumPath}. ${chromiumAdvice}`)
   return chromium.launch({ executablePath: chromiumPath, args: flags })
 }
 

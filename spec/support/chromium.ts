@@ -7,4 +7,4 @@ export const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
 export const hasChromium = existsSync(chromiumPath)
 
 /** The advice for a machine without Chromium. */
-export const chromiumAdvice = 'Set CHROMIUM_PATH, or apt-get install chromium.'
+export const chromiumAdvice = 'Install it (apt-get install chromium), or set CHROMIUM_PATH.'

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { engine, type ServerEngine } from './engine.js'
-import { beginRun, deleteFolders, isLeftOver, runFolderInMemory, runName } from './run.js'
+import { deleteFolders, isLeftOver, runFolderInMemory, runName } from './run.js'
 import { openElsewhere, servers, serverUrl } from './servers.js'
 
 /**
@@ -69,13 +69,12 @@ export const mochaHooks = {
 
 /** Mocha calls this once, before it starts the processes that run the specs. */
 export async function mochaGlobalSetup(): Promise<void> {
-  beginRun()
   await deleteRuns(isLeftOver)
 }
 
 /** Mocha calls this once, at the end. */
 export async function mochaGlobalTeardown(): Promise<void> {
-  await deleteRuns((name) => name === runName() || name.startsWith(`${runName()}_`))
+  await deleteRuns((name) => name === runName || name.startsWith(`${runName}_`))
 }
 
 async function deleteRuns(isOver: (name: string) => boolean): Promise<void> {
@@ -142,7 +141,7 @@ function serverDatabases(engine: ServerEngine): () => Promise<Made> {
   }
 
   async function created(): Promise<string> {
-    const name = `${runName()}_${crypto.randomUUID().slice(0, 8)}`
+    const name = `${runName}_${crypto.randomUUID().slice(0, 8)}`
     await create(await server, name)
     return name
   }

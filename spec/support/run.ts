@@ -2,23 +2,12 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The variable with the name of the run. All of its databases and folders begin with this name. */
-const VARIABLE = 'KIT_SPEC_RUN'
-
 /** The folder of Linux whose files are in memory. No transaction waits for a disk there. */
 const MEMORY = '/dev/shm'
 
-/** Names a new run. The processes of the run read the name from their environment. */
-export function beginRun(): void {
-  process.env[VARIABLE] = `kit_spec_${seconds()}_${crypto.randomUUID().slice(0, 4)}`
-}
-
-/** The name of the run. */
-export function runName(): string {
-  const name = process.env[VARIABLE]
-  if (!name) throw new Error('The specs need spec/support/setup.ts: npx mocha finds it in .mocharc.json.')
-  return name
-}
+/** The name of the run, with which its databases and folders begin. The first process makes it, and the others inherit it. */
+export const runName = (process.env['KIT_SPEC_RUN'] ??=
+  `kit_spec_${seconds()}_${crypto.randomUUID().slice(0, 4)}`)
 
 /** Whether a database or folder of this name belongs to a run that was killed: no run takes an hour. */
 export function isLeftOver(name: string): boolean {
@@ -32,13 +21,13 @@ function seconds(): number {
 
 /** The folder of the run's files. */
 export function runFolder(): string {
-  return make(join(tmpdir(), runName()))
+  return make(join(tmpdir(), runName))
 }
 
 /** The folder of the run's databases. Their files are in memory if there is space: containers may have a few megabytes. */
 export function runFolderInMemory(): string {
   const { blocks, bsize } = existsSync(MEMORY) ? statfsSync(MEMORY) : { blocks: 0, bsize: 0 }
-  return blocks * bsize >= 2 ** 30 ? make(join(MEMORY, runName())) : runFolder()
+  return blocks * bsize >= 2 ** 30 ? make(join(MEMORY, runName)) : runFolder()
 }
 
 function make(folder: string): string {

@@ -35,7 +35,7 @@ export const mochaHooks = {
 /** Mocha calls this once, before it starts the processes that run the specs. The browser specs run on SQLite only. */
 export async function mochaGlobalSetup(): Promise<void> {
   if (engine === 'sqlite' && !hasChromium && !process.env['KIT_REQUIRE_ALL'])
-    console.log(`Left out: the browser specs, because there is no Chromium. ${chromiumAdvice}`)
+    console.log(`Left out: the browser specs, because Chromium is not installed. ${chromiumAdvice}`)
   await prepareDatabases()
 }
 

@@ -104,8 +104,9 @@ function parseName(path: string): string {
 
 /** A linked folder would have a second copy of TypeORM, and the application would not compile. */
 function parseVersion(version: string): string {
-  const file = /^(?:file:|[./~])/.test(version)
-  if (!file || version.endsWith('.tgz')) return version
+  // A range of versions can begin with a tilde, too: ~0.1.0.
+  const isPath = /^(?:file:|~?\/|\.)/.test(version)
+  if (!isPath || version.endsWith('.tgz')) return version
   throw new CommandError(
     `--kit expects a version, like ^0.1.0, and ${version} is a folder. To use a checkout, run the kit command of the checkout ` +
       'without --kit.',
