@@ -38,6 +38,7 @@ export abstract class Model {
   /** Sets the id and the timestamps of a record before it is inserted. Existing values are kept. */
   @BeforeInsert()
   protected setGeneratedColumns(): void {
+    this.id ??= chosenIds.get(this) ?? newId()
     setGeneratedColumns(this)
   }
 
@@ -47,6 +48,22 @@ export abstract class Model {
     const now = Date.now()
     // If the time did not change, TypeORM would let SQLite set it, without milliseconds.
     this.updated_at = new Date(Number(this.updated_at) === now ? now + 1 : now)
+  }
+}
+
+const chosenIds = new WeakMap<object, string>()
+
+/**
+ * Writes a new record, whose id is set when it is inserted, even if the application has chosen it: TypeORM would update the
+ * row that has this id.
+ */
+export async function insertChosenId(record: Model, write: () => Promise<void>): Promise<void> {
+  chosenIds.set(record, record.id)
+  Reflect.deleteProperty(record, 'id')
+  try {
+    await write()
+  } finally {
+    chosenIds.delete(record)
   }
 }
 

@@ -183,6 +183,39 @@ describe('Records', () => {
       expect(asked).to.deep.equal([])
     })
 
+    it('inserts a record with an id of its own, and returns an error of the id if it is taken', async () => {
+      const parents = new Database({ test: { url: await newDatabase() }, models: [Shelf, Book] }, 'test')
+      await parents.open()
+      await parents.synchronize()
+      try {
+        let titles = 0
+        const title = () => `title ${(titles += 1)}`
+        const shelf = (id: string) => {
+          const book = Object.assign(new Book(), { title: title() })
+          return Object.assign(new Shelf(), { id, name: 'shelf', books: [book] })
+        }
+        const cases = [
+          [tx, (id: string) => Object.assign(newPost(title()), { id })],
+          [parents.manager, shelf],
+        ] as const
+        for (const [manager, make] of cases) {
+          const first = make(NOBODY)
+          expect(await saveRecord(manager, first)).to.equal(undefined)
+          expect(first.id).to.equal(NOBODY)
+          const second = make(NOBODY)
+          const errors = await saveRecord(manager, second)
+          expect([errors?.status, errors?.codes]).to.deep.equal([409, { id: ['unique'] }])
+          expect([second.id, second.created_at]).to.deep.equal([NOBODY, undefined])
+          Reflect.deleteProperty(second, 'id')
+          expect(await saveRecord(manager, second)).to.equal(undefined)
+          expect(second.id).to.not.equal(NOBODY)
+        }
+        expect(await parents.manager.count(Book)).to.equal(2)
+      } finally {
+        await parents.close()
+      }
+    })
+
     it('keeps nothing of a rejected record and the records saved with it', async () => {
       const parents = new Database(
         { test: { url: await newDatabase(), logging: false }, models: [Shelf, Book] },

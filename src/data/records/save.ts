@@ -3,7 +3,7 @@ import { ValidationErrors } from '../../errors.js'
 import { translateAdded } from '../added-errors.js'
 import { explainDatabaseError } from '../database-errors.js'
 import { engineOf } from '../engines/engines.js'
-import { Model } from '../model.js'
+import { insertChosenId, Model } from '../model.js'
 import { inSavepoint } from '../transactions/transaction-manager.js'
 import { validate, type Translate } from '../validation.js'
 import { fastPath } from './fast-path/fast-path.js'
@@ -125,7 +125,9 @@ async function writeColumns(tx: EntityManager, record: Model, isNew: boolean): P
   const metadata = tx.dataSource.getMetadata(record.constructor)
   if (isNew) engineOf(tx.dataSource).prepareInsert?.(metadata, record)
   else await updateLocked(tx, record)
-  await tx.save(record, { reload: mustReload(tx, record) })
+  const reload = mustReload(tx, record)
+  const save = async (): Promise<void> => void (await tx.save(record, { reload }))
+  await (isNew && record.id !== undefined ? insertChosenId(record, save) : save())
 }
 
 /**

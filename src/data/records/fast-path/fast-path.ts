@@ -89,8 +89,6 @@ export class FastPath {
   async save(tx: EntityManager, record: Model, isNew: boolean): Promise<boolean> {
     if (!this.writes(tx, record, SAVING)) return false
     if (!isNew) return this.update(tx, record)
-    // The application may have chosen the id, and a record with it may exist.
-    if (record.id !== undefined) return false
     await this.insert(tx, record)
     return true
   }
