@@ -126,6 +126,18 @@ export class AuthorizationTooLate extends HttpError {
   }
 }
 
+/** 500: a handler has changed the id of a record after it called ctx.authorize. */
+export class AuthorizedIdChanged extends HttpError {
+  override readonly isPublic = false
+  constructor(handler: string, model: string) {
+    super(
+      500,
+      `${handler} changed the id of the ${model} that it authorized, so another row would be written. Find and authorize ` +
+        'the record that you want to change.',
+    )
+  }
+}
+
 /** `ctx.authorize` or `can` was called with a record whose model has no policy. */
 export class NoPolicy extends NamedError {
   constructor(model: string) {
@@ -244,13 +256,13 @@ export class NoSession extends HttpError {
   }
 }
 
-/** 500: a handler ended while queries of its transaction were still running. The transaction is rolled back. */
+/** 500: a handler did not await queries of its transaction, or ctx.authorize. The transaction is rolled back. */
 export class NotAwaited extends HttpError {
   constructor() {
     super(
       500,
       'The request ended before its database work was finished, so nothing was saved. ' +
-        'Await every ctx.save, ctx.destroy and query of ctx.tx.',
+        'Await every ctx.authorize, ctx.save, ctx.destroy and query of ctx.tx.',
     )
   }
 }

@@ -33,7 +33,9 @@ describe('A handler that forgets an await', () => {
       try {
         const answered = await site.post('/posts', { json: { title: 'new' }, accept: 'application/json' })
         expect(answered.status).to.equal(500)
-        expect(answered.json.detail).to.contain('Await every ctx.save, ctx.destroy and query of ctx.tx')
+        expect(answered.json.detail).to.contain(
+          'Await every ctx.authorize, ctx.save, ctx.destroy and query of ctx.tx',
+        )
         const rows = await database.manager.find(Post)
         expect(rows.map(({ title }) => title)).to.deep.equal(['kept'])
       } finally {

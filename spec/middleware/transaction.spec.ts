@@ -268,7 +268,7 @@ describe('transaction(database)', () => {
             })
             expect(await request('POST')).to.equal(500)
             expect(errors[0]).to.be.instanceOf(NotAwaited)
-            expect(String(errors[0])).to.contain('Await every ctx.save')
+            expect(String(errors[0])).to.contain('Await every ctx.authorize, ctx.save')
             await delay(40)
             expect(await titlesOf(database)).to.deep.equal([])
             expect(unhandled).to.deep.equal([])

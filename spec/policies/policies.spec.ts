@@ -114,6 +114,9 @@ class OwnPolicy<T extends Model & { user_id: string }> extends Policy<T> {
 }
 class TopicPolicy extends OwnPolicy<Topic> {}
 class PostPolicy extends OwnPolicy<Post> {
+  star() {
+    return true
+  }
   async publish(user: User | undefined, post: Post) {
     return this.update(user, post) && post.title !== 'draft'
   }
@@ -157,9 +160,11 @@ class PostsResource extends BaseResource {
     const post = await this.find(ctx)
     const another = ctx.query['other'] ? await ctx.find(Post, String(ctx.query['other'])) : post
     if (ctx.query['late']) ctx.bind(post, ['title'])
-    if (!ctx.query['forget']) await ctx.authorize(another)
+    if (ctx.query['unawaited']) void ctx.authorize(post)
+    else if (!ctx.query['forget']) await ctx.authorize(another)
     ctx.bind(post, ['title', 'topic_id', 'topic_ids'])
     if (ctx.query['give']) post.user_id = String(ctx.query['give'])
+    if (ctx.query['as']) post.id = String(ctx.query['as'])
     if (ctx.query['sql']) await ctx.tx.update(Post, post.id, { title: 'by SQL' })
     const errors = ctx.query['sql'] ? undefined : await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => page(ctx, []) })
@@ -285,6 +290,38 @@ describe('Policies', () => {
 
   /** Routes besides the resources, whose handlers try to get around the policies. */
   function declareOwn(app: App): void {
+    app.put('/posts/{id}/unawaited', async (ctx) => {
+      const post = await ctx.unscoped.find(Post, ctx.params['id'])
+      void ctx.authorize(post, 'update')
+      post.title = 'unawaited'
+      await ctx.save(post)
+      ctx.body = 'saved'
+    })
+    app.get('/posts/{id}/unawaited', async (ctx) => {
+      const post = await ctx.unscoped.find(Post, ctx.params['id'])
+      void ctx.authorize(post, 'update')
+      ctx.body = 'shown'
+    })
+    app.put('/posts/{id}/star', async (ctx) => {
+      const post = await ctx.unscoped.find(Post, ctx.params['id'])
+      await ctx.authorize(post, 'star')
+      ctx.bind(post, ['user_id'])
+      await ctx.authorize(post, 'update')
+      await ctx.save(post)
+      ctx.body = 'saved'
+    })
+    app.put('/posts/{id}/all', async (ctx) => {
+      const posts = await ctx.unscoped.findAll(Post, { where: { id: ctx.params['id']! } })
+      const pending = posts.map((post) => ctx.authorize(post, 'update'))
+      await Promise.all(pending)
+      ctx.body = 'authorized'
+    })
+    app.put('/chosen/{id}', async (ctx) => {
+      const values = { id: ctx.params['id']!, user_id: 'ada', title: 'chosen' }
+      const post = await ctx.authorize(Object.assign(new Post(), values), 'create')
+      const errors = await ctx.save(post)
+      return errors ? ctx.respond(errors) : ctx.respond(201, { data: post })
+    })
     app.get('/all', async (ctx) => void (ctx.body = (await ctx.unscoped.findAll(Post)).length))
     app.get('/choices', async (ctx) => void (ctx.body = (await ctx.choices(Topic)).records.length))
     app.get('/by/{id}', async (ctx) => {
@@ -535,6 +572,50 @@ describe('Policies', () => {
     const response = await site.put(`/posts/${adas.id}?late=1`, as('ada', { json: { title: 'changed' } }))
     expect(response.status).to.equal(500)
     expect(await database.manager.countBy(Post, { title: 'changed' })).to.equal(0)
+  })
+
+  it('decide on the values of the database for each ability', async () => {
+    const { status } = await site.put(`/posts/${adas.id}/star`, as('bob', { json: { user_id: 'bob' } }))
+    expect(status).to.equal(500)
+    expect(await database.manager.countBy(Post, { user_id: 'ada' })).to.equal(1)
+  })
+
+  it('reject an authorization that is not awaited, whether it is allowed or not', async () => {
+    const statuses = []
+    for (const user of ['ada', 'bob']) {
+      for (const path of [`/posts/${adas.id}/unawaited`, `/posts/${bobs.id}/unawaited`]) {
+        statuses.push((await site.put(path, as(user))).status)
+        statuses.push((await site.get(path, as(user))).status)
+      }
+    }
+    const own = await site.put(`/posts/${adas.id}?unawaited=1`, as('ada', { json: { title: 'unawaited' } }))
+    expect([...statuses, own.status]).to.deep.equal(Array.from({ length: 9 }, () => 500))
+    expect(await database.manager.countBy(Post, { title: 'unawaited' })).to.equal(0)
+    expect((await site.put(`/posts/${adas.id}/all`, as('ada'))).status).to.equal(200)
+    expect((await site.put(`/posts/${adas.id}/all`, as('bob'))).status).to.equal(403)
+  })
+
+  it('do not let an authorized record write another row', async () => {
+    const response = await site.put(
+      `/posts/${adas.id}?as=${bobs.id}`,
+      as('ada', { json: { title: 'seized' } }),
+    )
+    expect(response.status).to.equal(500)
+    expect(await database.manager.countBy(Post, { title: 'seized' })).to.equal(0)
+  })
+
+  it('insert a new record whose id the application has chosen, and never overwrite another', async () => {
+    const taken = await site.put(`/chosen/${bobs.id}`, as('ada'))
+    expect([taken.status, taken.json.errors]).to.deep.equal([409, { id: ['ID has already been taken.'] }])
+    const free = '00000000-0000-7000-8000-000000000001'
+    expect((await site.put(`/chosen/${free}`, as('ada'))).status).to.equal(201)
+    expect((await site.put(`/chosen/${free}`, as('ada'))).status).to.equal(409)
+    const posts = await database.manager.find(Post, { order: { title: 'ASC' } })
+    expect(posts.map(({ id, title }) => [id, title])).to.deep.equal([
+      [free, 'chosen'],
+      [adas.id, 'first'],
+      [bobs.id, 'second'],
+    ])
   })
 
   it('are asked again when the owner of a record changes', async () => {

@@ -4,8 +4,18 @@ import type { Model } from '../data/model.js'
 import { isSaved } from '../data/records/save.js'
 import type { ScopeFor } from '../data/records/scoped-ids.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
+import { transactionOf } from '../data/transactions/request-transaction.js'
+import { ObservedPromise } from '../common/observed-promise.js'
 import { PerRequest } from '../common/per-request.js'
-import { AuthorizationTooLate, Forbidden, AuthorizationNotPerformed, NoPolicy } from '../errors.js'
+import {
+  AuthorizationNotPerformed,
+  AuthorizationTooLate,
+  AuthorizedIdChanged,
+  Forbidden,
+  NoPolicy,
+  NoTransaction,
+  NotAwaited,
+} from '../errors.js'
 import { isAllowed, scopeOf } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 
@@ -20,6 +30,7 @@ export interface PolicyMembers {
    * @example const post = await ctx.authorize(await ctx.find(Post, ctx.params.post_id))
    * @throws Forbidden (403) when the policy does not allow it, or has no such method
    * @throws AuthorizationTooLate when `ctx.bind` has already changed a saved record
+   * @throws NotAwaited (500) at the end of a request that has not awaited it
    */
   authorize<T extends Model>(record: T, ability?: string): Promise<T>
 
@@ -60,8 +71,18 @@ export interface PolicyMembers {
 /** The actions that show a form have the ability of the action that the form submits to. */
 const abilities: Record<string, string> = { new: 'create', edit: 'update' }
 
-/** The abilities that each record of a request is authorized for, with the owner that it had then. */
-const authorized = new PerRequest<Map<object, Map<string, string>>>()
+/** What a record of a request is authorized for. */
+interface Authorization {
+  /** The id that the record had; undefined if it was new. */
+  id: string | undefined
+  /** The abilities, with the owner that the record had. */
+  abilities: Map<string, string>
+}
+
+const authorizations = new PerRequest<Map<object, Authorization>>()
+
+/** The calls of `ctx.authorize` in a request. */
+const calls = new PerRequest<ObservedPromise<unknown>[]>()
 
 const isUnscoped = Symbol('resource-kit:unscoped')
 
@@ -69,21 +90,26 @@ export function policyMembers(
   policies: ReadonlyMap<Function, PolicyClass>,
 ): PolicyMembers & ThisType<Context> {
   return {
-    async authorize(record, given) {
-      const ability = given ?? abilityFor(this, record)
-      const policy = policyOf(this, record.constructor)
-      if (!policy) throw new NoPolicy(record.constructor.name)
-      if (isSaved(record) && !authorized.get(this)?.has(record) && this.bound(record).size > 0)
-        throw new AuthorizationTooLate(this.route.handlerName, record.constructor.name)
-      if (!(await isAllowed(policy, ability, userOf(this), record))) {
-        this.log.info(
-          { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip },
-          'forbidden',
-        )
-        throw new Forbidden()
-      }
-      noteAuthorized(this, record, ability)
-      return record
+    authorize(record, given) {
+      return observe(this, async () => {
+        const ability = given ?? abilityFor(this, record)
+        const policy = policyOf(this, record.constructor)
+        if (!policy) throw new NoPolicy(record.constructor.name)
+        const isKnown = authorizations.get(this)?.get(record)?.abilities.has(ability)
+        if (isSaved(record) && !isKnown && this.bound(record).size > 0)
+          throw new AuthorizationTooLate(this.route.handlerName, record.constructor.name)
+        // The handler can change the record while the policy decides.
+        const note = authorizationOf(this, record, ability)
+        if (!(await isAllowed(policy, ability, userOf(this), record))) {
+          this.log.info(
+            { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip },
+            'forbidden',
+          )
+          throw new Forbidden()
+        }
+        note()
+        return record
+      })
     },
 
     can(ability, record) {
@@ -116,12 +142,14 @@ export function policyMembers(
       const { handlerName, resource } = this.route
       const own = resource?.action ?? ''
       const names = [ability, abilities[own] ?? own]
-      const allowed = authorized.get(this)?.get(record)
-      const given = names.find((name) => allowed?.has(name))
-      if (given && allowed?.get(given) !== ownerOf(this, record)) await this.authorize(record, given)
+      const known = authorizations.get(this)?.get(record)
+      if (known?.id !== undefined && known.id !== record.id)
+        throw new AuthorizedIdChanged(handlerName, record.constructor.name)
+      const given = names.find((name) => known?.abilities.has(name))
+      if (given && known?.abilities.get(given) !== ownerOf(this, record)) await this.authorize(record, given)
       beforeCommit(this, () => {
-        const known = authorized.get(this)?.get(record)
-        if (!names.some((name) => known?.has(name)))
+        const abilities = authorizations.get(this)?.get(record)?.abilities
+        if (!names.some((name) => abilities?.has(name)))
           throw new AuthorizationNotPerformed(handlerName, record.constructor.name)
       })
     },
@@ -129,7 +157,8 @@ export function policyMembers(
     checkAuthorized() {
       const { handlerName, resource } = this.route
       const [policied] = resource?.policies.slice(-1) ?? []
-      if (policied && !authorized.has(this))
+      if (policied) rejectUnawaited(this)
+      if (policied && !authorizations.has(this))
         throw new AuthorizationNotPerformed(handlerName, policied.model.name)
     },
   }
@@ -144,11 +173,37 @@ export function policyMembers(
   }
 }
 
-/** Notes that a policy allows an ability for a record with its current owner. */
-function noteAuthorized(ctx: Context, record: Model, ability: string): void {
-  const known = authorized.get(ctx) ?? new Map<object, Map<string, string>>()
-  const allowed = known.get(record) ?? new Map<string, string>()
-  authorized.set(ctx, known.set(record, allowed.set(ability, ownerOf(ctx, record))))
+/**
+ * Authorizes as work of the request's transaction: it must be awaited before the commit. If it was not, the handler would
+ * have continued without the permission.
+ */
+function observe<T>(ctx: Context, authorize: () => Promise<T>): Promise<T> {
+  const transaction = transactionOf(ctx)
+  if (!transaction) throw new NoTransaction()
+  const promise = ObservedPromise.from(transaction.work.run(authorize), (error) =>
+    ctx.log.error(error, 'an authorization that the request did not await has failed'),
+  )
+  const known = calls.get(ctx)
+  if (known) known.push(promise)
+  else {
+    calls.set(ctx, [promise])
+    beforeCommit(ctx, () => rejectUnawaited(ctx))
+  }
+  return promise
+}
+
+function rejectUnawaited(ctx: Context): void {
+  if (calls.get(ctx)?.some(({ isAwaited }) => !isAwaited)) throw new NotAwaited()
+}
+
+/** Returns a function that notes that a policy allows an ability for a record as it is now. */
+function authorizationOf(ctx: Context, record: Model, ability: string): () => void {
+  const [owner, id] = [ownerOf(ctx, record), isSaved(record) ? record.id : undefined]
+  return () => {
+    const known = authorizations.get(ctx) ?? new Map<object, Authorization>()
+    const { abilities } = known.get(record) ?? { abilities: new Map<string, string>() }
+    authorizations.set(ctx, known.set(record, { id, abilities: abilities.set(ability, owner) }))
+  }
 }
 
 /** The values that determine whose record it is: those of its foreign keys, and of the columns in its scope. */
