@@ -147,12 +147,12 @@ export class NoPolicy extends NamedError {
   }
 }
 
-/** The scope of a policy is undefined, or a value in it is. */
+/** The scope of a policy is not a plain object or a list of them, or a value in it is missing. */
 export class PolicyWithoutScope extends NamedError {
   constructor(policy: string) {
     super(
-      `${policy}.scope returned undefined, or conditions with an undefined value. Return conditions, \`nothing\` for no ` +
-        'record, or {} for every record.',
+      `${policy}.scope returned undefined, an object of a class, or conditions in which a value is missing. Return a plain ` +
+        'object with conditions, a list of them, `nothing` for no record, or {} for every record.',
     )
   }
 }

@@ -19,12 +19,41 @@ function withScope(scope: unknown) {
 describe('The scope of a policy', () => {
   it('is an error if it is undefined or has an undefined value, and never every record', () => {
     const wrong = [undefined, null, [], { user_id: undefined }, [{ user_id: 'a' }, { user_id: undefined }]]
-    for (const scope of [...wrong, { author: { id: undefined } }, true])
+    const nested = [{ author: { id: undefined } }, { author: {} }, [{ user_id: 'a' }, { author: [] }]]
+    for (const scope of [...wrong, ...nested, true, 'a', () => ({})])
       expect(() => scopeOf(withScope(scope), undefined)).to.throw('PostPolicy.scope returned undefined')
   })
 
+  it('is an error if it is not a plain object or a list of them, and never every record', () => {
+    class Getters {
+      get user_id() {
+        return 'a'
+      }
+    }
+    const key = Symbol('user_id')
+    const wrong: unknown[] = [
+      new Getters(),
+      new Map([['user_id', 'a']]),
+      new Set(),
+      new Date(),
+      { [key]: 'a' },
+    ]
+    const inherited: unknown = Object.create({ user_id: 'a' })
+    const hidden = Object.defineProperty({}, 'user_id', { value: 'a' })
+    for (const one of [...wrong, Promise.resolve({ user_id: 'a' }), inherited, hidden, new Post(), [[]]])
+      for (const scope of [one, [{ user_id: 'a' }, one], { author: one instanceof Date ? undefined : one }])
+        expect(() => scopeOf(withScope(scope), undefined)).to.throw('PostPolicy.scope returned')
+  })
+
   it('has conditions, alternatives, no record, or every record', () => {
-    for (const scope of [{ user_id: 'a' }, [{ user_id: 'a' }, { user_id: 'b' }], { user_id: In(['a']) }, {}])
+    const author = Object.assign(new Post(), { id: 'a' })
+    const more = [{}, { author }, { author: { user_id: 'a' } }, { author: [{ id: 'a' }] }, { at: new Date() }]
+    for (const scope of [
+      { user_id: 'a' },
+      [{ user_id: 'a' }, { user_id: 'b' }],
+      { user_id: In(['a']) },
+      ...more,
+    ])
       expect(scopeOf(withScope(scope), undefined)).to.equal(scope)
     expect(scopeOf(withScope(nothing), undefined)).to.deep.equal({ id: In([]) })
   })

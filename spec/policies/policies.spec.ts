@@ -99,6 +99,8 @@ class CreatePosts1700000000000 implements MigrationInterface {
 class OwnPolicy<T extends Model & { user_id: string }> extends Policy<T> {
   scope(user?: User) {
     if (user?.id === 'forgotten') return undefined as unknown as PolicyScope<T>
+    if (user?.id === 'empty') return { topic: {} } as unknown as PolicyScope<T>
+    if (user?.id === 'null') return { user_id: null } as unknown as PolicyScope<T>
     if (user?.id === 'undefined') return { user_id: undefined } as PolicyScope<T>
     return (user ? { user_id: user.id } : nothing) as PolicyScope<T>
   }
@@ -331,6 +333,16 @@ describe('Policies', () => {
     app.get('/by-topic/{name}', async (ctx) => {
       const where = { topics: { name: ctx.params['name'] } }
       ctx.body = (await ctx.findAll(Post, { where })).map(({ title }) => title)
+    })
+    app.get('/missing', async (ctx) => {
+      const wrong = [{ topic: {} }, { topic: [] }, { title: undefined }, { title: null }, [{ topics: {} }]]
+      const counts = []
+      for (const where of wrong) {
+        counts.push((await ctx.unscoped.findAll(Post, { where })).length)
+        counts.push((await ctx.findAll(Post, { where })).length)
+        counts.push((await ctx.paginate(Post, { where })).records.length)
+      }
+      ctx.body = counts
     })
     app.get('/extended', async (ctx) => {
       const posts = await ctx.findAll(Article, { where: { id: adas.id } })
@@ -626,13 +638,18 @@ describe('Policies', () => {
   })
 
   it('are an error if their scope is undefined or has an undefined value, and never show every record', async () => {
-    for (const user of ['forgotten', 'undefined']) {
+    for (const user of ['forgotten', 'undefined', 'empty', 'null']) {
       const paths = ['/posts', `/posts/${adas.id}`, '/feed', `/posts/${adas.id}/comments`, '/choices']
       for (const path of paths) {
         const { status, text } = await site.get(path, as(user))
         expect([status, text.includes('first')], path).to.deep.equal([500, false])
       }
     }
+  })
+
+  it('find nothing by a condition without a value, in every method', async () => {
+    const { status, json } = await site.get('/missing', as('ada'))
+    expect([status, json]).to.deep.equal([200, Array.from({ length: 15 }, () => 0)])
   })
 
   it('limit the related records on which a list has conditions', async () => {

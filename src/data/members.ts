@@ -4,7 +4,7 @@ import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './added-errors.js'
 import type { Attribute } from './attributes.js'
 import { findChoices, type Choices } from './records/choices.js'
-import type { Where } from './records/conditions.js'
+import { readAlternatives, type Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
 import type { Model } from './model.js'
@@ -176,8 +176,10 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   findAll(model, { where, order } = {}) {
-    return inTransaction(this, (tx) => {
-      const scoped = scopedWhere(this, tx, model, where)
+    return inTransaction(this, async (tx) => {
+      const readable = where && readAlternatives(tx.dataSource.getMetadata(model), where)
+      const scoped = scopedWhere(this, tx, model, readable as typeof where)
+      if (where && !readable) return []
       return tx.find(model, { ...(scoped && { where: scoped }), ...(order && { order }) })
     })
   },

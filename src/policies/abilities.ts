@@ -1,3 +1,5 @@
+import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
+import { Model } from '../data/model.js'
 import { none } from '../data/records/scope.js'
 import type { Conditions } from '../data/records/scoped-ids.js'
 import { PolicyWithoutScope } from '../errors.js'
@@ -9,27 +11,37 @@ const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())
 /**
  * The conditions of a policy for a user.
  *
- * @throws PolicyWithoutScope if its scope is undefined, or has a key that is undefined: it never means every record
+ * @throws PolicyWithoutScope if its scope is not a plain object or a list of them, or if a value is missing in it: it never
+ *   means every record
  */
 export function scopeOf(policy: PolicyClass, user: unknown): Conditions {
   const scope: unknown = instanceOf(policy).scope(user)
   if (scope === nothing) return none
-  if (typeof scope !== 'object' || scope === null || hasUndefined(scope))
-    throw new PolicyWithoutScope(policy.name)
+  const alternatives: unknown[] = [scope].flat()
+  const isMeant = (one: unknown) => isPlainObject(one) && (isBare(one) || !isMissing(one))
+  if (alternatives.length === 0 || !alternatives.every(isMeant)) throw new PolicyWithoutScope(policy.name)
   return scope as Conditions
 }
 
-/** Whether a value is missing in conditions, at any depth. A list without alternatives would find every record. */
-function hasUndefined(conditions: object): boolean {
-  if (Array.isArray(conditions) && conditions.length === 0) return true
-  const isPlain = Array.isArray(conditions) || Object.getPrototypeOf(conditions) === Object.prototype
-  return (
-    isPlain &&
-    Object.values(conditions).some(
-      (value: unknown) =>
-        value === undefined || (typeof value === 'object' && value !== null && hasUndefined(value)),
-    )
-  )
+/** Whether a value of a condition is missing, at any depth. TypeORM ignores an object without keys of its own. */
+function isMissing(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === undefined || value === null
+  if (value instanceof Date || InstanceChecker.isFindOperator(value)) return false
+  if (value instanceof Model) return isMissing(value.id)
+  const values = Object.values(value)
+  if (values.length < Reflect.ownKeys(value).length - (Array.isArray(value) ? 1 : 0)) return true
+  const isNested = Array.isArray(value) || isPlainObject(value)
+  return values.length === 0 || (isNested && values.some(isMissing))
+}
+
+function isBare(value: object): boolean {
+  return Reflect.ownKeys(value).length === 0
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
 
 /** Whether a policy allows a user an ability. Without a method of its name, it does not. */

@@ -71,7 +71,7 @@ export interface PolicyMembers {
 /** The actions that show a form have the ability of the action that the form submits to. */
 const abilities: Record<string, string> = { new: 'create', edit: 'update' }
 
-/** What a record of a request is authorized for. */
+/** The abilities that a record of a request is authorized for. */
 interface Authorization {
   /** The id that the record had; undefined if it was new. */
   id: string | undefined

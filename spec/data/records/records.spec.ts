@@ -183,7 +183,7 @@ describe('Records', () => {
       expect(asked).to.deep.equal([])
     })
 
-    it('inserts a record with an id of its own, and returns an error of the id if it is taken', async () => {
+    it('inserts a record whose id was chosen, and returns an error of the id if it is taken', async () => {
       const parents = new Database({ test: { url: await newDatabase() }, models: [Shelf, Book] }, 'test')
       await parents.open()
       await parents.synchronize()

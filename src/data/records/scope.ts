@@ -27,7 +27,8 @@ export function withRelatedScopes(metadata: EntityMetadata, where: object, scope
   const result: Record<string, unknown> = { ...where }
   for (const { propertyName, inverseEntityMetadata: related } of metadata.relations) {
     const value = result[propertyName]
-    if (!isNested(value)) continue
+    // Without conditions, it finds nothing.
+    if (!isNested(value) || Object.keys(value).length === 0) continue
     const scope = scopeFor(related.target)
     const conditions = withRelatedScopes(related, nested(value), scopeFor)
     result[propertyName] = scope ? eachWithEach(conditions, scope) : conditions
