@@ -107,6 +107,18 @@ describe('Generated resources that users own', () => {
     expect(await app.unformatted()).to.deep.equal([])
   })
 
+  itOnce('include only the ids of accounts, and their names if they have one', () => {
+    expect(app.read('src/actions/posts.ts')).to.contain("\n    include: { editor: ['id'] },\n  })")
+    expect(app.read('src/actions/comments.ts')).to.not.contain('include:')
+    const user = app.read('src/models/user.ts')
+    app.write('src/models/user.ts', user.replace('  email!: string', '$&\n\n  name!: string'))
+    const attributes = ['title', 'watchers:many:user', 'label:references']
+    const actions = resourceActions(app.folder, 'chore', { attributes, search: 'title' })
+    app.write('src/models/user.ts', user)
+    const handlers = actions.find(({ path }) => path === 'src/actions/chores.ts')
+    expect(handlers).to.have.property('content').that.contains("include: { watchers: ['id', 'name'] },")
+  })
+
   it('compile under strict', () => {
     expect(app.compile()).to.deep.equal({ status: 0, output: '' })
   })

@@ -9,7 +9,10 @@ interface Storage {
   getStrategy(target: unknown): 'none' | 'exposeAll' | 'excludeAll'
   getExposedProperties(target: unknown, type: number): string[]
   getExcludedProperties(target: unknown, type: number): string[]
-  findExposeMetadata(target: unknown, name: string): { options?: { groups?: string[] } } | undefined
+  findExposeMetadata(
+    target: unknown,
+    name: string,
+  ): { options?: { groups?: string[]; name?: string } } | undefined
   findTransformMetadatas(target: unknown, name: string, type: number): unknown[]
   _transformMetadatas?: Map<unknown, unknown>
 }
@@ -64,4 +67,15 @@ export function isHiddenProperty(target: unknown, name: string): boolean {
     (storage.findExposeMetadata(target, name)?.options?.groups ?? []).length > 0 ||
     storage.findTransformMetadatas(target, name, toPlainType).length > 0
   )
+}
+
+/** A record as the rules of its class show it in JSON and XML. */
+export function exposed(record: object): object {
+  return hasTransformMetadata(record.constructor) ? classTransformer().instanceToPlain(record) : record
+}
+
+/** The name of a property in JSON and XML. */
+export function exposedName(target: Function, name: string): string {
+  if (!hasTransformMetadata(target)) return name
+  return storageModule.defaultMetadataStorage.findExposeMetadata(target, name)?.options?.name ?? name
 }

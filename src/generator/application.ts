@@ -67,6 +67,12 @@ export function accountsOf(folder: string): Names | undefined {
   return model === undefined ? undefined : modelNamesOf(model)
 }
 
+/** The attributes of accounts that other users may see: the id, and the name if they have one. */
+export function publicAttributesOf(folder: string, { singular }: Names): string[] {
+  const hasName = /^ +name[?!]?\s*:/m.test(read(folder, `src/models/${singular}.ts`) ?? '')
+  return hasName ? ['id', 'name'] : ['id']
+}
+
 /** The text of a resource's handlers; empty if there are none. */
 export function handlersIn(folder: string, { file }: Names): string {
   return read(folder, `src/actions/${file}.ts`) ?? ''

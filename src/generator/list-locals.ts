@@ -19,8 +19,12 @@ export function prefixColumns(list: ListPlan | undefined): string[] {
   return (list?.filters ?? []).filter(({ kind }) => kind === 'string').map(({ name }) => name)
 }
 
-/** The variables of the scaffolds for a list; undefined if clients cannot query it. */
-export function listLocals(list: ListPlan | undefined, { many }: Names) {
+/**
+ * The variables of the scaffolds for a list; undefined if clients cannot query it.
+ *
+ * @param includes the relations that clients can include, with their attributes
+ */
+export function listLocals(list: ListPlan | undefined, { many }: Names, includes: readonly string[]) {
   if (!list) return undefined
   const { filters, sorts, searches } = list
   const declared = filters.map(({ name, kind }) => `${name}: [${operatorsOf[kind].map(quote).join(', ')}]`)
@@ -29,6 +33,7 @@ export function listLocals(list: ListPlan | undefined, { many }: Names) {
       declared.length > 0 && `filter: { ${declared.join(', ')} },`,
       sorts.length > 0 && `sort: [${sorts.map(quote).join(', ')}],`,
       searches.length > 0 && `search: [${searches.map(({ name }) => quote(name)).join(', ')}],`,
+      includes.length > 0 && `include: { ${includes.join(', ')} },`,
     ].filter((line) => line !== false),
     isSorted: (name: string) => sorts.map(bare).includes(name),
     /** The parameters of a query that finds the record of a spec. */

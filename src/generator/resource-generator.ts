@@ -4,6 +4,7 @@ import {
   existingNames,
   hasPolicy,
   ownerOf,
+  publicAttributesOf,
   readApplication,
   requireModel,
   requireParent,
@@ -70,6 +71,8 @@ export interface ResourcePlan {
   owner: Names | undefined
   /** The model of the users who sign in. */
   accounts: Names | undefined
+  /** The attributes of accounts that lists may include. */
+  publicAttributes: readonly string[]
   /** The parents with a policy, the nearest first. */
   guards: readonly Names[]
   /** Returns the owner of the records of another model. */
@@ -139,6 +142,7 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   const kind = options.api ? 'api' : application
   const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
+  const accounts = accountsOf(folder)
   return {
     kind,
     application,
@@ -149,7 +153,8 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
     uniques,
     list,
     owner,
-    accounts: accountsOf(folder),
+    accounts,
+    publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
     ownerOf: (other) => ownerOf(folder, other),
   }

@@ -29,7 +29,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     attributes,
     references,
     choices,
-    list: listLocals(list, names),
+    list: listLocals(list, names, includesOf(plan, references)),
     ...added,
     ...handlerLocals(plan, nesting, attributes, choices),
     handlers: handlersOf(names, added.routes),
@@ -292,6 +292,17 @@ function referencesOf(attributes: readonly Attribute[]): AttributeReference[] {
   return attributes.flatMap((attribute) =>
     attribute.reference ? [{ ...attribute.reference, attribute }] : [],
   )
+}
+
+/** The relations to accounts that a list can include. Without a list of attributes, clients would see all of them. */
+function includesOf(
+  { accounts, publicAttributes }: ResourcePlan,
+  references: readonly Reference[],
+): string[] {
+  const shown = publicAttributes.map((name) => `'${name}'`).join(', ')
+  return references
+    .filter(({ model }) => model.model === accounts?.model)
+    .map(({ property }) => `${property}: [${shown}]`)
 }
 
 /** The foreign keys of a table. Those of its owner and its parent are the last ones. */

@@ -85,6 +85,10 @@ describeOnce('@Queryable(declaration)', () => {
     })
   }
 
+  const mistyped: Queryable<Article> = {
+    // @ts-expect-error The compiler rejects the attribute, too.
+    include: { writer: ['id', 'nam'] },
+  }
   const mistakes: [string, Queryable, string][] = [
     [
       'an unknown column',
@@ -150,6 +154,21 @@ describeOnce('@Queryable(declaration)', () => {
       'a limit below 1',
       { include: { remarks: { limit: 0 } } },
       'includes "remarks" with the limit 0. Use a whole number from 1 to 1000.',
+    ],
+    [
+      'an attribute to show that the related model does not have',
+      mistyped,
+      'includes "writer" with "nam", which isn\'t a column of Writer. Did you mean "name"?',
+    ],
+    [
+      'no attributes to show',
+      { include: { writer: [] } },
+      'includes "writer" without attributes. List some of them, or write writer: true for all.',
+    ],
+    [
+      'an unknown option of a relation',
+      { include: { remarks: { only: ['id'] } as object } },
+      'includes "remarks" with the unknown option "only". Known: attributes, limit.',
     ],
     [
       'a parameter of every list in params',

@@ -56,6 +56,17 @@ class ArticlesResource extends BaseResource {
   }
 }
 
+@Resource('/bylines', { model: Article })
+class BylinesResource extends BaseResource {
+  @Queryable<Article>({
+    include: { writer: ['id'], remarks: { attributes: ['id', 'body'], limit: 2 } },
+  })
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Article, { where: { title: 'Hello' } })
+    return ctx.respond({ data: records })
+  }
+}
+
 describe('A list with @Queryable', () => {
   let database: Database
   let site: Site
@@ -63,7 +74,7 @@ describe('A list with @Queryable', () => {
 
   before(async () => {
     database = await openArticles()
-    site = await articlesSite(database, ArticlesResource)
+    site = await articlesSite(database, ArticlesResource, BylinesResource)
     ada = await database.manager.save(Object.assign(new Writer(), { name: 'Ada', secret: 'x' }))
     const articles: Partial<Article>[] = [
       {
@@ -284,6 +295,20 @@ describe('A list with @Queryable', () => {
     )
     const [other] = (await get('title.eq=Help&include=writer,remarks')).json
     expect(other).to.deep.include({ writer: null, remarks: [] })
+  })
+
+  it('includes only the attributes that the declaration lists', async () => {
+    const [article] = (await site.get('/bylines?include=writer,remarks', { accept: 'json' })).json
+    expect(article.writer).to.deep.equal({ id: article.writer_id })
+    expect(article.remarks.map(Object.keys)).to.deep.equal([
+      ['id', 'body'],
+      ['id', 'body'],
+    ])
+    const { text } = await site.get('/bylines?include=writer,remarks', { accept: 'xml' })
+    expect(text).to.contain(`<writer><id>${article.writer_id}</id></writer>`)
+    expect(text).to.match(/<remark><id>[^<]+<\/id><body>60<\/body><\/remark>/)
+    const [whole] = (await get('title.eq=Hello&include=writer')).json
+    expect(whole.writer).to.include({ initial: 'A', name: 'Ada' })
   })
 
   const long = 'x'.repeat(201)

@@ -36,6 +36,11 @@ export class Writer extends Model {
   @Exclude()
   @Column('varchar', { nullable: true })
   secret!: string | null
+
+  @Expose()
+  get initial(): string {
+    return this.name.slice(0, 1)
+  }
 }
 
 /** A model with columns of the kinds that lists filter and sort, and columns that are hidden in each way. */

@@ -109,11 +109,27 @@ export type Filters<T> = {
 /** The name of a column to sort by. A minus before it sorts in descending order. */
 export type SortName<T> = ColumnName<T> | `-${ColumnName<T>}`
 
-/** Options of the records that a relation to many includes. */
-export interface IncludeOptions {
-  /** The maximum number of records of each record (50). The newest ones are included. */
+/** Options of the records that a relation includes. */
+// oxlint-disable-next-line no-explicit-any
+export interface IncludeOptions<R = any> {
+  /** The attributes that are shown. Without it, all that JSON and XML show of a record. */
+  attributes?: readonly ColumnName<R>[]
+  /** The maximum number of records of each record, if the relation is to many (50). The newest ones are included. */
   limit?: number
 }
+
+/** The record, or one of the records, that a property contains. */
+type RelatedOf<Value> = NonNullable<Value> extends readonly (infer One)[] ? One : NonNullable<Value>
+
+/** The relations that can be included: with all attributes, with those of a list, or with options. */
+export type Includes<T> =
+  | readonly ColumnName<T>[]
+  | {
+      readonly [Name in ColumnName<T>]?:
+        | readonly ColumnName<RelatedOf<T[Name]>>[]
+        | IncludeOptions<RelatedOf<T[Name]>>
+        | true
+    }
 
 /** The queries that clients may send to a list. Nothing is allowed that is not declared. */
 // The model is known where it is given: `@Queryable<Post>({ ... })`.
@@ -125,8 +141,8 @@ export interface Queryable<T = any> {
   sort?: readonly SortName<T>[]
   /** The text columns in which `search` finds each word. */
   search?: readonly ColumnName<T>[]
-  /** The relations that can be included in the records. */
-  include?: readonly ColumnName<T>[] | { readonly [Name in ColumnName<T>]?: IncludeOptions | true }
+  /** The relations that can be included in the records, and the attributes that they show: `{ author: ['id', 'name'] }`. */
+  include?: Includes<T>
   /** Parameters that the handler reads itself. */
   params?: readonly string[]
   /** Whether pages have numbers, or begin after a record (`cursor`), which is fast at any depth. */

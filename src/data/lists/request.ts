@@ -93,8 +93,8 @@ export async function paginateRequest<T extends Model>(
   }
   const page = await readRecords(tx, definition, parsed, position, options, scopeFor)
   await loadLinks(tx, metadata, page.records, scopeFor)
-  for (const { name, limit } of parsed.includes)
-    await loadRelations(tx, page.records, [name], { limit, ...(scopeFor && { scopeFor }) })
+  for (const { name, limit, attributes } of parsed.includes)
+    await loadRelations(tx, page.records, [name], { limit, attributes, ...(scopeFor && { scopeFor }) })
   return { ...page, query }
 }
 

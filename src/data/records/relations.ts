@@ -8,7 +8,8 @@ import { ownKeysOf } from './loaded-relations.js'
 import { markLoaded } from './loaded-values.js'
 import { withinScope } from './scope.js'
 import { scopedIds, unscoped, type Conditions, type ScopeFor } from './scoped-ids.js'
-import type { Model } from '../model.js'
+import { Model } from '../model.js'
+import { exposed, exposedName } from '../transform-metadata.js'
 
 /** The relations of a model, or of the records of a list, by their names. */
 export type RelationOf<R> = R extends readonly (infer One)[]
@@ -21,6 +22,8 @@ export type RelationOf<R> = R extends readonly (infer One)[]
 interface LoadOptions {
   /** The maximum number of related records of each record, of which the newest are loaded, newest first. */
   limit?: number | undefined
+  /** The attributes that the related records have; undefined for all. */
+  attributes?: readonly string[] | undefined
   /** The scopes that limit the related records. */
   scopeFor?: ScopeFor
 }
@@ -38,16 +41,16 @@ export async function loadRelations(
   tx: EntityManager,
   records: readonly Model[],
   relations: readonly string[],
-  { limit, scopeFor = unscoped }: LoadOptions = {},
+  { scopeFor = unscoped, ...options }: LoadOptions = {},
 ): Promise<void> {
-  for (const relation of relations) await loadRelation(tx, records, relation, { limit, scopeFor })
+  for (const relation of relations) await loadRelation(tx, records, relation, { ...options, scopeFor })
 }
 
 async function loadRelation(
   tx: EntityManager,
   records: readonly Model[],
   name: string,
-  { limit, scopeFor }: Required<Pick<LoadOptions, 'scopeFor'>> & LoadOptions,
+  { limit, attributes, scopeFor }: Required<Pick<LoadOptions, 'scopeFor'>> & LoadOptions,
 ): Promise<void> {
   const [first] = records
   if (!first) return
@@ -59,10 +62,20 @@ async function loadRelation(
   const related = await relatedTo(tx, relation, records, scope, limit)
   const isToMany = relation.isOneToMany || relation.isManyToMany
   for (const record of records) {
-    const found = related(record)
+    const found = attributes ? related(record).map((one) => withOnly(one, attributes)) : related(record)
     Reflect.set(record, name, isToMany ? found : (found[0] ?? null))
     markLoaded(record, name)
   }
+}
+
+/**
+ * A copy of a record with some of its attributes, as JSON and XML show them. It has no class with rules of class-transformer:
+ * they could show more.
+ */
+function withOnly(record: object, attributes: readonly string[]): object {
+  const names = attributes.map((name) => exposedName(record.constructor, name))
+  const shown = Object.entries(exposed(record)).filter(([name]) => names.includes(name))
+  return Object.assign(Object.create(Model.prototype), Object.fromEntries(shown))
 }
 
 /** Returns the loaded records that belong to a record. */

@@ -94,19 +94,35 @@ function searchColumn(model: ListModel, name: string): ListColumn {
 }
 
 function compileIncludes(model: ListModel, include: NonNullable<Queryable['include']>): Map<string, Include> {
-  const entries: [string, IncludeOptions | true | undefined][] = Array.isArray(include)
+  const entries: [string, GivenInclude][] = isNames(include)
     ? include.map((name) => [name, true])
     : Object.entries(include)
   return new Map(entries.map(([name, given]) => [name, compileInclude(model, name, given)]))
 }
 
+/** The value of a relation in a declaration. */
+type GivenInclude = IncludeOptions | readonly string[] | true | undefined
+
+/** The type of `Array.isArray` does not cover read-only lists. */
+function isNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value)
+}
+
 /** The number of records that a relation to many includes. */
 const includeLimit = 50
 
-function compileInclude(model: ListModel, name: string, given: IncludeOptions | true = true): Include {
-  const { isOneToMany, isManyToMany } = model.relation(name)
-  const limit = given === true ? includeLimit : (given.limit ?? includeLimit)
+function compileInclude(model: ListModel, name: string, given: GivenInclude = true): Include {
+  const { isOneToMany, isManyToMany, inverseEntityMetadata: related } = model.relation(name)
+  const options = isNames(given) ? { attributes: given } : given === true ? {} : given
+  const { limit = includeLimit, attributes, ...others } = options
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined)
+    model.fail(`includes "${name}" with the unknown option "${unknown}". Known: attributes, limit.`)
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     model.fail(`includes "${name}" with the limit ${limit}. Use a whole number from 1 to 1000.`)
-  return { name, limit: isOneToMany || isManyToMany ? limit : undefined }
+  if (attributes?.length === 0)
+    model.fail(`includes "${name}" without attributes. List some of them, or write ${name}: true for all.`)
+  const shown = new ListModel(related, model.list)
+  for (const attribute of attributes ?? []) shown.attribute(attribute, `includes "${name}" with`)
+  return { name, limit: isOneToMany || isManyToMany ? limit : undefined, attributes }
 }

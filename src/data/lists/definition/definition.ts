@@ -41,6 +41,8 @@ export interface Include {
   name: string
   /** The maximum number of records of a relation to many; undefined for a relation to one record. */
   limit: number | undefined
+  /** The attributes that are shown; undefined for all. */
+  attributes: readonly string[] | undefined
 }
 
 /** A declaration that has been checked against its model. */

@@ -18,12 +18,7 @@ export class ListModel {
 
   /** @param verb what the list does with the column, for messages: `sorts by` */
   column(name: string, verb: string): ListColumn {
-    const { columns, targetName } = this.metadata
-    const found = columns.find(({ propertyPath, isVirtual }) => propertyPath === name && !isVirtual)
-    if (!found)
-      return this.fail(
-        `${verb} "${name}", which isn't a column of ${targetName}.${this.adviceForColumn(name)}`,
-      )
+    const found = this.attribute(name, verb)
     this.rejectHidden(name, verb)
     const kind = found.isArray ? undefined : kindOf(found.type)
     if (kind === undefined || found.transformer) {
@@ -31,6 +26,17 @@ export class ListModel {
       this.fail(`${verb} "${name}", which ${why}. Remove it, or declare a custom filter with filter().`)
     }
     return listColumn(found)
+  }
+
+  /** A column of any type. */
+  attribute(name: string, verb: string): ColumnMetadata {
+    const { columns, targetName } = this.metadata
+    const found = columns.find(({ propertyPath, isVirtual }) => propertyPath === name && !isVirtual)
+    if (!found)
+      return this.fail(
+        `${verb} "${name}", which isn't a column of ${targetName}.${this.adviceForColumn(name)}`,
+      )
+    return found
   }
 
   private adviceForColumn(name: string): string {
