@@ -44,7 +44,7 @@ const rules: Record<string, Rule> = {
   },
   'sessions/': { imports: ['data/', 'http/private-responses'], types: ['context'] },
   'views/': {
-    imports: ['http/binder', 'translations/formatters'],
+    imports: ['http/binder', 'http/security/own-site', 'translations/formatters'],
     types: ['context', 'data/', 'http/', 'routing/', 'sessions/', 'translations/'],
   },
   'mail/': { imports: ['data/', 'routing/base-url'], types: ['context', 'routing/scope'] },

@@ -20,6 +20,7 @@ import { Injector } from './injection/injector.js'
 import { createLogger, withRedactedErrors } from './logging/logger.js'
 import { developmentHosts } from './steps/development-hosts.js'
 import { sendText, setSingleHeaders } from './http/send-text.js'
+import { checkStatusMessages } from './http/status-message.js'
 import { tolerateBodyErrors, errorHandler } from './steps/error-handler.js'
 import { health } from './steps/health.js'
 import { requestLog } from './steps/request-log.js'
@@ -274,6 +275,7 @@ export class App extends Scope {
     })
     tolerateBodyErrors(this.koa.response)
     setSingleHeaders(this.koa.response)
+    checkStatusMessages(this.koa.response)
     const run = chain(this.steps(pages))
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
     this.koa.use((ctx) => run(ctx as unknown as Context))

@@ -469,6 +469,26 @@ export class MissingParameter extends NamedError {
   }
 }
 
+/** A form or button of a template would be sent to another site, or run a script. */
+export class UnsafeAction extends NamedError {
+  constructor(url: string) {
+    super(
+      `A form cannot be sent to ${JSON.stringify(url)}, because it has a CSRF token. Use a path of this site, such as ` +
+        'postPath(post). For another site, write the form by hand.',
+    )
+  }
+}
+
+/** `ctx.message` was set to text that the status line of a response cannot contain. */
+export class BadStatusMessage extends NamedError {
+  constructor(text: string) {
+    super(
+      `ctx.message cannot be ${JSON.stringify(text)}: it is part of the status line, which has no line breaks and only ` +
+        'characters of Latin-1. Send texts for people in the body.',
+    )
+  }
+}
+
 /** `ctx.urlFor` does not know the address of the application. */
 export class MissingBaseUrl extends NamedError {
   constructor() {

@@ -97,6 +97,12 @@ describe('An attacker of examples/members', () => {
     ]
     for (const [address, given] of cases)
       expect((await signInByJson({ email: address, password: given })).status).to.equal(401)
+    const ada = visitor()
+    await enter(ada, password)
+    for (const address of ['\ud800@example.com', 'ada@\udc00.example']) {
+      const json = { email: address, current_password: password }
+      expect((await ada.put('/account/email', { json, accept: 'json' })).status).to.equal(422)
+    }
   })
 
   it('gets three mails for ten concurrent requests to reset a password', async () => {

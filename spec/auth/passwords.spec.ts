@@ -177,9 +177,9 @@ describe('normalizeEmail', () => {
       expect(normalizeEmail(normalizeEmail(character))).to.equal(normalizeEmail(character))
   })
 
-  it('does not normalize a text that is too long for an address, or has a NUL, which no database stores', () => {
+  it('does not normalize a text that is too long for an address, or has what no database stores: a NUL, half a surrogate pair', () => {
     expect(normalizeEmail('x'.repeat(1000))).to.have.length(1000)
     expect(normalizeEmail('x'.repeat(1001))).to.equal('')
-    expect(normalizeEmail('ada@example.com\0')).to.equal('')
+    for (const odd of ['\0', '\ud800', '\udc00']) expect(normalizeEmail(`ada${odd}@example.com`)).to.equal('')
   })
 })

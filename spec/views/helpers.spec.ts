@@ -65,6 +65,27 @@ describe('viewHelpers(context)', () => {
     )
   })
 
+  it('renders no form that runs a script, or sends its token to another site', () => {
+    const { actionButton, deleteButton, formFor } = viewHelpers(viewContext())
+    const wrong = [
+      'javascript:alert(1)',
+      ' JavaScript:alert(1)',
+      'java\tscript:alert(1)',
+      'data:text/html,x',
+      'https://evil.example/',
+      '//evil.example/',
+      '/\\evil.example',
+      '/\t/evil.example',
+    ]
+    for (const action of wrong) {
+      expect(() => actionButton(action, 'Go'), action).to.throw('A form cannot be sent to')
+      expect(() => deleteButton(action), action).to.throw('A form cannot be sent to')
+      expect(() => formFor({}, { action }), action).to.throw('A form cannot be sent to')
+    }
+    for (const action of ['/', '', '?page=2', 'publish', '/posts/1?return=https://x', '/posts/a:b'])
+      expect(String(actionButton(action, 'Go'))).to.contain(`action="${action}"`)
+  })
+
   it('deletes with a form that works without JavaScript', () => {
     const button = String(viewHelpers(viewContext()).deleteButton('/posts/"1"'))
     expect(button.replaceAll(/>\s+</g, '><')).to.equal(

@@ -3,10 +3,11 @@ const longest = 1000
 
 /**
  * The form in which an email address is stored, looked up and counted: trimmed, in lower case, in one Unicode form. Anything
- * else than text is an empty address, and so is a text with a NUL or of more than 1,000 characters, because some texts take
- * minutes to normalize.
+ * else than text is an empty address, and so is a text of more than 1,000 characters, because some texts take minutes to normalize,
+ * or one that no database stores: with a NUL, or half a surrogate pair.
  */
 export function normalizeEmail(address: unknown): string {
-  if (typeof address !== 'string' || address.length > longest || address.includes('\0')) return ''
+  if (typeof address !== 'string' || address.length > longest) return ''
+  if (address.includes('\0') || !address.isWellFormed()) return ''
   return address.normalize('NFKC').trim().toLowerCase()
 }

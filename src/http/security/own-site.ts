@@ -17,9 +17,14 @@ const plainPath = /^\/(?:\w|$)/
  * @throws BadRequest (400) when the URL leads to another site
  */
 export function urlOfThisSite(url: string): string {
-  if (plainPath.test(url)) return url
-  if (bases.every((base) => URL.canParse(url, base) && new URL(url, base).origin === base)) return url
+  if (isOfThisSite(url)) return url
   throw new BadRequest('The redirect leads to another site.')
+}
+
+/** Whether a URL stays on the site when a browser follows it. `javascript:` does not. */
+export function isOfThisSite(url: string): boolean {
+  if (plainPath.test(url)) return true
+  return bases.every((base) => URL.canParse(url, base) && new URL(url, base).origin === base)
 }
 
 /** The page that a request was sent from, if the page belongs to this site. */

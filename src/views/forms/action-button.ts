@@ -1,3 +1,4 @@
+import { actionPath } from './action-path.js'
 import { hiddenFields, type FormMethod } from './hidden-fields.js'
 import { attributes, escapeHtml, html, Html } from '../html.js'
 import type { ViewContext } from '../view-context.js'
@@ -25,7 +26,11 @@ export class ActionButtons {
     return (this.fields[method] ??= hiddenFields(this.context, method))
   }
 
-  /** Renders a button that sends a request to a path. */
+  /**
+   * Renders a button that sends a request to a path.
+   *
+   * @throws UnsafeAction when it is no path of this site
+   */
   action(path: string, label: string, { method = 'POST', confirm }: ActionButtonOptions = {}): Html {
     const button = html`<button type="submit">${label}</button>`
     return formTo(path, this.restOfForm(method, confirm, button))
@@ -55,5 +60,5 @@ export class ActionButtons {
 }
 
 function formTo(path: string, rest: Html): Html {
-  return new Html(`<form action="${escapeHtml(path)}"${rest}`)
+  return new Html(`<form action="${escapeHtml(actionPath(path))}"${rest}`)
 }

@@ -1,3 +1,4 @@
+import { actionPath } from './action-path.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { errorSummary } from './error-summary.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
@@ -19,7 +20,7 @@ export class Form extends Fields {
 
   constructor(context: ViewContext, record: object, options: FormOptions) {
     super(context, record, options)
-    this.action = options.action
+    this.action = actionPath(options.action)
   }
 
   /** Renders the hidden fields: `_method` if HTML cannot send the method, and the CSRF token. */
