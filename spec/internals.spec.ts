@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { connect, createServer, Socket, type AddressInfo } from 'node:net'
-import type * as FastifyBusboy from '@fastify/busboy'
 import { expect } from 'chai'
 import { getMetadataStorage } from 'class-validator'
 import Koa from 'koa'
@@ -178,22 +177,6 @@ describe('The internals of other packages', () => {
     session({ key: 'name' }, koa)
     expect(Object.getOwnPropertyDescriptor(koa.context, 'session')).to.include({ configurable: true })
     expect(Reflect.get(koa.context, 'sessionOptions')).to.include({ key: 'name' })
-  })
-
-  it('@fastify/busboy: a file arrives in large pieces, whatever it contains', async () => {
-    const { Busboy }: typeof FastifyBusboy = require('@fastify/busboy')
-    for (const content of ['x', '\r', '\n', '\r\n', '\r\n-', '\r\n--', '\r\n--X', '-']) {
-      const parser = new Busboy({ headers: { 'content-type': 'multipart/form-data; boundary=XY' } })
-      const pieces: number[] = []
-      parser.on('file', (_name, file) => file.on('data', ({ length }: Buffer) => pieces.push(length)))
-      parser.write('--XY\r\nContent-Disposition: form-data; name="a"; filename="a"\r\n\r\n')
-      for (let part = 0; part < 4; part += 1) parser.write(Buffer.alloc(60_000, content))
-      parser.end('\r\n--XY--\r\n')
-      await once(parser, 'finish')
-      const total = pieces.reduce((sum, length) => sum + length, 0)
-      expect(total, JSON.stringify(content)).to.equal(240_000)
-      expect(pieces.length, JSON.stringify(content)).to.be.at.most(20)
-    }
   })
 
   it('tsyringe: a container lists its registrations, and classes their tokens', () => {

@@ -6,7 +6,6 @@ import { root } from './support/kit.js'
 
 /** Packages that are loaded when an application uses them, or never, because only a part of their dependent is used. */
 const late = [
-  '@fastify/busboy',
   '@koa/cors',
   'better-sqlite3',
   'co-body',

@@ -202,6 +202,14 @@ export class NotAcceptable extends HttpError {
   }
 }
 
+/** 408: the client sends a body too slowly. */
+export class RequestTimeout extends HttpError {
+  /** @param milliseconds the time in which the body has hardly advanced */
+  constructor(milliseconds: number) {
+    super(408, `The body has hardly advanced for ${milliseconds / 1000} seconds.`, { Connection: 'close' })
+  }
+}
+
 /** 413: the body is larger than the limit. */
 export class ContentTooLarge extends HttpError {
   constructor(limit: number) {
@@ -298,6 +306,19 @@ export class TransactionEnded extends NamedError {
 export class ClientClosedRequest extends HttpError {
   constructor() {
     super(499, 'The client has closed the connection.')
+  }
+}
+
+/** 429: a client sends too many multipart forms at the same time. */
+export class TooManyUploads extends HttpError {
+  /**
+   * @param limit the number of forms that a client may send at the same time
+   * @param seconds the time after which the client should retry
+   */
+  constructor(limit: number, seconds: number) {
+    super(429, `${limit} of your uploads are in progress. Try again when one of them has ended.`, {
+      'Retry-After': String(seconds),
+    })
   }
 }
 

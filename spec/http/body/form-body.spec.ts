@@ -192,6 +192,30 @@ describe('A multipart form', () => {
     }
   })
 
+  describe('with a header that is not allowed is rejected with 400, however long the part is:', () => {
+    for (const [what, lines] of [
+      ['a line without a colon', ['foo', field('a')]],
+      ['a line that begins with a colon', [': foo', field('a')]],
+      ['a name with a space', [`Content-Disposition : ${field('a').slice(21)}`]],
+      ['a folded line', ['X: y', ` z`, field('a')]],
+      ['a folded first line', [' X: y', field('a')]],
+      ['two dispositions', [field('a'), field('b')]],
+      ['a line break of another system', ['X: y\nz', field('a')]],
+    ] as const)
+      it(what, async () => {
+        for (const length of [1, 70_000]) {
+          const response = await post([[lines.join('\r\n'), 'x'.repeat(length)]])
+          expect(response.status, String(length)).to.equal(400)
+        }
+      })
+  })
+
+  it('is rejected with 400 if a file begins with the boundary, so that no file is lost', async () => {
+    for (const content of ['--X--\r\ncontent', '--X\r\ncontent'])
+      expect((await post([[file('a'), content]])).status).to.equal(400)
+    expect((await post([[file('a'), '\r\ncontent']])).json.files).to.deep.equal([['a', 'a.txt', 9, 9]])
+  })
+
   it('ignores a part without a name', async () => {
     const response = await post([
       ['Content-Disposition: form-data', 'v'],
@@ -322,9 +346,11 @@ describe('A multipart form', () => {
         try {
           const headers = { 'content-type': 'multipart/form-data; boundary=X' }
           const part = `--X\r\n${field('a')}\r\n\r\n1`
-          const uploads = Array.from({ length: limit }, () =>
-            request(one.url, { method: 'POST', headers, agent: false }),
-          )
+          // A client may send five forms at the same time, so there are several.
+          const uploads = Array.from({ length: limit }, (_, index) => {
+            const localAddress = `127.0.0.${10 + Math.floor(index / 5)}`
+            return request(one.url, { method: 'POST', headers, agent: false, localAddress })
+          })
           const begun = uploads.map(async (upload) => {
             const [response] = await once(upload, 'response')
             return (response as IncomingMessage).statusCode
@@ -343,6 +369,33 @@ describe('A multipart form', () => {
           await one.close()
         }
       })
+  })
+
+  it('leaves no upload in progress when it is malformed, or its client disconnects', async () => {
+    const app = new App({ api: true, uploadsLimit: 1 })
+    app.post('/', (ctx) => void (ctx.body = 'read'))
+    const one = await Site.open(app)
+    try {
+      const headers = { 'content-type': 'multipart/form-data; boundary=X' }
+      const hostile = `--X\r\nfoo\r\n${field('a')}\r\n\r\n${'x'.repeat(70_000)}`
+      for (const content of [`${hostile}\r\n--X--`, hostile, '', '--X', '--X--']) {
+        const sent = await one.post('/', { body: content, headers, accept: 'application/json' })
+        expect(sent.status, content.slice(0, 20)).to.equal(content === '--X--' || content === '' ? 200 : 400)
+        const closed = new Promise((resolve) => {
+          const call = request(one.url, { method: 'POST', headers, agent: false })
+          call.on('error', () => {}).on('close', resolve)
+          call.write(`${content}x`, () => call.destroy())
+        })
+        await closed
+      }
+      const whole = () => one.post('/', { body: `--X--\r\n`, headers, accept: 'application/json' })
+      let next = await whole()
+      // The end of the last connection may arrive later.
+      while (next.status === 503) next = await whole()
+      expect(next.status).to.equal(200)
+    } finally {
+      await one.close()
+    }
   })
 
   describe('deletes its files', () => {

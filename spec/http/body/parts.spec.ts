@@ -1,66 +1,127 @@
 import { expect } from 'chai'
 import { BadRequest, TooManyFields } from '../../../src/errors.js'
-import { boundaryOf, partCheck } from '../../../src/http/body/parts.js'
+import { boundaryOf, readParts, type Part } from '../../../src/http/body/parts.js'
 
 const head = '--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
+const value = `${head}v\r\n`
 
-/** The error that the check throws for a body in chunks of this size. */
-function rejection(body: string, size = body.length, most = 10): unknown {
-  const check = partCheck('X', most)
-  try {
-    for (let start = 0; start < body.length; start += size)
-      check(Buffer.from(body.slice(start, start + size)))
-    return undefined
-  } catch (error) {
-    return error
+/** Reads a body in pieces of this size. Returns its parts with their contents. */
+async function read(
+  body: string,
+  size = body.length,
+  most = 10,
+): Promise<Array<Partial<Part> & { content: string }>> {
+  const parts: Array<Part & { content: string }> = []
+  let position = 0
+  const next = () => {
+    const piece = Buffer.from(body).subarray(position, (position += size))
+    return Promise.resolve(piece.length > 0 ? piece : undefined)
   }
+  await readParts(next, 'X', most, {
+    begin: (part) => parts.push({ ...part, content: '' }),
+    content: (piece) => (parts.at(-1)!.content += piece.toString('latin1')),
+    end: () => {},
+  })
+  return parts
 }
 
-describe('partCheck(boundary, maxDelimiters)', () => {
-  for (const size of [1, 7, 100, 100_000]) {
-    describe(`with a body in chunks of size ${size}`, () => {
-      it('accepts long values', () => {
-        expect(rejection(`${head}${'v'.repeat(50_000)}\r\n${head}v\r\n--X--\r\n`, size)).to.equal(undefined)
-      })
+function rejection(...given: Parameters<typeof read>): Promise<unknown> {
+  return read(...given).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
 
-      it('rejects long headers in any part', () => {
-        const long = `${head}v\r\n--X\r\nContent-Disposition: ${'filename="'.repeat(500)}`
-        expect(rejection(long, size)).to.be.instanceOf(BadRequest)
-        const first = `preamble\r\n--X\r\n${'a'.repeat(3000)}: b\r\n\r\nv\r\n--X--`
-        expect(rejection(first, size)).to.be.instanceOf(BadRequest)
-      })
-
-      it('rejects too many parts, whatever they contain', () => {
-        for (const part of [head + 'v\r\n', '--X\r\n']) {
-          expect(rejection(part.repeat(10), size)).to.equal(undefined)
-          expect(rejection(part.repeat(11), size), part).to.be.instanceOf(TooManyFields)
+describe('readParts(next, boundary, maxDelimiters, receiver)', () => {
+  for (const size of [1, 2, 7, 100, 100_000]) {
+    describe(`with a body in pieces of size ${size}`, () => {
+      it('reads the content of each part as it is', async () => {
+        for (const content of [
+          '',
+          '\r',
+          '\r\n',
+          '\r\n--',
+          '\r\n--Y',
+          '--',
+          '-X',
+          `v--X${'v'.repeat(3000)}`,
+        ]) {
+          const parts = await read(`${head}${content}\r\n${value}--X--\r\n`, size)
+          expect(parts.map((part) => part.content)).to.deep.equal([content, 'v'])
         }
       })
 
-      it('rejects parts that are not form-data', () => {
+      it('reads the parameters of the headers', async () => {
+        const one = async (headers: string) => {
+          const [part] = await read(`--X\r\nContent-Disposition: form-data${headers}\r\n\r\nv\r\n--X--`, size)
+          return [part?.name, part?.filename]
+        }
+        expect(await one('; name="a b"')).to.deep.equal(['a b', undefined])
+        expect(await one('; name=a; filename=""')).to.deep.equal(['a', ''])
+        expect(await one('; name="a\\"b\\\\"; filename="c;d=e"')).to.deep.equal(['a"b\\', 'c;d=e'])
+        expect(await one('; name="a%22b"; filename="%"')).to.deep.equal(['a%22b', '%'])
+        expect(await one('; filename="C:\\dir\\a.txt"')).to.deep.equal([undefined, 'a.txt'])
+        expect(await one('; filename="../.."')).to.deep.equal([undefined, ''])
+        expect(await one('; filename="a"; filename*=UTF-8\'de\'%C3%A4')).to.deep.equal([undefined, 'ä'])
+        expect(await one('')).to.deep.equal([undefined, undefined])
+      })
+
+      it('rejects long headers in any part', async () => {
+        const long = `${value}--X\r\nContent-Disposition: ${'filename="'.repeat(500)}`
+        expect(await rejection(long, size)).to.be.instanceOf(BadRequest)
+        const first = `preamble\r\n--X\r\n${'a'.repeat(3000)}: b\r\n\r\nv\r\n--X--`
+        expect(await rejection(first, size)).to.be.instanceOf(BadRequest)
+      })
+
+      it('rejects too many parts', async () => {
+        expect(await rejection(`${value.repeat(9)}--X--`, size)).to.equal(undefined)
+        expect(await rejection(`${value.repeat(10)}--X--`, size)).to.be.instanceOf(TooManyFields)
+      })
+
+      it('rejects parts that are not form-data, and malformed headers', async () => {
         for (const headers of [
           '',
+          'foo\r\nContent-Disposition: form-data; name="a"',
           'Content-Type: text/plain',
           'Content-Disposition: attachment; name="a"',
           'Content-Disposition: attachment\r\nContent-Disposition: form-data; name="a"',
           'Content-Disposition : form-data; name="a"',
+          'Content-Disposition: form-data;\r\n name="a"',
           'X: y\rContent-Disposition: form-data; name="a"',
           'Content-Disposition: form-data; name="a\nb"',
+          'Content-Disposition: form-data; name="a\0b"',
           "Content-Disposition: form-data; name*=utf-8''a%0Ab",
           "Content-Disposition: form-data; name*=utf-8''a*b%0Ab",
+          "Content-Disposition: form-data; name*=utf-8''%",
+          'Content-Disposition: form-data; name*=a',
         ]) {
           const part = `--X\r\n${headers}\r\n\r\nv\r\n--X--`
-          expect(rejection(part, size), headers).to.be.instanceOf(BadRequest)
-          expect(rejection(`${head}v\r\n${part}`, size), headers).to.be.instanceOf(BadRequest)
+          expect(await rejection(part, size), headers).to.be.instanceOf(BadRequest)
+          expect(await rejection(`${value}${part}`, size), headers).to.be.instanceOf(BadRequest)
         }
       })
 
-      it('ignores the text after the last part', () => {
-        expect(rejection(`${head}v\r\n--X--\r\n\r\ntext\r\n\r\n`, size)).to.equal(undefined)
+      it('rejects a body without its end, and a boundary that is followed by other text', async () => {
+        for (const body of [
+          '',
+          'v',
+          '--X',
+          '--X-',
+          `--X\r\n`,
+          head,
+          value,
+          `${value}--X`,
+          `${value}--X-\r\n`,
+        ])
+          expect(await rejection(body, size), body).to.be.instanceOf(BadRequest)
+        for (const body of [`${value}--Xy\r\n\r\n--X--`, `${head}--X--\r\nv\r\n--X--`])
+          expect(await rejection(body, size), body).to.be.instanceOf(BadRequest)
       })
 
-      it('recognizes a boundary only at the beginning of a line', () => {
-        expect(rejection(`${head}v${`--X${'v'.repeat(3000)}`.repeat(20)}`, size)).to.equal(undefined)
+      it('ignores the text before the first part and after the last, and spaces after a boundary', async () => {
+        const spaced = value.replace('--X', '--X \t')
+        const parts = await read(`text\r\n${spaced}--X--\r\n\r\ntext\r\n--X\r\n\r\n`, size)
+        expect(parts.map((part) => part.content)).to.deep.equal(['v'])
       })
     })
   }

@@ -1,19 +1,14 @@
 import type { Context } from '../../context.js'
-import {
-  BadRequest,
-  ContentTooLarge,
-  HttpError,
-  ServiceUnavailable,
-  TooManyFields,
-  TooManyMembers,
-  UnsupportedMediaType,
-} from '../../errors.js'
-import { bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
+import { clientNetwork } from '../../common/client-network.js'
+import { BadRequest, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
+import { bodyKindOf, charsetOf, hasBody, type BodyFormat, type BodyKind } from './body-kind.js'
+import { BodyReads, type BodyRead } from './body-reads.js'
 import { decompressed, encodingOf } from './body-stream.js'
 import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../data/json-limits.js'
 import { formReader } from './form-body.js'
 import { readMultipart } from './multipart.js'
 import { readText } from './read-text.js'
+import { UploadSlots } from './upload-slots.js'
 import { parseXml } from './xml-reader.js'
 
 /** The limits of a body. */
@@ -42,37 +37,36 @@ const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
  * BadRequest (400) for a malformed body.
  */
 export function bodyReader(limits: BodyLimits): BodyReader {
+  const reads = new BodyReads(limits.body)
+  const slots = new UploadSlots(limits.uploads)
   const readForm = formReader(limits.body)
-  const readUpload = uploadReader(limits)
 
   return async function readBody(ctx) {
     ctx.request.body = {}
     if (!hasBody(ctx)) return
     rejectUnsupported(ctx, limits.formats)
+    const kind = bodyKindOf(ctx)
     try {
-      const kind = bodyKindOf(ctx)
-      if (kind === 'form') await readForm(ctx)
-      else if (kind === 'multipart') await readUpload(ctx)
-      else Object.assign(ctx.request, { body: await readDocument(ctx, limits) })
+      if (kind === 'multipart') {
+        // A form that waits for a place is not read yet, so its rate does not count.
+        const read = () => reads.run(ctx, (one) => readMultipart(ctx, limits, one))
+        await slots.run(clientNetwork(ctx.ip), read)
+      } else await reads.run(ctx, (one) => readWhole(ctx, one))
     } catch (error) {
-      throw explain(error, limits)
+      throw explain(error)
     }
   }
-}
 
-/** Reads multipart forms. Their number is limited, because each form that is being read needs buffers and an open file. */
-function uploadReader(limits: BodyLimits): BodyReader {
-  let running = 0
+  /** Reads a body that is held in memory as a whole. */
+  async function readWhole(ctx: Context, read: BodyRead): Promise<void> {
+    const text = await readText(decompressed(ctx), limits.body, read)
+    const kind = bodyKindOf(ctx)
+    if (kind === 'form') await readForm(ctx, text)
+    else Object.assign(ctx.request, { body: await readDocument(text, kind) })
+  }
 
-  return async function readUpload(ctx) {
-    if (running >= limits.uploads)
-      throw new ServiceUnavailable(`${running} uploads are in progress, which is the maximum (uploadsLimit).`)
-    running++
-    try {
-      await readMultipart(ctx, limits)
-    } finally {
-      running--
-    }
+  function readDocument(text: string, kind: BodyKind): unknown {
+    return kind === 'xml' ? parseXml(text, limits.members) : parseJson(text, limits.members)
   }
 }
 
@@ -98,11 +92,6 @@ function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
     throw new UnsupportedMediaType('A compressed multipart body')
 }
 
-async function readDocument(ctx: Context, { body, members }: BodyLimits): Promise<unknown> {
-  const text = await readText(decompressed(ctx), body)
-  return bodyKindOf(ctx) === 'xml' ? parseXml(text, members) : parseJson(text, members)
-}
-
 function parseJson(text: string, members: number): unknown {
   if (text === '') return {}
   if (!/^[ \t\n\r]*[[{]/.test(text))
@@ -125,20 +114,11 @@ function parsed(text: string): unknown {
 }
 
 /** Converts the errors of the parsers to errors for the client. */
-function explain(error: unknown, { body }: BodyLimits): unknown {
-  if (error instanceof HttpError) return error
+function explain(error: unknown): unknown {
   // This is how qs reports too many fields.
   if (error instanceof RangeError) return new TooManyFields()
-  const status = memberOf(error, 'status')
-  const code = memberOf(error, 'code')
-  if (status === 413) return new ContentTooLarge(body)
-  if (status === 415) return new UnsupportedMediaType('The encoding of the body')
-  const isClientError = (typeof status === 'number' && status < 500) || isInflateError(code)
-  return isClientError ? new BadRequest('The body is malformed.', { cause: error }) : error
-}
-
-function memberOf(error: unknown, name: string): unknown {
-  return error instanceof Error ? Reflect.get(error, name) : undefined
+  const isMalformed = error instanceof Error && isInflateError(Reflect.get(error, 'code'))
+  return isMalformed ? new BadRequest('The body is malformed.', { cause: error }) : error
 }
 
 /** zlib reports malformed data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module'
+import { Readable } from 'node:stream'
 import type { koaBody } from 'koa-body'
 import type { Context } from '../../context.js'
-import type { BodyReader } from './body.js'
-import { decompressed, type BodyStream } from './body-stream.js'
 import { nesting } from './form-fields.js'
 
 /** koa-body is loaded with the first form, so that an application without forms starts without it. */
@@ -10,19 +9,20 @@ const require = createRequire(import.meta.url)
 
 type Parser = ReturnType<typeof koaBody>
 
-/** Creates the reader of urlencoded forms. */
-export function formReader(limit: number): BodyReader {
+/** Creates the parser of urlencoded forms, which sets `ctx.request.body`. */
+export function formReader(limit: number): (ctx: Context, text: string) => Promise<void> {
   let parse: Parser | undefined
 
-  return async function readForm(ctx) {
-    await (parse ??= parser(limit))(withBodyStream(ctx, decompressed(ctx)), ignore)
+  return async function readForm(ctx, text) {
+    await (parse ??= parser(limit))(withBody(ctx, text), ignore)
   }
 }
 
 function parser(limit: number): Parser {
   const loaded: { koaBody: typeof koaBody } = require('koa-body')
   return loaded.koaBody({
-    formLimit: limit,
+    // The text has been read within its limit, and each invalid byte has become a character of three bytes.
+    formLimit: 3 * limit,
     json: false,
     text: false,
     multipart: false,
@@ -33,12 +33,13 @@ function parser(limit: number): Parser {
 }
 
 /**
- * The members of a context that koa-body uses, with another stream for the body. The context does not become the prototype
- * of another one, because V8 would keep it in memory until the next major garbage collection.
+ * The members of a context that koa-body uses, with a body that has been read. The context does not become the prototype of
+ * another one, because V8 would keep it in memory until the next major garbage collection.
  */
-function withBodyStream(ctx: Context, req: BodyStream): Context {
+function withBody(ctx: Context, text: string): Context {
   const { request, method } = ctx
   const is = (...types: string[]) => ctx.is(...types)
+  const req = Object.assign(Readable.from([Buffer.from(text)]), { headers: {} })
   return { req, request, method, is } as unknown as Context
 }
 

@@ -1,127 +1,134 @@
-import { createWriteStream } from 'node:fs'
-import { createRequire } from 'node:module'
+import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type * as FastifyBusboy from '@fastify/busboy'
 import type { Context, UploadedFile } from '../../context.js'
-import { BadRequest, ContentTooLarge, HttpError, TooManyFields, UnsupportedMediaType } from '../../errors.js'
+import { ContentTooLarge, TooManyFields, UnsupportedMediaType } from '../../errors.js'
 import type { BodyLimits } from './body.js'
-import { limited, type BodyStream } from './body-stream.js'
+import type { BodyRead } from './body-reads.js'
 import { maxFields, nest } from './form-fields.js'
-import { boundaryOf, partCheck } from './parts.js'
+import { boundaryOf, readParts, type Part, type PartReceiver } from './parts.js'
 import { uploadFolder } from './uploads.js'
 
 /** The maximum number of files of a form. */
 const maxFiles = 50
 
-/** The parser is loaded with the first multipart form, so that an application without them starts without it. */
-const require = createRequire(import.meta.url)
-
 /** Reads a multipart form: its fields into `ctx.request.body`, and its files into a folder of the request's own. */
-export async function readMultipart(ctx: Context, limits: BodyLimits): Promise<void> {
-  const form = new MultipartForm(ctx, limits)
-  await form.read()
+export async function readMultipart(ctx: Context, limits: BodyLimits, read: BodyRead): Promise<void> {
+  const boundary = boundaryOf(ctx.get('Content-Type'))
+  const form = new MultipartForm(ctx, limits, read)
+  // The headers of the parts count, too, up to the size of the fields.
+  let left = 2 * limits.body + limits.files
+  async function next(): Promise<Buffer | undefined> {
+    const piece = await read.next()
+    if (piece && (left -= piece.length) < 0) throw new ContentTooLarge(2 * limits.body + limits.files)
+    return piece
+  }
+  try {
+    // The last delimiter does not begin a part.
+    await readParts(next, boundary, maxFields + maxFiles + 1, form)
+  } finally {
+    await form.close()
+  }
   Object.assign(ctx.request, { body: nest(form.fields), files: grouped(form.files) })
 }
 
-/** The reading of one multipart form. */
-class MultipartForm {
+/** The fields and files of a form that is being read. */
+class MultipartForm implements PartReceiver {
   readonly fields: Array<readonly [name: string, value: string]> = []
   readonly files: Array<readonly [name: string, file: UploadedFile]> = []
-  private readonly contents: Readable[] = []
-  private readonly writing: Array<Promise<void>> = []
-  private readonly source: BodyStream
-  private readonly parser: Writable
-  private fieldBytes = 0
-  private fileBytes = 0
-  private failure: unknown
+  private readonly sizes = { body: 0, files: 0 }
+  private receiver: PartReceiver | undefined
 
   constructor(
     private readonly ctx: Context,
     private readonly limits: BodyLimits,
-  ) {
-    const boundary = boundaryOf(ctx.get('Content-Type'))
-    // The headers of the parts count, too, up to the size of the fields. The last delimiter does not begin a part.
-    const most = { bytes: 2 * limits.body + limits.files, delimiters: maxFields + maxFiles + 1 }
-    this.source = limited(ctx, most.bytes, partCheck(boundary, most.delimiters))
-    this.parser = this.makeParser(boundary)
+    private readonly read: BodyRead,
+  ) {}
+
+  async begin(part: Part): Promise<void> {
+    const decoder = decoderOf(part.encoding)
+    if (part.filename === undefined) this.receiver = this.field(part, decoder)
+    else if (isFieldName(part.name)) this.receiver = await this.file(part.name, part, decoder)
+    else this.receiver = undefined
   }
 
-  async read(): Promise<void> {
-    await pipeline(this.source, this.parser).catch((error: unknown) => this.fail(error))
-    for (const content of this.contents) content.destroy()
-    // A file that is still being written would remain when the folder is deleted.
-    await Promise.all(this.writing)
-    if (this.failure) throw this.failure
+  content(piece: Buffer): unknown {
+    return this.receiver?.content(piece)
   }
 
-  private makeParser(boundary: string): Writable {
-    const { Busboy }: typeof FastifyBusboy = require('@fastify/busboy')
-    const parser = new Busboy({
-      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
-      isPartAFile: (_name, _type, filename) => filename !== undefined,
-      limits: { fieldSize: this.limits.body + 1 },
-    })
-    // Our own errors arrive here as well, because the source forwards them.
-    parser.on('error', (cause) =>
-      this.fail(cause instanceof HttpError ? cause : new BadRequest('The body is malformed.', { cause })),
-    )
-    parser.on('field', (name, value, _isNameCut, _isValueCut, encoding) =>
-      this.attempt(() => this.addField(name, textOf(value, encoding))),
-    )
-    parser.on('file', (name, content, filename, encoding, mimetype) => {
-      // The parser fails, too, when the content is incomplete.
-      content.on('error', () => {})
-      this.contents.push(content)
-      const file = { filepath: '', originalFilename: filename, mimetype, size: 0 }
-      this.attempt(() => this.addFile(name, file, decoded(content, encoding)))
-    })
-    return parser
+  end(): unknown {
+    return this.receiver?.end()
   }
 
-  /** The first failure ends the reading. */
-  private fail(error: unknown): void {
-    this.failure ??= error
-    this.source.destroy()
-    this.parser.destroy()
+  /** Closes the file that was being written when the reading failed. */
+  async close(): Promise<void> {
+    if (this.receiver instanceof FileReceiver) await this.receiver.close()
   }
 
-  /** An error that a listener throws would end the process. */
-  private attempt(work: () => void): void {
-    try {
-      work()
-    } catch (error) {
-      this.fail(error)
+  private field({ name, charset }: Part, decode: Decoder): PartReceiver {
+    const pieces: Buffer[] = []
+    const decoder = textDecoder(charset)
+    const add = (piece: Buffer): void => {
+      this.count('body', piece.length)
+      if (!isFieldName(name)) return
+      this.read.hold(piece.length)
+      pieces.push(piece)
+    }
+    return {
+      begin: () => {},
+      content: (piece) => add(decode(piece)),
+      end: () => {
+        add(decode())
+        if (!isFieldName(name)) return
+        if (this.fields.push([name, decoder.decode(Buffer.concat(pieces))]) > maxFields)
+          throw new TooManyFields()
+      },
     }
   }
 
-  private addField(name: string | undefined, value: string): void {
-    this.fieldBytes += Buffer.byteLength(value)
-    if (this.fieldBytes > this.limits.body) throw new ContentTooLarge(this.limits.body)
-    if (!isFieldName(name)) return
-    if (this.fields.push([name, value]) > maxFields) throw new TooManyFields()
-  }
-
-  private addFile(name: string | undefined, file: UploadedFile, content: AsyncIterable<Buffer>): void {
-    if (!isFieldName(name)) return void this.contents.at(-1)?.resume()
-    const number = this.files.push([name, file])
+  private async file(name: string, { filename = '', type }: Part, decode: Decoder): Promise<PartReceiver> {
+    const number = this.files.length + 1
     if (number > maxFiles) throw new TooManyFields()
-    this.writing.push(this.write(String(number), file, content).catch((error: unknown) => this.fail(error)))
+    const filepath = join(await uploadFolder(this.ctx), String(number))
+    const file = { filepath, originalFilename: filename, mimetype: type, size: 0 }
+    this.files.push([name, file])
+    return new FileReceiver(await open(filepath, 'wx'), decode, (bytes) => {
+      file.size += bytes
+      this.count('files', bytes)
+    })
   }
 
-  private async write(name: string, file: UploadedFile, content: AsyncIterable<Buffer>): Promise<void> {
-    file.filepath = join(await uploadFolder(this.ctx), name)
-    await pipeline(this.counted(file, content), createWriteStream(file.filepath))
+  private count(what: 'body' | 'files', bytes: number): void {
+    this.sizes[what] += bytes
+    if (this.sizes[what] > this.limits[what]) throw new ContentTooLarge(this.limits[what])
+  }
+}
+
+/** Writes the content of a part to a file. */
+class FileReceiver implements PartReceiver {
+  constructor(
+    private readonly handle: FileHandle,
+    private readonly decode: Decoder,
+    private readonly count: (bytes: number) => void,
+  ) {}
+
+  begin(): void {}
+
+  content(piece: Buffer): Promise<void> {
+    return this.write(this.decode(piece))
   }
 
-  private async *counted(file: UploadedFile, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of content) {
-      file.size += chunk.length
-      this.fileBytes += chunk.length
-      if (this.fileBytes > this.limits.files) throw new ContentTooLarge(this.limits.files)
-      yield chunk
-    }
+  async end(): Promise<void> {
+    await this.write(this.decode())
+    await this.close()
+  }
+
+  close(): Promise<void> {
+    return this.handle.close()
+  }
+
+  private async write(piece: Buffer): Promise<void> {
+    this.count(piece.length)
+    if (piece.length > 0) await this.handle.writeFile(piece)
   }
 }
 
@@ -130,29 +137,32 @@ function isFieldName(name: string | undefined): name is string {
   return name !== undefined && !(name in Object.prototype)
 }
 
-const plainEncodings = ['7bit', '8bit', 'binary']
+/** Decodes a piece of a part's content, or without a piece what is left at its end. */
+type Decoder = (piece?: Buffer) => Buffer
 
-function isBase64(encoding: string): boolean {
-  if (encoding === 'base64') return true
-  if (plainEncodings.includes(encoding)) return false
-  throw new UnsupportedMediaType(`The transfer encoding ${JSON.stringify(encoding)}`)
-}
+const nothing = Buffer.alloc(0)
 
-function textOf(value: string, encoding: string): string {
-  return isBase64(encoding) ? Buffer.from(value, 'base64').toString() : value
-}
-
-/** The content of a file, without the transfer encoding that old clients use. */
-async function* decoded(content: Readable, encoding: string): AsyncGenerator<Buffer> {
-  if (!isBase64(encoding)) return yield* content
+/** The decoder of a transfer encoding, which only old clients use. */
+function decoderOf(encoding: string): Decoder {
+  if (['7bit', '8bit', 'binary'].includes(encoding)) return (piece = nothing) => piece
+  if (encoding !== 'base64')
+    throw new UnsupportedMediaType(`The transfer encoding ${JSON.stringify(encoding)}`)
   let rest = ''
-  for await (const chunk of content) {
-    rest += String(chunk).replaceAll(/\s+/g, '')
-    const whole = rest.length - (rest.length % 4)
-    yield Buffer.from(rest.slice(0, whole), 'base64')
+  return (piece) => {
+    rest += piece?.toString('latin1').replaceAll(/\s+/g, '') ?? ''
+    const whole = piece ? rest.length - (rest.length % 4) : rest.length
+    const decoded = Buffer.from(rest.slice(0, whole), 'base64')
     rest = rest.slice(whole)
+    return decoded
   }
-  yield Buffer.from(rest, 'base64')
+}
+
+function textDecoder(charset: string): InstanceType<typeof TextDecoder> {
+  try {
+    return new TextDecoder(charset, { ignoreBOM: true })
+  } catch {
+    throw new UnsupportedMediaType(`The charset ${JSON.stringify(charset)}`)
+  }
 }
 
 /** The files by field: one, or a list. */

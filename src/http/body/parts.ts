@@ -3,6 +3,28 @@ import { BadRequest, TooManyFields } from '../../errors.js'
 /** The maximum length of a part's headers. */
 const longest = 2048
 
+const crlf = Buffer.from('\r\n')
+const [cr, lf, dash, space, tab] = [...'\r\n- \t'].map((it) => it.charCodeAt(0))
+
+/** A part of a multipart form, as its headers describe it. */
+export interface Part {
+  /** The name of the field; undefined if the part has none. */
+  name: string | undefined
+  /** The name of the file without its folder; undefined if the part is a field. */
+  filename: string | undefined
+  type: string
+  charset: string
+  /** The value of `Content-Transfer-Encoding`. */
+  encoding: string
+}
+
+/** Receives the parts of a form in order: each part, the pieces of its content, and its end. */
+export interface PartReceiver {
+  begin(part: Part): unknown
+  content(piece: Buffer): unknown
+  end(): unknown
+}
+
 /**
  * The boundary between the parts of a multipart body (RFC 2046, section 5.1.1).
  *
@@ -17,50 +39,133 @@ export function boundaryOf(contentType: string): string {
 }
 
 /**
- * Creates a check of every chunk of a multipart body before it is parsed. It limits the parts and their headers, which cost
- * most to parse.
+ * Splits a multipart form into its parts (RFC 7578). It requests a piece of the body when the previous one has been received,
+ * and ends when the pieces end, whatever they contain.
  *
- * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the headers of a part are too long, or
- * it is not form-data
+ * @param next returns the next piece of the body; undefined at its end
+ * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the body is malformed
  */
-export function partCheck(boundary: string, maxDelimiters: number): (chunk: Buffer) => void {
-  const delimiter = `\r\n--${boundary}`
+export async function readParts(
+  next: () => Promise<Buffer | undefined>,
+  boundary: string,
+  maxDelimiters: number,
+  receiver: PartReceiver,
+): Promise<void> {
+  const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
   // The first delimiter may be at the start of the body.
-  let text = '\r\n'
-  let isInHeaders = false
+  let data: Buffer = crlf
   let delimiters = 0
 
-  return function check(chunk) {
-    text += chunk.toString('latin1')
+  /** Adds the next piece to the data, of which the bytes before `start` are no longer needed. */
+  async function readMore(start = 0): Promise<void> {
+    const piece = await next()
+    if (!piece) throw new BadRequest('The multipart body is incomplete.')
+    data = start < data.length ? Buffer.concat([data.subarray(start), piece]) : piece
+  }
+
+  /** Passes on everything before the next delimiter, from `start`, and removes it and the delimiter. */
+  async function readUntilDelimiter(start: number, pass: (piece: Buffer) => unknown): Promise<void> {
     for (;;) {
-      const next = text.indexOf(delimiter)
-      const part = next < 0 ? text : text.slice(0, next)
-      if (isInHeaders) {
-        const end = part.indexOf('\r\n\r\n')
-        if ((end < 0 ? part.length : end) > longest)
-          throw new BadRequest('The headers of a part are too long.')
-        if (end >= 0) checkHeaders(part.slice(0, end))
-        isInHeaders = end < 0
+      const found = data.indexOf(delimiter)
+      // The end of the data may be the beginning of a delimiter.
+      const end = found < 0 ? data.length - delimiter.length + 1 : found
+      if (end > start) await pass(data.subarray(start, end))
+      if (found >= 0) {
+        if (found < start) throw new BadRequest('The content of a part begins with the boundary.')
+        if (++delimiters > maxDelimiters) throw new TooManyFields()
+        data = data.subarray(found + delimiter.length)
+        return
       }
-      if (next < 0) break
-      if (++delimiters > maxDelimiters) throw new TooManyFields()
-      text = text.slice(next + delimiter.length)
-      isInHeaders = true
+      const rest = Math.max(0, end)
+      start = Math.max(0, start - rest)
+      await readMore(rest)
     }
-    if (!isInHeaders) text = text.slice(-delimiter.length)
+  }
+
+  /** Reads the end of a delimiter's line, and leaves its line break. Returns whether it was the last delimiter. */
+  async function readLineEnd(): Promise<boolean> {
+    let end = 0
+    for (;;) {
+      while (data.length < end + 2) await readMore()
+      if (end === 0 && data[0] === dash && data[1] === dash) return true
+      if (data[end] === cr && data[end + 1] === lf) break
+      if ((data[end] !== space && data[end] !== tab) || ++end > longest)
+        throw new BadRequest('A boundary of the multipart body is followed by other text.')
+    }
+    data = data.subarray(end)
+    return false
+  }
+
+  /** Reads the headers of a part, and leaves their last line break, with which a delimiter could begin. */
+  async function readHeaders(): Promise<Part> {
+    let end: number
+    while ((end = data.indexOf('\r\n\r\n')) < 0 && data.length <= longest) await readMore()
+    if (end < 0 || end > longest) throw new BadRequest('The headers of a part are too long.')
+    const lines = end === 0 ? [] : data.toString('utf8', crlf.length, end).split('\r\n')
+    data = data.subarray(end + crlf.length)
+    return partOf(headersOf(lines))
+  }
+
+  await readUntilDelimiter(0, () => {})
+  while (!(await readLineEnd())) {
+    await receiver.begin(await readHeaders())
+    await readUntilDelimiter(crlf.length, (piece) => receiver.content(piece))
+    await receiver.end()
+  }
+  // The text after the last delimiter is ignored.
+  while (await next());
+}
+
+function headersOf(lines: readonly string[]): Map<string, string> {
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    // Control characters are not allowed, except tabs.
+    // oxlint-disable-next-line no-control-regex
+    const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\uffff]*)$/.exec(line) ?? []
+    const key = name.toLowerCase()
+    if (key === '' || headers.has(key))
+      throw new BadRequest('A header of a multipart part is malformed or repeated.')
+    headers.set(key, value.trim())
+  }
+  return headers
+}
+
+function partOf(headers: Map<string, string>): Part {
+  const disposition = headers.get('content-disposition') ?? ''
+  if (!/^form-data[\t ]*(?:;|$)/i.test(disposition))
+    throw new BadRequest('A part of the multipart body is not form-data.')
+  const { name, filename } = parametersOf(disposition)
+  const contentType = headers.get('content-type') ?? ''
+  return {
+    name,
+    filename: filename?.replace(/^.*[/\\]/s, '').replace(/^\.\.?$/, ''),
+    type: contentType.replace(/[\t ;].*/, '').toLowerCase() || 'text/plain',
+    charset: parametersOf(contentType)['charset'] ?? 'utf-8',
+    encoding: headers.get('content-transfer-encoding')?.toLowerCase() ?? '7bit',
   }
 }
 
-/**
- * Checks that a part has `Content-Disposition: form-data` (RFC 7578, section 4.2), and no line break within a header. The
- * parser skips other parts, and stops forever if a skipped part is longer than its buffer.
- */
-function checkHeaders(headers: string): void {
-  // After the last delimiter comes a text that is ignored.
-  if (headers.startsWith('--')) return
-  const [, disposition = ''] = /^content-disposition:(.*)$/im.exec(headers) ?? []
-  const isFormData = /^[\t ]?form-data(?:;|$)/i.test(disposition)
-  const hasLineBreak = /\r(?!\n)|(?<!\r)\n/.test(headers) || /\*[^*]*%0[ad]/i.test(headers)
-  if (!isFormData || hasLineBreak)
-    throw new BadRequest('A part of the multipart body is not valid form-data.')
+/** The parameters of a header: `name="a"`, `name=a` or `name*=utf-8''a`, in which the value is percent-encoded. */
+function parametersOf(header: string): Record<string, string | undefined> {
+  const parameters: Record<string, string | undefined> = Object.create(null)
+  const pattern = /;[\t ]*([^\s=;"]+)=(?:"((?:[^"\\]|\\["\\]|\\(?!["\\]))*)"|([^\s;"]*))/g
+  for (const [, key = '', quoted, plain = ''] of header.matchAll(pattern)) {
+    const value = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain
+    const name = key.toLowerCase()
+    if (name.endsWith('*')) parameters[name.slice(0, -1)] = extendedValue(value)
+    else parameters[name] ??= value
+  }
+  return parameters
+}
+
+/** The value of an extended parameter (RFC 8187). */
+function extendedValue(value: string): string {
+  const [, encoded = ''] = /^utf-8'[^']*'([^']*)$/i.exec(value) ?? []
+  try {
+    const decoded = decodeURIComponent(encoded)
+    if (decoded !== '' && !/[\r\n]/.test(decoded)) return decoded
+  } catch {
+    // Thrown below: the percent-encoding is malformed.
+  }
+  throw new BadRequest('A parameter of a multipart header is malformed.')
 }
