@@ -15,6 +15,7 @@ import { isCausedByClient } from './http/errors/client-errors.js'
 import { Cors, type CorsOptions } from './http/security/cors.js'
 import { rejectCrossSiteForm } from './http/security/cross-site.js'
 import { readForwarded, trustedProxies } from './http/security/forwarded.js'
+import { readQuery } from './http/query.js'
 import { removeStaleUploads } from './http/body/upload-folders.js'
 import { Injector } from './injection/injector.js'
 import { createLogger, withRedactedErrors } from './logging/logger.js'
@@ -157,6 +158,7 @@ export class App extends Scope {
     this.lifecycle = new Lifecycle(served, options, worker === undefined ? undefined : primary)
     this.cors = options.cors && new Cors(options.cors)
     readForwarded(this.koa.request, trustedProxies(options.proxy, this.isProduction))
+    readQuery(this.koa.request)
   }
 
   /** The routing table, in the order of declaration. */

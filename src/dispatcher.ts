@@ -7,6 +7,7 @@ import { lastValue } from './http/body/form-fields.js'
 import { redactedPath } from './logging/redacted-path.js'
 import { preventSharedCaching } from './http/private-responses.js'
 import { hasUploads, removeUploads } from './http/body/uploads.js'
+import { checkQuery } from './http/query.js'
 import { sendFile } from './http/static/static-files.js'
 import { chain } from './routing/chain.js'
 import { canonicalPath } from './routing/path.js'
@@ -70,6 +71,7 @@ export class Dispatcher {
     if (matches.length === 0) throw new RouteNotFound(ctx.method, ctx.path)
     // The log needs the parameters in the path, even if the request is rejected later.
     ctx.params = matches[0]?.params ?? {}
+    checkQuery(ctx)
     const { cors, withSession } = this.steps
     if (cors && isPreflight(ctx) && (await cors.respondToPreflight(ctx, methodsOf(matches)))) return
     const run = () => this.runMatch(ctx, matches, match)
