@@ -7,6 +7,8 @@ import { nesting } from './form-fields.js'
 /** koa-body is loaded with the first form, so that an application without forms starts without it. */
 const require = createRequire(import.meta.url)
 
+const [plus, space] = [0x2b, 0x20]
+
 type Parser = ReturnType<typeof koaBody>
 
 /** Creates the parser of urlencoded forms, which sets `ctx.request.body`. */
@@ -39,7 +41,11 @@ function parser(limit: number): Parser {
 function withBody(ctx: Context, text: string): Context {
   const { request, method } = ctx
   const is = (...types: string[]) => ctx.is(...types)
-  const req = Object.assign(Readable.from([Buffer.from(text)]), { headers: {} })
+  const bytes = Buffer.from(text)
+  // qs replaces each plus sign by a space, which takes a tenth of a second for a million.
+  for (let at = bytes.indexOf('+'); at >= 0 && at < bytes.length; at++)
+    if (bytes[at] === plus) bytes[at] = space
+  const req = Object.assign(Readable.from([bytes]), { headers: {} })
   return { req, request, method, is } as unknown as Context
 }
 

@@ -40,16 +40,17 @@ export async function parseXml(
   parser.on('attribute', ({ name, value }) => reader.attribute(name, value))
   parser.on('closetag', ({ name }) => reader.close(name))
   parser.on('text', (chunk) => reader.text(chunk))
-  parser.on('cdata', (chunk) => reader.section(chunk))
+  const { skeleton, cdata, references } = withoutSections(text, members)
+  const contents = cdata.values()
+  parser.on('cdata', () => reader.section(contents.next().value))
   parser.on('comment', () => reader.section())
   parser.on('processinginstruction', () => reader.section())
   parser.on('doctype', () => {
     throw new BadRequest('The XML body must not have a DOCTYPE.')
   })
-  reader.count(entitiesIn(text, members))
+  reader.count(references)
   try {
-    // XML 1.0, section 2.11: the parser handles the line ends of other systems one by one.
-    await writeSlices(parser, text.replaceAll(/\r\n?/g, '\n'))
+    await writeSlices(parser, skeleton)
     parser.close()
   } catch (error) {
     if (error instanceof BadRequest || error instanceof TooManyMembers) throw error
@@ -74,23 +75,49 @@ const sections = new Map([
   ['<?', '?>'],
 ])
 
+/** A character that XML does not allow (XML 1.0, section 2.2). */
+const disallowed = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
+
+/** The longest beginning of a comment or of a processing instruction that the parser reads. */
+const longestSection = 200
+
 /**
- * The number of references to entities and characters, for which the parser has no event. Counts until there are more than
- * `most`, or until a section has no end, which the parser rejects.
+ * Takes the contents of CDATA sections, and most of long comments and processing instructions, out of a document, because the
+ * parser appends characters like `]` one by one. Counts the references to entities and characters, for which it has no event,
+ * until there are more than `most`.
  */
-function entitiesIn(text: string, most: number): number {
-  let count = 0
+function withoutSections(
+  document: string,
+  most: number,
+): { skeleton: string; cdata: string[]; references: number } {
+  // XML 1.0, section 2.11: the parser handles the line ends of other systems one by one, too. A million of them are joined
+  // far faster than they are replaced.
+  const text = document.includes('\r') ? document.split('\r\n').join('\n').split('\r').join('\n') : document
+  if (disallowed.test(text)) throw new BadRequest('The XML body has a character that XML does not allow.')
+  const cdata: string[] = []
+  const pieces: string[] = []
+  let [references, start] = [0, 0]
   const marks = /&|<!--|<!\[CDATA\[|<\?/g
-  for (let mark = marks.exec(text); mark && count <= most; mark = marks.exec(text)) {
+  for (let mark = marks.exec(text); mark && references + cdata.length <= most; mark = marks.exec(text)) {
     const end = sections.get(mark[0])
-    if (end === undefined) count++
-    else {
-      const position = text.indexOf(end, marks.lastIndex)
-      if (position < 0) break
-      marks.lastIndex = position + end.length
+    if (end === undefined) {
+      references++
+      continue
     }
+    const position = text.indexOf(end, marks.lastIndex)
+    if (position < 0) throw new BadRequest(`The XML body is not well-formed: ${mark[0]} has no ${end}.`)
+    const content = text.slice(marks.lastIndex, position)
+    if (end === '-->' && `${content}-`.includes('--'))
+      throw new BadRequest('The XML body is not well-formed: a comment contains --.')
+    if (end === ']]>') cdata.push(content)
+    if (end === ']]>' || content.length > longestSection) {
+      pieces.push(text.slice(start, marks.lastIndex))
+      if (end === '?>') pieces.push(content.slice(0, longestSection).toWellFormed())
+      start = position
+    }
+    marks.lastIndex = position + end.length
   }
-  return count
+  return { skeleton: pieces.join('') + text.slice(start), cdata, references }
 }
 
 /** Makes the fields from what the parser finds. */
