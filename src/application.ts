@@ -11,6 +11,7 @@ import { currentEnvironment } from './common/environment.js'
 import { Assets } from './http/static/assets.js'
 import { bodyFormats, type BodyFormat } from './http/body/body-kind.js'
 import { bodyReader, type BodyLimits } from './http/body/body.js'
+import { guardBody } from './http/body/request-body.js'
 import { isCausedByClient } from './http/errors/client-errors.js'
 import { Cors, type CorsOptions } from './http/security/cors.js'
 import { rejectCrossSiteForm } from './http/security/cross-site.js'
@@ -159,6 +160,7 @@ export class App extends Scope {
     this.cors = options.cors && new Cors(options.cors)
     readForwarded(this.koa.request, trustedProxies(options.proxy, this.isProduction))
     readQuery(this.koa.request)
+    guardBody(this.koa.request)
   }
 
   /** The routing table, in the order of declaration. */

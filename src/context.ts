@@ -86,6 +86,11 @@ export interface UploadedFile {
 /** A function that runs before and after the handler, which it calls by `next`. Koa's middleware can be used, too. */
 export interface Middleware {
   (ctx: Context, next: Next): unknown
+  /**
+   * Whether it runs before the body is read. All other middleware runs after it, and declared order holds within both groups.
+   * It has neither `ctx.request.body` nor `ctx.tx`. A middleware class declares it as a static property.
+   */
+  beforeBody?: boolean
   /** Whether it also runs before static files that are declared below it. Other middleware does not. */
   guardsFiles?: boolean
   /** Whether it needs sessions. An API application has none, and does not start with such a middleware. */

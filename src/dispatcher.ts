@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { beforeBody } from './common/before-body.js'
 import type { Context, Middleware } from './context.js'
 import { MethodNotAllowed, RouteNotFound } from './errors.js'
 import { hasForm, type BodyReader } from './http/body/body.js'
@@ -43,7 +44,7 @@ export interface DispatcherSteps {
 
 /**
  * Finds the route of a request and runs it. Errors are checked in this order: 404 for an unknown path, 405 for the method,
- * then 415, 413 and 400 for the body. The route's own middleware runs after that.
+ * those of middleware with `beforeBody`, then 415, 413 and 400 for the body. The other middleware runs after that.
  */
 export class Dispatcher {
   constructor(
@@ -78,20 +79,38 @@ export class Dispatcher {
     await (withSession ? withSession(ctx, run) : run())
   }
 
+  /** Runs the middleware that comes before the body, and then the rest. */
   private async runMatch(ctx: Context, matches: Match[], match: Match | undefined): Promise<void> {
-    const isOverridable = this.steps.overridesMethod && ctx.method === 'POST' && mayBeSentByForm(matches)
-    if (isOverridable && hasForm(ctx) && (await this.override(ctx))) match = find(matches, ctx.method)
+    const routes = this.steps.overridesMethod ? routesOfForm(ctx, matches) : []
+    if (routes.length === 0) {
+      if (!match) return reject(ctx, matches)
+      setRoute(ctx, match)
+    }
+    const early = routes.length > 0 ? commonMiddleware(routes) : match?.route.beforeBody
+    const run = () => this.readAndRun(ctx, matches, match, early ?? [])
+    if (!early?.length) return run()
+    await beforeBody(ctx, (next) => chain([...early, next])(ctx), run)
+  }
+
+  /** Reads the body, and runs the route without the middleware that has already run. */
+  private async readAndRun(
+    ctx: Context,
+    matches: Match[],
+    match: Match | undefined,
+    done: readonly Middleware[],
+  ): Promise<void> {
+    // The route of a form is known when its method is.
+    if (!ctx.route && (await this.override(ctx))) match = find(matches, ctx.method)
     if (!match) return reject(ctx, matches)
-    const { route, params } = match
-    const routed: Routed = ctx
-    routed.route = route
-    routed.params = params
+    const { route } = match
+    setRoute(ctx, match)
     if (ctx.request.body === undefined) {
       if (route.readsBody) await this.steps.readBody(ctx)
       else ctx.request.body = {}
     }
     this.steps.guard?.(ctx)
-    await route.run(ctx)
+    const left = done === route.beforeBody ? [] : route.beforeBody.filter((one) => !done.includes(one))
+    await (left.length > 0 ? chain([...left, () => route.run(ctx)])(ctx) : route.run(ctx))
   }
 
   /** Applies the field `_method` of a form. Returns whether it overrides the method. */
@@ -140,9 +159,25 @@ async function serve(ctx: Context, mount: StaticMount): Promise<boolean> {
   return !isAbsent
 }
 
-/** Whether a form can select a route of this path by its `_method`. Otherwise the body need not be read. */
-function mayBeSentByForm(matches: Match[]): boolean {
-  return ['POST', ...overrides].some((method) => find(matches, method))
+/**
+ * The routes that a form can select by its `_method`, if the request is a form. Otherwise the route is known before the body is
+ * read.
+ */
+function routesOfForm(ctx: Context, matches: Match[]): DeclaredRoute[] {
+  if (ctx.method !== 'POST' || !hasForm(ctx)) return []
+  return ['POST', ...overrides].flatMap((method) => find(matches, method)?.route ?? [])
+}
+
+/** The middleware before the body that several routes have in common. */
+function commonMiddleware([first, ...others]: DeclaredRoute[]): readonly Middleware[] {
+  const common = first?.beforeBody ?? []
+  return common.filter((one) => others.every((route) => route.beforeBody.includes(one)))
+}
+
+function setRoute(ctx: Context, { route, params }: Match): void {
+  const routed: Routed = ctx
+  routed.route = route
+  routed.params = params
 }
 
 function find(matches: Match[], method: string): Match | undefined {

@@ -253,6 +253,18 @@ export class NoTransaction extends HttpError {
   }
 }
 
+/** 500: middleware with `beforeBody` used a member of the context that exists after the body has been read. */
+export class BeforeBody extends HttpError {
+  /** @param member `ctx.tx` */
+  constructor(member: string) {
+    super(
+      500,
+      `${member} is not available in middleware with beforeBody, which runs before the body is read and before the ` +
+        'transaction. Remove beforeBody from the middleware, use the member after its next(), or read by database.read.',
+    )
+  }
+}
+
 /** 500: a handler or middleware of an API application used `ctx.session`. */
 export class NoSession extends HttpError {
   constructor() {

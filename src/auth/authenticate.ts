@@ -1,9 +1,10 @@
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import type { Database } from '../data/database.js'
+import { restoreOnRetry } from '../data/transactions/retry-snapshots.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
-import { currentUser, setUser, useBearer } from './current-user.js'
+import { currentUser, keepUser, setUser, useBearer } from './current-user.js'
 import { recordClient, userOfSession, type SessionUser } from './sign-in.js'
 
 /** The options of `authenticate()`. */
@@ -32,16 +33,19 @@ export function authenticate<User extends Account>(
 ): Middleware {
   const { tokens, isActive = () => true, keepClient = false } = options
 
-  return async function authenticate(ctx: Context, next: Next): Promise<void> {
+  async function authenticate(ctx: Context, next: Next): Promise<void> {
     const usesToken = tokens && ctx.get('Authorization') !== ''
     if (usesToken) useBearer(ctx)
     const session = !usesToken && ctx.hasSession ? userOfSession(ctx) : undefined
     const user = await (usesToken ? ofToken(ctx, tokens) : ofSession(session))
     if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)
+    restoreOnRetry(ctx, () => keepUser(ctx))
     await next()
     if (keepClient && !usesToken && ctx.hasSession) recordClient(ctx, session)
     if (currentUser(ctx)) keepPrivate(ctx)
   }
+
+  return Object.assign(authenticate, { beforeBody: true })
 
   async function ofSession(known: SessionUser | undefined): Promise<User | undefined> {
     if (!known) return undefined

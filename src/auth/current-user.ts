@@ -21,6 +21,12 @@ export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0)
   signInTimes.set(ctx, signedInAt)
 }
 
+/** Returns the function that sets the user of a request again, whatever a failed attempt of its handler has made of it. */
+export function keepUser(ctx: Context): () => void {
+  const [user, signedInAt] = [currentUser(ctx), signInTime(ctx)]
+  return () => setUser(ctx, user, signedInAt)
+}
+
 /** The requests that are authenticated by `Authorization`. */
 const bearerRequests = new PerRequest<boolean>()
 

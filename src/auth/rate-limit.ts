@@ -54,6 +54,8 @@ let created = 0
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
   created += 1
+  // A key that the application chooses may be in the body.
+  const beforeBody = options.by === undefined
   const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${created}` } = options
   const { ifStoreFails = 'pass' } = options
   const store: LimitStore = options.store ?? new MemoryLimits()
@@ -85,10 +87,10 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     throw new TooManyRequests(seconds)
   }
 
-  /** After the commit, because a store in the database would wait for the request's own transaction. */
+  /** After the commit, because a store in the database would wait for the request's own transaction. Before the body there is none. */
   function decrement(ctx: Context, key: string): unknown {
     const work = () => callStore(ctx, () => store.decrement(key), 'pass')
-    const transaction = transactionOf(ctx)
+    const transaction = beforeBody ? undefined : transactionOf(ctx)
     return transaction ? transaction.hooks.push(work) : work()
   }
 
@@ -115,6 +117,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   }
 
   return Object.assign(rateLimit, {
+    beforeBody,
     reset: (text: string) => store.reset(keyOf(text)),
     start: async (logger: Logger) => {
       if (store instanceof MemoryLimits && workerNumber() !== undefined) logger.warn(notShared(name))

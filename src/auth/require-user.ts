@@ -43,5 +43,5 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     return recently === Infinity || signInTime(ctx) > Date.now() - recently
   }
 
-  return requireUser
+  return Object.assign(requireUser, { beforeBody: true })
 }

@@ -1,5 +1,6 @@
 import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
+import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './added-errors.js'
 import type { Attribute } from './attributes.js'
@@ -258,8 +259,9 @@ function inTransaction<T>(ctx: object, work: (tx: EntityManager) => Promise<T>):
 
 function transactionFor(ctx: object): LazyTransaction {
   const transaction = transactionOf(ctx)
-  if (!transaction) throw new NoTransaction()
-  return transaction
+  if (transaction) return transaction
+  rejectBeforeBody(ctx, 'ctx.tx')
+  throw new NoTransaction()
 }
 
 /** Conditions with the scope of the model. */

@@ -80,6 +80,7 @@ export class Injector {
     const handle: Middleware = (ctx, next) => withInstance(ctx, (instance) => instance.handle(ctx, next))
     Object.defineProperty(handle, 'name', { value: middleware.name })
     handle.middlewareClass = middleware
+    handle.beforeBody = Reflect.get(middleware, 'beforeBody') === true
     this.middleware.set(middleware, handle)
     return handle
   }

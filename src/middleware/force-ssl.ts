@@ -56,7 +56,7 @@ export function forceSSL(options: ForceSSLOptions = {}): Middleware {
     return next()
   }
 
-  return Object.assign(forceSSL, { guardsFiles: true })
+  return Object.assign(forceSSL, { guardsFiles: true, beforeBody: true })
 }
 
 function redirect(ctx: Context, host: string): void {

@@ -81,13 +81,16 @@ export class DeclaredRoute {
   /** Its requests and responses, as its options describe them. */
   readonly description: RouteDescription
   readonly resource: RouteResource | undefined
+  /** Its middleware in the order in which it runs. */
   readonly middleware: readonly Middleware[]
+  /** The part of its middleware that runs before the body is read. */
+  readonly beforeBody: readonly Middleware[]
   readonly handler: Middleware
   /** The function as the application declared it, which leads to its file. */
   readonly declared: unknown
   /** The method that the route handles in addition to its own. */
   readonly secondMethod: string | undefined
-  /** Runs the middleware and the handler. Composed once. */
+  /** Runs the middleware that follows the reading of the body, and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
 
   /** @internal */
@@ -103,7 +106,9 @@ export class DeclaredRoute {
     this.readsBody = options.readsBody ?? !bodiless.includes(options.method)
     this.description = options.description ?? {}
     this.resource = options.resource
-    this.middleware = options.middleware
+    this.beforeBody = options.middleware.filter((one) => one.beforeBody)
+    const afterBody = options.middleware.filter((one) => !one.beforeBody)
+    this.middleware = [...this.beforeBody, ...afterBody]
     this.handler = options.handler
     this.declared = options.declared
     this.secondMethod = secondMethodOf(options)
@@ -113,7 +118,7 @@ export class DeclaredRoute {
         `The host ${options.host} and the path ${this.path} both have the parameter "${clash}".`,
       )
     }
-    this.run = chain([...this.middleware, this.handler])
+    this.run = chain([...afterBody, this.handler])
   }
 
   /** `/posts/{post_id}` */
