@@ -34,6 +34,7 @@ app.get('/longest', (ctx) => {
   longest = 0
 })
 app.use(parameterLogger())
+app.get('/', (ctx) => ctx.respond({ json: { locale: ctx.locale, size: Object.keys(ctx.query).length } }))
 app.post('/', (ctx) => {
   ctx.bind(new Post())
   ctx.status = 204

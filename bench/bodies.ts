@@ -95,6 +95,13 @@ const bodies: Record<string, Body> = {
   'xml: white space': { type: xml, content: text('<r>', ' ', '</r>') },
   'xml: 1,500 bytes of gzip': compressed({ type: xml, content: text('', 'x<a/>', '') }),
 
+  'xml: CDATA of ]': { type: xml, content: text('<r><a><![CDATA[', ']', ']]></a></r>') },
+  'xml: an instruction of ?': { type: xml, content: text('<r><?x ', '?', '?></r>') },
+  'xml: a text of CR': { type: xml, content: text('<r><a>', '\r', '</a></r>') },
+  'xml: an attribute of line breaks': { type: xml, content: text('<r a="', '\n', '"/>') },
+
+  'form: a text of +': { type: form, content: text('title=', '+', '') },
+  'form: a name of escaped brackets': { type: form, content: text('', '%5B', '=1') },
   'form: a text': { type: form, content: text('title=', 'x', '') },
   'form: a text of escapes': { type: form, content: text('title=', '%C3%A4', '') },
   'form: broken escapes': { type: form, content: text('title=', '%C3%', '') },
@@ -120,21 +127,39 @@ const bodies: Record<string, Body> = {
   'form: 350,000 fields': { type: form, content: text('', 'a=&', '') },
 }
 
+const long = 15_000
+
+/** Requests without a body, of at most 16 KB, by name: a path, and a header. */
+const gets: Record<string, [path: string, header: string]> = {
+  'a plain request': ['/', 'X: y'],
+  '7,400 parameters': [`/?${'a&'.repeat(long / 2)}`, 'X: y'],
+  '999 parameters of one name': [`/?${'a=1234567890&'.repeat(999)}`, 'X: y'],
+  '999 parameters of other names': [`/?${listOf(999, (i) => `a${i}=12345&`)}`, 'X: y'],
+  'a query of escapes': [`/?a=${'%C3%A4'.repeat(long / 6)}`, 'X: y'],
+  'a path of slashes': ['/'.repeat(long), 'X: y'],
+  'a path of escapes': [`/${'%C3%A4'.repeat(long / 6)}`, 'X: y'],
+  'a list of types': ['/', `Accept: ${'a/b,'.repeat(long / 4)}`],
+  'a list of languages': ['/', `Accept-Language: ${'de,'.repeat(long / 3)}`],
+  'a list of addresses': ['/', `X-Forwarded-For: ${'1.1.1.1,'.repeat(long / 8)}`],
+  'a thousand cookies': ['/', `Cookie: ${'a=b; '.repeat(long / 5)}`],
+  'a cookie of spaces': ['/', `Cookie: a=${' '.repeat(long)}b`],
+}
+
 const server = await ServerProcess.start(
   { name: 'bodies', main: 'dist/bench/bodies-server.js' },
   'sqlite::memory:',
   port,
   { LOG_LEVEL: 'silent' },
 )
-const plain = await cost(Object.values(bodies)[0]!)
+const plain = await cost(() => send(Object.values(bodies)[0]!))
+const plainBytes = Object.values(bodies)[0]!.content.length
 const rows = []
 for (const [name, body] of Object.entries(bodies)) {
   if (!name.includes(options.only)) continue
-  const { status, cpu, longest } = await cost(body)
-  const times = (cpu / plain.cpu) * (plain.bytes / body.content.length)
+  const { status, cpu, longest } = await cost(() => send(body))
+  const times = (cpu / plain.cpu) * (plainBytes / body.content.length)
   rows.push({
     body: name,
-    bytes: body.content.length,
     status,
     'CPU ms': round(cpu),
     'blocks ms': round(longest),
@@ -143,16 +168,25 @@ for (const [name, body] of Object.entries(bodies)) {
 }
 console.log(JSON.stringify(machine()))
 console.table(rows)
+const requests = []
+for (const [name, [path, header]] of Object.entries(gets)) {
+  const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${header}\r\n\r\n`
+  const { status, cpu, longest } = await cost(() => transfer(Buffer.from(head)))
+  requests.push({ GET: name, bytes: head.length, status, 'CPU ms': round(cpu), 'blocks ms': round(longest) })
+}
+console.table(requests)
 await server.stop()
 
-/** The medians of what a body costs in milliseconds of CPU: in all, and in the longest stretch in which the server answers nobody else. */
-async function cost(body: Body): Promise<{ status: number; cpu: number; longest: number; bytes: number }> {
+/** The medians of what a request costs in milliseconds of CPU: in all, and in the longest stretch in which the server answers nobody else. */
+async function cost(
+  request: () => Promise<number>,
+): Promise<{ status: number; cpu: number; longest: number }> {
   const costs: Array<{ cpu: number; longest: number }> = []
-  let status = await send(body)
+  let status = await request()
   for (let round = 0; round < rounds; round++) {
     await fetch(`http://127.0.0.1:${port}/longest`)
     const before = await server.usage()
-    status = await send(body)
+    status = await request()
     const after = await server.usage()
     const longest = Number(await (await fetch(`http://127.0.0.1:${port}/longest`)).text())
     costs.push({ cpu: (after.cpu - before.cpu) / 1000, longest })
@@ -176,7 +210,11 @@ function send({ type, content, headers = {}, chunk }: Body): Promise<number> {
     ...headers,
   })
   const head = `POST / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  const bytes = Buffer.concat([Buffer.from(head), chunk ? inChunks(content, chunk) : content])
+  return transfer(Buffer.concat([Buffer.from(head), chunk ? inChunks(content, chunk) : content]))
+}
+
+/** Sends the bytes of a request, and returns the status of the response. */
+function transfer(bytes: Buffer): Promise<number> {
   return new Promise((answered, failed) => {
     let received = ''
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
