@@ -195,7 +195,6 @@ async function cost(
     status,
     cpu: median(costs.map((it) => it.cpu)),
     longest: median(costs.map((it) => it.longest)),
-    bytes: body.content.length,
   }
 }
 

@@ -134,7 +134,7 @@ describeOnce('Hostile bodies', () => {
 const total = Number(process.env['KIT_FUZZ'] ?? 1000)
 const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
 
-/** What bodies are made of: the marks of each format, whole and broken. */
+/** The parts of bodies: the marks of each format, whole and broken. */
 const marks: Record<Kind, string[]> = {
   multipart: [
     '\r\n',

@@ -70,7 +70,7 @@ export class BodyReads {
 export class BodyRead {
   /** The bytes of the body that are in memory. */
   held = 0
-  /** Ends the reading with an error. Whoever reads the body replaces it. */
+  /** Ends the reading with an error. The function that reads the body replaces it. */
   onFail = (_error: Error): void => {}
   private failure: Error | undefined
   private checked: { at: number; bytes: number } | undefined
