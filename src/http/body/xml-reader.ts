@@ -90,9 +90,7 @@ function withoutSections(
   document: string,
   most: number,
 ): { skeleton: string; cdata: string[]; references: number } {
-  // XML 1.0, section 2.11: the parser handles the line ends of other systems one by one, too. A million of them are joined
-  // far faster than they are replaced.
-  const text = document.includes('\r') ? document.split('\r\n').join('\n').split('\r').join('\n') : document
+  const text = withoutCarriageReturns(document)
   if (disallowed.test(text)) throw new BadRequest('The XML body has a character that XML does not allow.')
   const cdata: string[] = []
   const pieces: string[] = []
@@ -118,6 +116,23 @@ function withoutSections(
     marks.lastIndex = position + end.length
   }
   return { skeleton: pieces.join('') + text.slice(start), cdata, references }
+}
+
+const [cr, lf] = [0x0d, 0x0a]
+
+/**
+ * A document with the line ends of Unix (XML 1.0, section 2.11), of which the parser handles those of other systems one by one.
+ * A million of them are replaced far faster as bytes than as text.
+ */
+function withoutCarriageReturns(document: string): string {
+  if (!document.includes('\r')) return document
+  const bytes = Buffer.from(document)
+  let length = 0
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === cr && bytes[at + 1] === lf) continue
+    bytes[length++] = bytes[at] === cr ? lf : Number(bytes[at])
+  }
+  return bytes.toString('utf8', 0, length)
 }
 
 /** Makes the fields from what the parser finds. */
