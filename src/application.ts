@@ -15,7 +15,7 @@ import { guardBody } from './http/body/request-body.js'
 import { isCausedByClient } from './http/errors/client-errors.js'
 import { Cors, type CorsOptions } from './http/security/cors.js'
 import { rejectCrossSiteForm } from './http/security/cross-site.js'
-import { readForwarded, trustedProxies } from './http/security/forwarded.js'
+import { readForwarded, type TrustedProxies } from './http/security/forwarded.js'
 import { readQuery } from './http/query.js'
 import { removeStaleUploads } from './http/body/upload-folders.js'
 import { Injector } from './injection/injector.js'
@@ -75,10 +75,12 @@ export interface AppOptions extends LifecycleOptions {
   /** The address to listen on: `HOST`, else 127.0.0.1. In production the default is every address. */
   host?: string
   /**
-   * The number of trusted proxies in front of the application (1 in production, else 0; `true` is 1). Their headers
-   * `X-Forwarded-For`, `-Proto` and `-Host` determine the client's address, the scheme and the host.
+   * The proxies whose headers `X-Forwarded-For`, `-Proto` and `-Host` determine the client's address, the scheme and the host.
+   * By default these are all loopback, link-local and private addresses (`'private'`), so that clients with a public address
+   * cannot forge the headers. Otherwise the number of trusted proxies, whatever their addresses are (0 for none; `true` is 1),
+   * or a list of their networks: `['10.1.0.0/16', '192.0.2.7']`.
    */
-  proxy?: boolean | number
+  proxy?: TrustedProxies
   /**
    * The hosts to serve in development, in addition to localhost, IP addresses and `DEVELOPMENT_HOSTS`:
    * `['blog.example', '*.tunnel.example']`. Requests for other hosts return 403. Requests that a proxy has forwarded
@@ -158,7 +160,7 @@ export class App extends Scope {
     }
     this.lifecycle = new Lifecycle(served, options, worker === undefined ? undefined : primary)
     this.cors = options.cors && new Cors(options.cors)
-    readForwarded(this.koa.request, trustedProxies(options.proxy, this.isProduction))
+    readForwarded(this.koa.request, options.proxy)
     readQuery(this.koa.request)
     guardBody(this.koa.request)
   }

@@ -254,6 +254,8 @@ describeOnce('clientNetwork', () => {
     '::1': '0:0:0:0::/64',
     'fe80::1%eth0': 'fe80:0:0:0::/64',
     '64:ff9b::192.0.2.7': '64:ff9b:0:0::/64',
+    '::ffff:c000:0211': '192.0.2.17',
+    '::ffff:192.0.2.17': '192.0.2.17',
     unknown: 'unknown',
   }
   for (const [address, network] of Object.entries(cases))

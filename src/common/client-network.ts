@@ -1,12 +1,13 @@
 import { isIPv6 } from 'node:net'
+import { plainAddress } from '../http/security/forwarded.js'
 
 /**
  * The part of an address that belongs to one client: an IPv4 address, or the network of an IPv6 address (/64), because a
  * client has all addresses of its network.
  */
 export function clientNetwork(address: string): string {
-  const plain = address.replace(/%.*/, '')
-  if (!isIPv6(plain)) return address
+  const plain = plainAddress(address).replace(/%.*/, '')
+  if (!isIPv6(plain)) return plain
   // An IPv4 address at the end counts as two groups.
   const groups = plain.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0')
   const [before = '', after] = groups.split('::')

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { App, DeclarationError, forceSSL, type AppOptions } from '../../../src/index.js'
 import { Site } from '../../support/site.js'
@@ -6,9 +8,10 @@ const local = '127.0.0.1'
 
 describe('new App({ proxy })', () => {
   let site: Site
+  let app: App
 
   async function open(options: AppOptions): Promise<void> {
-    const app = new App({ api: true, env: 'test', ...options })
+    app = new App({ api: true, env: 'test', ...options })
     app.get('/client', (ctx) => {
       ctx.cookies.set('seen', '1')
       ctx.body = { ip: ctx.ip, ips: ctx.ips, scheme: ctx.protocol, host: ctx.host, secure: ctx.secure }
@@ -18,10 +21,32 @@ describe('new App({ proxy })', () => {
     site = await Site.open(app)
   }
 
-  afterEach(() => site.close())
+  afterEach(async () => site?.close())
 
   async function seen(headers: Record<string, string>): Promise<Record<string, unknown>> {
     return (await site.get('/client', { headers, accept: 'json' })).json
+  }
+
+  /** What the application sees of a request whose connection comes from an address. */
+  async function seenFrom(
+    address: string | undefined,
+    headers: Record<string, string>,
+  ): Promise<Record<string, unknown>> {
+    const handle = app.callback()
+    const server = createServer((req, res) => {
+      Object.defineProperty(req.socket, 'remoteAddress', { value: address, configurable: true })
+      handle(req, res)
+    })
+    server.listen(0, local)
+    await once(server, 'listening')
+    const own = `${local}:${String(Reflect.get(Object(server.address()), 'port'))}`
+    try {
+      const response = await fetch(`http://${own}/client`, { headers: { ...headers, connection: 'close' } })
+      const client: Record<string, unknown> = JSON.parse(await response.text())
+      return { ...client, host: client['host'] === own ? 'own' : client['host'] }
+    } finally {
+      await new Promise((resolve) => server.close(resolve))
+    }
   }
 
   const addresses: Array<[proxy: number | boolean, header: string, ip: string]> = [
@@ -40,6 +65,9 @@ describe('new App({ proxy })', () => {
     [1, '[2001:db8::1]:49152', '2001:db8::1'],
     [1, '2001:db8::1', '2001:db8::1'],
     [1, '::ffff:192.0.2.1', '192.0.2.1'],
+    [1, '::ffff:c000:0211', '192.0.2.17'],
+    [1, '[0:0:0:0:0:FFFF:c000:211]:443', '192.0.2.17'],
+    [1, '::ffff:0:192.0.2.1', '::ffff:0:192.0.2.1'],
     [1, 'unknown', local],
     [1, '<script>', local],
   ]
@@ -94,21 +122,88 @@ describe('new App({ proxy })', () => {
     })
   }
 
-  it('defaults to 1 in production and to 0 elsewhere', async () => {
-    const forwarded = { 'x-forwarded-for': '203.0.113.9, 192.0.2.1' }
-    await open({ env: 'production' })
-    expect((await seen(forwarded))['ip']).to.equal('192.0.2.1')
-    await site.close()
-    await open({ env: 'test' })
-    expect((await seen(forwarded))['ip']).to.equal(local)
+  const nearby: Array<[proxy: AppOptions['proxy'], header: string, ip: string]> = [
+    ['private', '203.0.113.9, 192.0.2.1', '192.0.2.1'],
+    ['private', '203.0.113.9, 192.0.2.1, 10.0.0.2, 172.16.0.3:4711, fd00::1, ::ffff:10.0.0.9', '192.0.2.1'],
+    ['private', '192.0.2.1, 172.32.0.1', '172.32.0.1'],
+    ['private', '10.0.0.1, unknown, 10.0.0.2', '10.0.0.2'],
+    ['private', '10.0.0.1, 10.0.0.2', '10.0.0.1'],
+    ['private', 'fe80::1%eth0, 169.254.0.1', 'fe80::1%eth0'],
+    [['127.0.0.1'], '203.0.113.9, 192.0.2.1', '192.0.2.1'],
+    [['127.0.0.0/8', '192.0.2.0/24', '2001:db8::/32'], '203.0.113.9, 192.0.2.1, 2001:db8::7', '203.0.113.9'],
+    [['private', '192.0.2.0/24'], '203.0.113.9, 192.0.2.1, 10.0.0.1', '203.0.113.9'],
+    [['10.0.0.0/8'], '192.0.2.1', local],
+    [[], '192.0.2.1', local],
+  ]
+  for (const [proxy, header, ip] of nearby) {
+    it(`uses ${ip} as the client in X-Forwarded-For: "${header}" with ${JSON.stringify(proxy)}`, async () => {
+      await open({ proxy: proxy ?? 0 })
+      expect((await seen({ 'x-forwarded-for': header }))['ip']).to.equal(ip)
+    })
+  }
+
+  it('reads the scheme and the host that the outermost of the listed proxies wrote', async () => {
+    await open({ proxy: ['127.0.0.1', '192.0.2.0/24'] })
+    const client = await seen({
+      'x-forwarded-for': '203.0.113.9, 192.0.2.1',
+      'x-forwarded-proto': 'http, https, http',
+      'x-forwarded-host': 'evil.example, example.com, inner',
+    })
+    expect(client).to.include({ ip: '203.0.113.9', scheme: 'https', host: 'example.com' })
   })
+
+  for (const env of ['production', 'test']) {
+    it(`ignores the headers of a client with a public address by default in the environment ${env}`, async () => {
+      const forged = {
+        'x-forwarded-for': '10.0.0.1',
+        'x-forwarded-proto': 'https',
+        'x-forwarded-host': 'evil.example',
+      }
+      const addresses = ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8::1', '172.32.0.1', '11.0.0.1', undefined]
+      const trusted = [
+        '127.0.0.2',
+        '::1',
+        '::ffff:10.0.0.1',
+        'fe80::1%eth0',
+        '172.31.255.255',
+        '192.168.0.1',
+        'fd00::1',
+      ]
+      await open({ env, secret: 'a secret of the specs, long enough' })
+      for (const address of [...addresses, ...trusted]) {
+        const { ip, scheme, host } = await seenFrom(address, forged)
+        const isTrusted = trusted.includes(String(address))
+        const expected = isTrusted
+          ? '10.0.0.1 https evil.example'
+          : `${address?.replace('::ffff:', '') ?? ''} http own`
+        expect(`${ip} ${scheme} ${host}`).to.equal(expected)
+      }
+    })
+  }
 
   for (const wrong of [-1, 1.5, Number.NaN]) {
     it(`rejects ${wrong}`, async () => {
       await open({})
       expect(() => new App({ proxy: wrong })).to.throw(
         DeclarationError,
-        `The option proxy is the number of trusted proxies, not ${wrong}. Write 1 for one proxy, or 0 for none.`,
+        `The option proxy is "private", a number of proxies or a list of their networks, not ${wrong}. Write 1 for one proxy, or 0 for none.`,
+      )
+    })
+  }
+
+  for (const wrong of [
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0',
+    '2001:db8::/129',
+    'public',
+    '',
+  ]) {
+    it(`rejects the network ${JSON.stringify(wrong)}`, () => {
+      expect(() => new App({ proxy: [wrong] })).to.throw(
+        DeclarationError,
+        `The option proxy cannot read the network ${JSON.stringify(wrong)}. Write it like "10.0.0.0/8" or "192.0.2.7".`,
       )
     })
   }

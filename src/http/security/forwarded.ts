@@ -1,26 +1,38 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import type Koa from 'koa'
+import { memoize } from '../../common/memoize.js'
 import { DeclarationError } from '../../errors.js'
 
 /**
- * The number of trusted proxies that the option `proxy` means: `true` is 1, and the default is 1 in production, else 0.
- *
- * @throws DeclarationError when the option is neither a boolean nor a whole number
+ * The proxies whose `X-Forwarded-*` headers are read: their number, or the networks of their addresses (`'private'` is
+ * loopback, link-local and private addresses). 0 or false ignores the headers; true is 1.
  */
-export function trustedProxies(option: boolean | number | undefined, isProduction: boolean): number {
-  const proxies = Number(option ?? isProduction)
-  if (Number.isInteger(proxies) && proxies >= 0) return proxies
-  throw new DeclarationError(
-    `The option proxy is the number of trusted proxies, not ${String(option)}. Write 1 for one proxy, or 0 for none.`,
-  )
-}
+export type TrustedProxies = boolean | number | 'private' | readonly string[]
+
+/** Loopback, link-local and private addresses: 127.0.0.0/8 and ::1, 169.254.0.0/16 and fe80::/10, RFC 1918 and fc00::/7. */
+const privateNetworks = [
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  '::1',
+  'fc00::/7',
+  'fe80::/10',
+]
+
+/** Returns the number of trusted proxies that a request has passed. */
+type CountProxies = (request: Koa.Request) => number
 
 /**
- * Lets requests have the client's address, scheme and host from the `X-Forwarded-*` headers. Each proxy appends a value,
- * so of n trusted proxies the outermost one wrote the n-th value from the right, and the values left of it are the
- * client's. Without trusted proxies, the headers are ignored.
+ * Lets requests have the client's address, scheme and host from the `X-Forwarded-*` headers, if a trusted proxy sent them.
+ * Each proxy appends a value, so of n trusted proxies the outermost one wrote the n-th value from the right, and the values
+ * left of it are the client's.
+ *
+ * @throws DeclarationError when the option `proxy` is neither a number nor a list of networks
  */
-export function readForwarded(request: Koa['request'], proxies: number): void {
+export function readForwarded(request: Koa['request'], option: TrustedProxies = 'private'): void {
+  const countProxies = proxyCounter(option)
   const koa: object = Object.getPrototypeOf(request)
   const members: Partial<Koa.Request> & ThisType<Koa.Request> = {
     get ip(): string {
@@ -29,42 +41,112 @@ export function readForwarded(request: Koa['request'], proxies: number): void {
     set ip(address) {
       Reflect.set(koa, 'ip', address, this)
     },
-  }
-  const forwarded: Partial<Koa.Request> & ThisType<Koa.Request> = {
     get ips() {
-      return trustedValues(this.get('X-Forwarded-For'), proxies)
+      return forwardedValues(this, 'X-Forwarded-For', countProxies)
         .map(plainAddress)
         .filter((address) => isIP(address) > 0)
     },
     get protocol() {
-      const [scheme] = trustedValues(this.get('X-Forwarded-Proto'), proxies)
+      const [scheme] = forwardedValues(this, 'X-Forwarded-Proto', countProxies)
       if (scheme === undefined) return String(Reflect.get(koa, 'protocol', this))
       return scheme.toLowerCase() === 'https' ? 'https' : 'http'
     },
     get host() {
-      const [host] = trustedValues(this.get('X-Forwarded-Host'), proxies)
+      const [host] = forwardedValues(this, 'X-Forwarded-Host', countProxies)
       return host?.replace(/^.*@/, '') ?? String(Reflect.get(koa, 'host', this))
     },
   }
-  for (const one of proxies > 0 ? [members, forwarded] : [members])
-    Object.defineProperties(request, Object.getOwnPropertyDescriptors(one))
+  Object.defineProperties(request, Object.getOwnPropertyDescriptors(members))
+}
+
+/** The values of a header that trusted proxies wrote. Most requests of a server without proxies have no such header. */
+function forwardedValues(request: Koa.Request, header: string, countProxies: CountProxies): string[] {
+  const text = request.get(header)
+  return text === '' ? [] : trustedValues(text, countProxies(request))
 }
 
 /** The values that trusted proxies wrote, that of the outermost one first. A header with fewer values is trusted as a whole. */
 export function trustedValues(header: string, proxies: number): string[] {
-  const text = header.trim()
-  if (!text.includes(',')) return text === '' ? [] : [text]
-  return text
+  return proxies === 0 ? [] : valuesOf(header).slice(-proxies)
+}
+
+/** The values of a header that is a list. */
+function valuesOf(header: string): string[] {
+  return header
     .split(',')
     .map((value) => value.trim())
     .filter((value) => value !== '')
-    .slice(-proxies)
+}
+
+function proxyCounter(option: TrustedProxies): CountProxies {
+  if (option === 'private') return nearNetworks(privateNetworks)
+  if (typeof option === 'object')
+    return nearNetworks(option.flatMap((one) => (one === 'private' ? privateNetworks : one)))
+  const proxies = Number(option)
+  if (Number.isInteger(proxies) && proxies >= 0) return () => proxies
+  throw new DeclarationError(
+    `The option proxy is "private", a number of proxies or a list of their networks, not ${String(option)}. ` +
+      'Write 1 for one proxy, or 0 for none.',
+  )
+}
+
+/**
+ * Counts the proxies of a request by their addresses: the sender of the connection, and the addresses at the end of
+ * `X-Forwarded-For`, until one is not in the networks. A connection without an address, such as a lost one, has no proxy.
+ */
+function nearNetworks(networks: readonly string[]): CountProxies {
+  const isTrusted = memoize(matcherOf(networks), 1000)
+
+  return function countProxies(request) {
+    if (!isTrusted(request.socket.remoteAddress ?? '')) return 0
+    const others = valuesOf(request.get('X-Forwarded-For'))
+    const client = others.findLastIndex((address) => !isTrusted(address))
+    return others.length - client
+  }
+}
+
+/**
+ * Returns a function that tells whether an address is in one of the networks: `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`.
+ *
+ * @throws DeclarationError when one of them is malformed
+ */
+function matcherOf(networks: readonly string[]): (text: string) => boolean {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', prefix, ...rest] = network.split('/')
+    const family = familyOf(address)
+    const longest = family === 'ipv6' ? 128 : 32
+    const length = prefix === undefined ? longest : Number(prefix)
+    const isValid = isIP(address) > 0 && /^\d*$/.test(prefix ?? '') && prefix !== '' && length <= longest
+    if (!isValid || rest.length > 0)
+      throw new DeclarationError(
+        `The option proxy cannot read the network ${JSON.stringify(network)}. Write it like "10.0.0.0/8" or "192.0.2.7".`,
+      )
+    list.addSubnet(address, length, family)
+  }
+  return (text) => {
+    const address = plainAddress(text).replace(/%.*/, '')
+    return isIP(address) > 0 && list.check(address, familyOf(address))
+  }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4'
 }
 
 /** An address without the port that some proxies append, and an IPv4 address as such, not mapped to IPv6. */
-function plainAddress(text: string): string {
-  return text
-    .replace(/^\[(.*)\](?::\d+)?$/, '$1')
-    .replace(/^([\d.]+):\d+$/, '$1')
-    .replace(/^::ffff:(?=[\d.]+$)/i, '')
+export function plainAddress(text: string): string {
+  const address = text.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
+  return /^[0:]*:ffff:/i.test(address) ? unmapped(address) : address
+}
+
+/** An IPv4 address that is mapped to IPv6, in any spelling: `::ffff:192.0.2.1`, `::ffff:c000:201`, `0:0:0:0:0:ffff:c000:201`. */
+function unmapped(address: string): string {
+  if (!isIPv6(address)) return address
+  const [, ...groups] =
+    /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(new URL(`http://[${address}]`).hostname) ?? []
+  const bytes = groups
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 255])
+  return bytes.length === 0 ? address : bytes.join('.')
 }
