@@ -39,6 +39,7 @@ import { misspelledHandlers } from './routing/misspelled-handlers.js'
 import { shadowedRoutes } from './routing/shadowed.js'
 import { currentPort, httpAddress } from './server/port.js'
 import { Lifecycle, type LifecycleOptions, type Primary } from './server/lifecycle.js'
+import { sessionSecrets } from './sessions/secrets.js'
 import type { SessionStore } from './sessions/session-store.js'
 import { TransferredConnections } from './workers/transferred-connections.js'
 import { reportToPrimary } from './workers/messages.js'
@@ -63,7 +64,7 @@ export interface AppOptions extends LifecycleOptions {
   sessionName?: string
   /**
    * The secret that signs the session cookie (`SESSION_SECRET`, which can be several secrets separated by commas).
-   * Required in production. The first secret signs, and all of them verify.
+   * Required in production, in an API application only with `authenticate()`. The first secret signs, and all of them verify.
    */
   secret?: string | readonly string[]
   /** The session store, for example `databaseSessions(database)`. By default, sessions are in the cookie itself. */
@@ -207,7 +208,7 @@ export class App extends Scope {
   /**
    * Returns the function that handles requests, for your own server. Call `start` and `close` yourself.
    *
-   * @throws DeclarationError in production if sessions have no secret, in development if a host is malformed, and in an
+   * @throws DeclarationError in production if sessions or signed tokens have no secret, in development if a host is malformed, and in an
    * API application if a middleware needs sessions
    */
   callback(): RequestListener {
@@ -263,7 +264,7 @@ export class App extends Scope {
   private compose(): RequestListener {
     const { api = false, templates = 'templates', helpers = {} } = this.settings
     const timeZone = knownTimeZone(this.settings.timeZone) ?? 'UTC'
-    if (api) this.rejectSessions()
+    if (api) this.checkMiddlewareOfApi()
     const { table, mounts, policies } = this.declarations
     const pages = new Pages(table, new Assets(mounts, this.isProduction), helpers, {
       folders: [resolve(templates)],
@@ -347,8 +348,9 @@ export class App extends Scope {
     return new Dispatcher(table, mounts, { readBody, ...(cors && { cors }), ...ofApplication })
   }
 
-  private rejectSessions(): void {
-    for (const { name, needsSession } of this.declarations.middleware) {
+  private checkMiddlewareOfApi(): void {
+    for (const { name, needsSession, needsSecret } of this.declarations.middleware) {
+      if (needsSecret) sessionSecrets(this.settings.secret, this.env, 'Signed tokens')
       if (!needsSession) continue
       throw new DeclarationError(
         `${name}() needs sessions, but an API application has none. Remove ${name}().`,

@@ -95,6 +95,8 @@ export interface Middleware {
   guardsFiles?: boolean
   /** Whether it needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
+  /** Whether it needs the secret of sessions also in an API application, whose tokens in links the secret signs. */
+  needsSecret?: boolean
   /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean
   /**

@@ -58,6 +58,16 @@ describe('An attacker of examples/members', () => {
     return /http:\/\/[^/]+(\/\S+)/.exec(mails.last?.text ?? '')?.[1] ?? 'no link'
   }
 
+  it('creates no sessions in the table by requesting pages, and by links that are forged', async () => {
+    const forged = signedToken('password reset', crypto.randomUUID(), { expires: '1 day', stamp: 'x' })
+    for (const path of ['/account/edit', '/posts?q=1', '/session/new']) await visitor().get(path)
+    for (const token of ['x'.repeat(6000), forged]) {
+      const opened = await visitor().get(`/password_reset/open/${token}`)
+      expect([opened.status, opened.location]).to.deep.equal([303, '/password_reset/new'])
+    }
+    expect(await database.query('SELECT id FROM sessions')).to.deep.equal([])
+  })
+
   it('has 10 attempts, however many are concurrent and however the address is spelled', async () => {
     const spellings = [email, ' ADA@EXAMPLE.COM', 'ａｄａ@example.com\t', 'Ada@Example.com\n']
     const attempts = Array.from({ length: 100 }, (_, index) =>
@@ -147,8 +157,8 @@ describe('An attacker of examples/members', () => {
     ]
     for (const token of forged) {
       const client = visitor()
-      const { location } = await client.get(`/password_reset/open/${token}`)
-      expect((await client.get(location)).location).to.equal('/password_reset/new')
+      expect((await client.get(`/password_reset/open/${token}`)).location).to.equal('/password_reset/new')
+      expect((await client.get('/password_reset/edit')).location).to.equal('/password_reset/new')
     }
   })
 

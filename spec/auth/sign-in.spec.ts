@@ -17,6 +17,7 @@ import {
   csrf,
   Database,
   databaseSessions,
+  DeclarationError,
   Model,
   primaryKey,
   sessionsTable,
@@ -168,7 +169,7 @@ describe('Signing in', () => {
     expect(cookie).not.to.equal(before)
     expect((await site.get('/', { headers: { cookie } })).text).to.include('ada')
     expect(planted).not.to.equal('')
-    expect((await site.get('/', { headers: { cookie: planted } })).text).to.include('nobody')
+    expect((await site.another().get('/', { headers: { cookie: planted } })).text).to.include('nobody')
     await site.delete('/session', { form: {} })
     expect((await site.get('/', { headers: { cookie } })).text).to.include('nobody')
   })
@@ -182,6 +183,17 @@ describe('Signing in', () => {
       const response = await site.get('/mine', { accept })
       expect([response.status, response.headers.get('WWW-Authenticate')]).to.deep.equal([401, 'Session'])
     }
+  })
+
+  it('keeps the page to return to in the cookie, so that requests of strangers create no sessions in the table', async () => {
+    const rows = () => database.query('SELECT id FROM sessions')
+    for (const path of ['/mine', `/mine?q=${'x'.repeat(990)}`, `/mine?q=${'"'.repeat(990)}`]) {
+      await site.get(path, { headers: { cookie: '_blog_session=' } })
+      await site.get(path)
+    }
+    expect(await rows()).to.deep.equal([])
+    expect((await enter()).location).to.equal(`/mine?q=${'x'.repeat(990)}`)
+    expect(await rows()).to.have.length(1)
   })
 
   it('does not return to the path of a POST, or to another site', async () => {
@@ -355,6 +367,24 @@ describe('Signing in', () => {
       const response = await site.get('/mine', { accept: 'json' })
       expect([response.status, response.headers.get('WWW-Authenticate')]).to.deep.equal([401, 'Bearer'])
       expect((await site.get(`/mine?token=${text}`, { accept: 'json' })).status).to.equal(401)
+    })
+
+    it('needs a secret in production also in an API application, for the tokens in links', () => {
+      const { SESSION_SECRET: before } = process.env
+      delete process.env['SESSION_SECRET']
+      const app = new App({ env: 'production', api: true, logger })
+      app.use(authenticate(database, User, { tokens: Token }))
+      const withSecret = new App({ env: 'production', api: true, logger, secret: 'x'.repeat(32) })
+      withSecret.use(authenticate(database, User, { tokens: Token }))
+      try {
+        expect(() => app.callback()).to.throw(
+          DeclarationError,
+          'Signed tokens need a secret in production. Set SESSION_SECRET to a long random text. `kit generate secret` prints one.',
+        )
+        expect(() => withSecret.callback()).not.to.throw()
+      } finally {
+        if (before !== undefined) process.env['SESSION_SECRET'] = before
+      }
     })
   })
 })

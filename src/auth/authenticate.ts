@@ -64,6 +64,8 @@ export function authenticate<User extends Account>(
     const where = { id } as object
     return (await database.read((tx) => tx.findOne(model, { where }))) ?? undefined
   }
+
+  return Object.assign(authenticate, { needsSecret: true })
 }
 
 /** The value that middleware below may have set, because the response depends on the session. */

@@ -85,5 +85,5 @@ function encoded(content: unknown): string {
 }
 
 function signer(name: string, secret: Secret): Signer {
-  return new Signer(name, sessionSecrets(secret, currentEnvironment()))
+  return new Signer(name, sessionSecrets(secret, currentEnvironment(), 'Signed tokens'))
 }

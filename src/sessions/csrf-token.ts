@@ -45,9 +45,12 @@ export function deleteSecret(session: Session): void {
   unsavedSecrets.delete(session)
 }
 
-/** Whether a session contains nothing except its secret. */
-export function hasOnlySecret(session: Session): boolean {
-  return Object.keys(session).every((name) => name === key)
+/** The values that the framework keeps for visitors who have not signed in: the secret, and the page to return to. */
+const valuesOfVisitors = [key, 'return_to']
+
+/** Whether a session contains only what any visitor gets by requesting a page. It is small, and has no user. */
+export function isOfVisitor(session: Session): boolean {
+  return Object.keys(session).every((name) => valuesOfVisitors.includes(name))
 }
 
 function secretOf(session: Session): Buffer | undefined {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { QueryFailedError } from 'typeorm'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { PendingMigrations, ServiceUnavailable } from '../errors.js'
-import { hasOnlySecret } from './csrf-token.js'
+import { isOfVisitor } from './csrf-token.js'
 import { expiring } from './session-cookie.js'
 import { PerRequest } from '../common/per-request.js'
 import type { Signer } from './signer.js'
@@ -129,8 +129,8 @@ export function contextStore(store: SessionStore): new (ctx: object) => RequestS
 }
 
 /**
- * The store for one request. A session that only contains the CSRF secret is kept in the cookie, so that visitors who only
- * read pages create no rows and do not wait for writes.
+ * The store for one request. A session that only contains the CSRF secret and the page to return to is kept in the cookie, so
+ * that visitors who only request pages create no rows and do not wait for writes.
  */
 class RequestStore {
   /** The id of this request's session in the store, and its id in koa-session. */
@@ -153,7 +153,7 @@ class RequestStore {
 
   async set(key: string, data: SessionData, maxAge: number): Promise<void> {
     const known = this.known?.key === key ? this.known : undefined
-    if (!known && hasOnlySecret(Object(data['content']))) {
+    if (!known && isOfVisitor(Object(data['content']))) {
       cookieValues.set(this.ctx, encodeContent(data))
       return
     }

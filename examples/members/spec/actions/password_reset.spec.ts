@@ -77,7 +77,7 @@ describe('PasswordResetResource', () => {
   })
 
   it('rejects a forged link, and a common password', async () => {
-    await client.get('/password_reset/open/forged')
+    expect((await client.get('/password_reset/open/forged')).location).to.equal('/password_reset/new')
     expect((await client.get('/password_reset/edit')).location).to.equal('/password_reset/new')
     const ada = await makeUser()
     await request(ada.email)

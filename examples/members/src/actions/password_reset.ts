@@ -34,15 +34,17 @@ export class PasswordResetResource extends BaseResource {
 
   /** GET /password_reset/open/{token}: moves the token to the session, so that the page's address does not contain it. */
   @Route('GET', '/open/{token}')
-  open(ctx: Context) {
-    ctx.session.password_reset = ctx.params.token
+  async open(ctx: Context) {
+    const { token } = ctx.params
     ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' })
+    if (!(await this.findUser(token))) return this.expired(ctx)
+    ctx.session.password_reset = token
     return ctx.seeOther(ctx.pathFor('editPasswordResetPath'))
   }
 
   /** GET /password_reset/edit: the form to choose a password. */
   async edit(ctx: Context) {
-    const user = await this.findUser(ctx)
+    const user = await this.findUser(ctx.session.password_reset)
     if (!user) return this.expired(ctx)
     ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' })
     return ctx.respond({ html: () => ctx.render('password_reset/edit', { user }) })
@@ -50,7 +52,7 @@ export class PasswordResetResource extends BaseResource {
 
   /** PUT /password_reset */
   async update(ctx: Context) {
-    const known = await this.findUser(ctx)
+    const known = await this.findUser(ctx.session.password_reset)
     if (!known) return this.expired(ctx)
     const errors = new ValidationErrors()
     const password = field(ctx, 'password')
@@ -75,8 +77,8 @@ export class PasswordResetResource extends BaseResource {
   }
 
   /** Finds the user of the link; null if it has expired, or was used before. */
-  private async findUser(ctx: Context): Promise<User | null> {
-    const id = await readToken('password reset', ctx.session.password_reset, { stamp: stampOf })
+  private async findUser(token: unknown): Promise<User | null> {
+    const id = await readToken('password reset', token, { stamp: stampOf })
     return id === undefined ? null : findById(id)
   }
 
