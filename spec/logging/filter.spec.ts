@@ -54,6 +54,33 @@ describe('parameterFilter(options)', () => {
     'digest',
     'access_digest',
     'request-signature',
+    'passphrase',
+    'pass',
+    'db_pass',
+    'pw',
+    'userPW',
+    'totp',
+    'totp_code',
+    '2fa',
+    '2fa_code',
+    'user2FA',
+    'mfa',
+    'recovery_code',
+    'recoveryCodes',
+    'backup_code',
+    'session',
+    'cookie',
+    'Set-Cookie',
+    'Cookies',
+    'sig',
+    'X-Sig',
+    'code',
+    'Code',
+    'mnemonic',
+    'wallet_mnemonic',
+    'seed',
+    'seedPhrase',
+    'credentials',
   ]
   for (const name of secrets) {
     it(`redacts ${name}`, () => {
@@ -62,7 +89,8 @@ describe('parameterFilter(options)', () => {
   }
 
   const harmless =
-    'title pass author author_id businessName businessname shipping discard cardinal email key monkey keyboard spinning'
+    'title author author_id businessName businessname shipping discard cardinal email key monkey keyboard spinning ' +
+    'compass passenger country_code postalCode status_code codes session_id sessions signal seedling'
   for (const name of harmless.split(' ')) {
     it(`shows ${name}`, () => {
       expect(filter({ [name]: 'hunter2' })).to.deep.equal({ [name]: 'hunter2' })
@@ -84,6 +112,31 @@ describe('parameterFilter(options)', () => {
       token: '[FILTERED]',
       secrets: '[FILTERED]',
     })
+  })
+
+  it('redacts the names and passwords in URLs, also in the fields of errors, and shows the code of an error', () => {
+    const url = 'postgres://ada:hunter2@db.example:5432/shop'
+    const shown = 'postgres://[FILTERED]@db.example:5432/shop'
+    expect(
+      filter({ url, list: [`${url}?a=1`], mail: 'ada@example.com', home: 'https://example.com/@ada' }),
+    ).to.deep.equal({
+      url: shown,
+      list: [`${shown}?a=1`],
+      mail: 'ada@example.com',
+      home: 'https://example.com/@ada',
+    })
+    const cause = Object.assign(new Error('redis://:hunter2@10.0.0.1 and https://hunter2@git.example'), {
+      input: url,
+    })
+    const copy = Object(
+      filter(Object.assign(new Error(`no connection to ${url}`, { cause }), { code: 'ECONNREFUSED', url })),
+    )
+    expect(copy).to.include({
+      message: `no connection to ${shown}: redis://[FILTERED]@10.0.0.1 and https://[FILTERED]@git.example`,
+      code: 'ECONNREFUSED',
+      url: shown,
+    })
+    expect(JSON.stringify(copy)).to.not.include('hunter2')
   })
 
   it('redacts additional names', () => {

@@ -37,5 +37,11 @@ function* causesOf(error: Error): Generator<Error> {
 }
 
 function bounded(text: string): string {
-  return text.length > bounds.characters ? `${text.slice(0, bounds.characters)}…` : text
+  const shown = text.length > bounds.characters ? `${text.slice(0, bounds.characters)}…` : text
+  return withoutCredentials(shown)
+}
+
+/** A text without the names and passwords in its URLs: `postgres://[FILTERED]@db.example/shop`. */
+export function withoutCredentials(text: string): string {
+  return text.includes('://') ? text.replaceAll(/:\/\/[^\s/"'<>]*@/g, '://[FILTERED]@') : text
 }

@@ -1,6 +1,6 @@
 import { DeclarationError } from '../errors.js'
 import { memoize } from '../common/memoize.js'
-import { fieldsOf, errorHead } from './error-fields.js'
+import { errorHead, fieldsOf, withoutCredentials } from './error-fields.js'
 import { bareName, nameMatcher, secretNames } from '../words/secret-names.js'
 
 /** Copies values for the log and for error pages, without secrets and up to a limit of size. */
@@ -111,7 +111,8 @@ class FilteredCopy {
     }
   }
 
-  private text(text: string, most = longest): string {
+  private text(given: string, most = longest): string {
+    const text = withoutCredentials(given)
     const shown = text.slice(0, Math.max(0, Math.min(most, this.left)))
     this.left -= shown.length + 1
     return shown === text ? text : `${shown}… (${text.length} characters)`
@@ -142,7 +143,8 @@ class FilteredCopy {
         copy.push(['…', `(${names.length} fields)`])
         break
       }
-      const isSecret = this.isSecret(name)
+      // The `code` of an error is its kind: ECONNREFUSED.
+      const isSecret = this.isSecret(name) && !(name === 'code' && values instanceof Error)
       // JSON that was sent as a form is one long name, with its secrets in it.
       const shown = isSecret && !isPlainName(name) ? filtered : this.text(name, longestName)
       copy.push([shown, isSecret ? filtered : this.member(values, name)])

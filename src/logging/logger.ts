@@ -65,8 +65,7 @@ export function withRedactedErrors(
   return logger.child(bindings, { serializers: { err: serialize, error: serialize } })
 }
 
-/** Errors of HTTP clients contain the cookies they sent, too. */
-const withoutSecrets = parameterFilter({ words: ['cookie'] })
+const withoutSecrets = parameterFilter()
 
 /**
  * Serializes any thrown value for the log: its fields without secrets, and the error of a query without the values, also
@@ -74,7 +73,7 @@ const withoutSecrets = parameterFilter({ words: ['cookie'] })
  */
 export function loggedError(error: unknown, filter: (values: unknown) => unknown = withoutSecrets): unknown {
   try {
-    const fields = filter(withoutSecrets(error))
+    const fields = filter(error)
     return error instanceof Error ? { ...Object(fields), ...errorHead(error) } : fields
   } catch {
     // A proxy or a getter that throws.

@@ -6,16 +6,26 @@ export interface NameRules {
   laterWords?: readonly string[]
   /** Whole words: `pin` is in `cardPin` and `user[pin]`, and not in `shipping`. */
   words?: readonly string[]
+  /** Whole names: `code` is the code of a sign-in, and `country_code` is not. */
+  names?: readonly string[]
 }
 
 /** The words in names of attributes that the generator keeps out of pages, forms and responses. */
 const attributeWords = 'password secret token digest'.split(' ')
 
+/** Words that are secret on their own. */
+const secretWords =
+  'ssn otp totp mfa pin pass pwd pw auth bearer card iban jwt signature sig cookie cookies mnemonic seed credentials'
+
 /** The names whose values the log hides: the list of Rails without email, and words that are secret on their own. */
 export const secretNames = {
-  parts: 'passw secret token crypt salt certificate cvv cvc apikey authorization creditcard'.split(' '),
+  parts: (
+    'passw passphrase secret token crypt salt certificate cvv cvc apikey authorization creditcard ' +
+    '2fa recoverycode backupcode verificationcode'
+  ).split(' '),
   laterWords: ['key'],
-  words: [...attributeWords, ...'ssn otp pin pwd auth bearer card iban jwt signature'.split(' ')],
+  words: [...attributeWords, ...secretWords.split(' ')],
+  names: ['code', 'session'],
 }
 
 /**
@@ -24,12 +34,13 @@ export const secretNames = {
  *
  * @example nameMatcher({ words: ['pin'] })('cardPin') // true
  */
-export function nameMatcher({ parts = [], laterWords = [], words = [] }: NameRules) {
+export function nameMatcher({ parts = [], laterWords = [], words = [], names = [] }: NameRules) {
   const bareParts = parts.map(bareName)
   return (name: string): boolean => {
     const bare = bareName(name)
     const own = wordsOf(name)
     return (
+      names.includes(bare) ||
       bareParts.some((part) => bare.includes(part)) ||
       own.some((word) => words.includes(word)) ||
       own.slice(1).some((word) => laterWords.some((beginning) => word.startsWith(beginning)))
