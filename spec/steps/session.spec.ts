@@ -155,11 +155,23 @@ describe('Sessions in a cookie', () => {
       ctx.cookies.set('theme', 'dark')
       ctx.body = 'set'
     })
+    app.get('/theme', (ctx) => void (ctx.body = `theme ${ctx.cookies.get('theme')}`))
+    app.get('/public-theme', (ctx) => {
+      ctx.set('Cache-Control', 'public, max-age=60')
+      ctx.body = `theme ${ctx.cookies.get('theme')}`
+    })
     site = await Site.open(app)
     const kept = async (path: string) => (await site.get(path)).headers.get('cache-control')
     expect(await kept('/')).to.equal('private, no-cache')
     expect(await kept('/messages')).to.equal('private, no-cache')
     expect(await kept('/cookie')).to.equal('private, no-cache')
+    const themed = await site.get('/theme')
+    expect([themed.text, themed.headers.get('cache-control'), themed.headers.get('vary')]).to.deep.equal([
+      'theme dark',
+      'private, no-cache',
+      'Cookie',
+    ])
+    expect(await kept('/public-theme')).to.equal('public, max-age=60')
     expect(await kept('/public')).to.equal('public, max-age=60')
     expect(await kept('/untouched')).to.equal(null)
     expect((await put({ a: 1 })).headers.get('cache-control')).to.equal('private, no-cache')

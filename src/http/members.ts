@@ -1,3 +1,4 @@
+import type Koa from 'koa'
 import type { Context } from '../context.js'
 import type { AttributeOf } from '../data/attribute-of.js'
 import { ValidationErrors } from '../errors.js'
@@ -7,6 +8,7 @@ import type { Format } from './negotiation.js'
 import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
+import { VisitorCookies } from './visitor-cookies.js'
 import { writableAttributes } from './writable.js'
 
 /** The members of a context that read the request's body, and respond. */
@@ -64,6 +66,12 @@ export interface HttpMembers {
   back(fallback?: string): void
 
   /**
+   * The cookies of the request, and those that the response sets. A response for which a cookie is read is not kept in shared
+   * caches (`Cache-Control: private, no-cache`), unless the handler sets another `Cache-Control`.
+   */
+  readonly cookies: Koa.Context['cookies']
+
+  /**
    * The fields of a bound record that could not be converted.
    *
    * @internal
@@ -107,6 +115,10 @@ export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Conte
     defaultFormat,
     unreadable: unreadableOf,
     bound: boundOf,
+
+    get cookies() {
+      return new VisitorCookies(this)
+    },
 
     prefersHtml(errors) {
       const isHtml = chooseFormat(this) === 'html'

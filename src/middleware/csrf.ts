@@ -1,4 +1,5 @@
 import type { Next } from 'koa'
+import { cookiesOf } from '../common/cookies.js'
 import type { Context, Middleware } from '../context.js'
 import { CrossSiteRequest, InvalidToken } from '../errors.js'
 import { hasForm } from '../http/body/body.js'
@@ -61,7 +62,7 @@ function rejectForged(ctx: Context, trusted: readonly string[]): void {
 function hasSessionCookie(ctx: Context): boolean {
   // This member of koa-session exists if the application has sessions.
   const { key } = Reflect.get(ctx, 'sessionOptions') as { key: string }
-  return ctx.cookies.get(key, { signed: false }) !== undefined
+  return cookiesOf(ctx).get(key, { signed: false }) !== undefined
 }
 
 function hasToken(ctx: Context): boolean {

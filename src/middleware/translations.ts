@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Next } from 'koa'
+import { cookiesOf } from '../common/cookies.js'
 import type { Context, Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
 import { CatalogSource } from '../translations/catalog-source.js'
@@ -61,6 +62,6 @@ function localeOf(ctx: Context, { locales }: Catalog, options: { fallback: strin
   const { fallback, name } = options
   if (locales.length === 1 && locales[0] === fallback) return fallback
   if (locales.length > 1) ctx.vary(['Accept-Language', 'Cookie'])
-  const chosen = [ctx.cookies.get(name), ctx.hasSession ? ctx.session[name] : undefined]
+  const chosen = [cookiesOf(ctx).get(name), ctx.hasSession ? ctx.session[name] : undefined]
   return chooseLocale(locales, { chosen, accept: ctx.get('Accept-Language') }, fallback)
 }

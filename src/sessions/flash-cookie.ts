@@ -1,4 +1,5 @@
 import type Koa from 'koa'
+import { cookiesOf } from '../common/cookies.js'
 import { addMessage, readFlash, type Flash } from './flash.js'
 import { markPrivate } from '../http/private-responses.js'
 import { memoize } from '../common/memoize.js'
@@ -78,7 +79,7 @@ export class FlashCookie {
     if (!state || ctx.headerSent || JSON.stringify(state.found) === JSON.stringify(state.waiting)) return
     const value = this.fitting(ctx, state.waiting)
     // Without a value the cookie is deleted.
-    ctx.cookies.set(this.name, value, this.attributes)
+    cookiesOf(ctx).set(this.name, value, this.attributes)
   }
 
   private add(ctx: KoaContext, type: string, message: string): void {
@@ -98,7 +99,7 @@ export class FlashCookie {
     const known = this.states.get(ctx)
     if (known) return known
     markPrivate(ctx)
-    const found = this.decode(ctx.cookies.get(this.name, { signed: false }))
+    const found = this.decode(cookiesOf(ctx).get(this.name, { signed: false }))
     const state = { found, waiting: found }
     this.states.set(ctx, state)
     return state

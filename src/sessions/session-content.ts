@@ -17,7 +17,7 @@ interface KoaSession {
 }
 
 /** The members of a request's context that sessions and flash messages need. */
-export interface KoaContext extends Pick<Koa.Context, 'method' | 'vary' | 'cookies' | 'headerSent'> {
+export interface KoaContext extends Pick<Koa.Context, 'method' | 'vary' | 'headerSent'> {
   log: Logger
 }
 

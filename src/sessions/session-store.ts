@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { QueryFailedError } from 'typeorm'
+import { cookiesOf } from '../common/cookies.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { PendingMigrations, ServiceUnavailable } from '../errors.js'
 import { isOfVisitor } from './csrf-token.js'
@@ -69,14 +70,6 @@ export function readSession(text: string): SessionData | undefined {
   }
 }
 
-/** The part of the context that writes and reads cookies. */
-interface CookieContext {
-  cookies: {
-    get(name: string, options: { signed: boolean }): string | undefined
-    set(name: string, value: string, options: object): unknown
-  }
-}
-
 /** The values of the cookies that requests set. A request whose session was ended by another one meanwhile sets none. */
 const cookieValues = new PerRequest<string>()
 
@@ -92,10 +85,10 @@ const contentPrefix = '~'
 /** The signed cookie in which koa-session reads and writes the id of a session. */
 export function idCookie(name: string, signer: Signer, options: object) {
   return {
-    get: (ctx: CookieContext): string => signer.verify(ctx.cookies.get(name, { signed: false }) ?? '') ?? '',
-    set: (ctx: CookieContext): void => {
+    get: (ctx: object): string => signer.verify(cookiesOf(ctx).get(name, { signed: false }) ?? '') ?? '',
+    set: (ctx: object): void => {
       const value = cookieValues.get(ctx)
-      if (value !== undefined) ctx.cookies.set(name, signer.sign(value), options)
+      if (value !== undefined) cookiesOf(ctx).set(name, signer.sign(value), options)
     },
   }
 }

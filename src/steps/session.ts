@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type Koa from 'koa'
 import type { Next } from 'koa'
 import type createSession from 'koa-session'
+import { cookiesOf } from '../common/cookies.js'
 import type { Context, Middleware } from '../context.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
 import { restoreOnRetry } from '../data/transactions/retry-snapshots.js'
@@ -64,7 +65,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
 
   return async function session(ctx, next) {
     // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
-    if (secure) ctx.cookies.secure = true
+    if (secure) cookiesOf(ctx).secure = true
     beforeCommit(ctx, () => contents.checkContent(ctx))
     for (const part of [contents, flash]) restoreOnRetry(ctx, () => part.takeSnapshot(ctx))
     await (store ? keep(ctx, () => handle(ctx, next)) : handleInCookie(ctx, next))

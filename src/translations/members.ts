@@ -1,3 +1,4 @@
+import { cookiesOf } from '../common/cookies.js'
 import { PerRequest } from '../common/per-request.js'
 import { knownTimeZone } from '../common/time-zones.js'
 import { frameworkCatalog, type Catalog, type TextSource } from './catalog.js'
@@ -38,9 +39,8 @@ export interface TranslationMembers {
   readonly translate: (id: string, values: Record<string, unknown>, source?: TextSource) => string | undefined
 }
 
-/** The parts of a request that contain the visitor's time zone. */
+/** The part of a request whose response depends on the visitor's time zone. */
 interface VisitorRequest {
-  readonly cookies: { get(name: string): string | undefined }
   vary(header: string): void
 }
 
@@ -55,7 +55,7 @@ export function translationMembers(
       const known = timeZones.get(this)
       if (known !== undefined) return known
       this.vary('Cookie')
-      const chosen = knownTimeZone(decoded(this.cookies.get('time_zone'))) ?? fallback
+      const chosen = knownTimeZone(decoded(cookiesOf(this).get('time_zone'))) ?? fallback
       timeZones.set(this, chosen)
       return chosen
     },
