@@ -15,6 +15,7 @@ import { guardBody } from './http/body/request-body.js'
 import { isCausedByClient } from './http/errors/client-errors.js'
 import { Cors, type CorsOptions } from './http/security/cors.js'
 import { rejectCrossSiteForm } from './http/security/cross-site.js'
+import { rejectSeveralHosts } from './http/security/hosts.js'
 import { readForwarded, type TrustedProxies } from './http/security/forwarded.js'
 import { readQuery } from './http/query.js'
 import { removeStaleUploads } from './http/body/upload-folders.js'
@@ -319,6 +320,7 @@ export class App extends Scope {
       }),
       ...(isDevelopment ? [developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)] : []),
       (ctx) => {
+        rejectSeveralHosts(ctx.req.rawHeaders)
         for (const middleware of beginning) middleware.begin?.(ctx)
         return dispatcher.dispatch(ctx)
       },

@@ -641,6 +641,18 @@ describe('Bad input', () => {
       }
     })
 
+    it('may not be repeated if it is the host', async () => {
+      for (const [path, hosts] of [
+        ['/posts', 'Host: a.example\r\nHost: b.example'],
+        ['/posts', 'HOST: a.example\r\nX-A: 1\r\nhost: a.example'],
+        ['/kit.css', 'Host: a.example\r\nHost: a.example'],
+        ['/nowhere', 'Host: a.example\r\nHost:'],
+      ]) {
+        const response = await site.raw(`GET ${path} HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`)
+        expect(response, hosts).to.match(/^HTTP\/1.1 400 Bad Request/)
+      }
+    })
+
     it('may be an invalid cookie or language', async () => {
       const cookies = [
         '_blog_session=x',

@@ -1,6 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { DeclarationError, BlockedHost, ForwardedInDevelopment, type HttpError } from '../../errors.js'
+import {
+  BadRequest,
+  BlockedHost,
+  DeclarationError,
+  ForwardedInDevelopment,
+  type HttpError,
+} from '../../errors.js'
 import { trustedValues } from './forwarded.js'
 
 const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
@@ -25,6 +31,21 @@ export function matchesHost(name: string, patterns: readonly string[]): boolean 
   return patterns.some((pattern) =>
     pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern,
   )
+}
+
+/**
+ * Rejects a request with several `Host` headers (RFC 9112, section 3.2), because a proxy may read another one than Node.
+ *
+ * @param rawHeaders the names and values in turns
+ * @throws BadRequest (400)
+ */
+export function rejectSeveralHosts(rawHeaders: readonly string[]): void {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  if (hosts > 1) throw new BadRequest('The request has several Host headers.')
 }
 
 /** The names that browsers resolve to this machine. */
