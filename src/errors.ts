@@ -53,6 +53,14 @@ export class UnknownHost extends HttpError {
   }
 }
 
+/** 401: the request has no user, and its client doesn't show pages. */
+export class Unauthorized extends HttpError {
+  /** @param scheme the value of `WWW-Authenticate`: `Session` or `Bearer` */
+  constructor(scheme: string, message = 'Sign in to use this address.') {
+    super(401, message, { 'WWW-Authenticate': scheme })
+  }
+}
+
 /** 403: in development, the request is for a host that is neither this machine nor a configured host. */
 export class BlockedHost extends HttpError {
   constructor(host: string) {
@@ -167,6 +175,18 @@ export class UnscopedRelation extends NamedError {
   }
 }
 
+/** 429: a client, or an account, has used up its attempts. */
+export class TooManyRequests extends HttpError {
+  /** The values of the translation on the error page. */
+  readonly values: { count: number }
+
+  /** @param seconds the time until the limit is reset */
+  constructor(seconds: number) {
+    super(429, `Too many attempts. Try again in ${seconds} seconds.`, { 'Retry-After': String(seconds) })
+    this.values = { count: seconds }
+  }
+}
+
 /** 404: no route matches the path. */
 export class RouteNotFound extends HttpError {
   constructor(method: string, path: string) {
@@ -214,6 +234,13 @@ export class RequestTimeout extends HttpError {
 export class ContentTooLarge extends HttpError {
   constructor(limit: number) {
     super(413, `The body is larger than ${limit} bytes.`)
+  }
+}
+
+/** 413: a password is so long that hashing it would take too long. */
+export class PasswordTooLong extends HttpError {
+  constructor() {
+    super(413, 'The password is too long.')
   }
 }
 

@@ -11,6 +11,7 @@ import {
   ValidationErrors,
   type AppOptions,
 } from '../../src/index.js'
+import { TooManyRequests, Unauthorized } from '../../src/auth/index.js'
 import { ResourceNotImplemented } from '../../src/errors.js'
 import { blogDatabase, newPost, Post } from '../support/applications/blog-database.js'
 import { newDatabase } from '../support/databases.js'
@@ -131,6 +132,12 @@ describe('Error pages', () => {
           throw new ResourceNotImplemented()
         })
         app.get('/tx', (ctx) => ctx.tx)
+        app.get('/limited/{seconds}', (ctx) => {
+          throw new TooManyRequests(Number(ctx.params['seconds']))
+        })
+        app.get('/private', () => {
+          throw new Unauthorized('Bearer')
+        })
         app.get('/bare', (ctx) => void (ctx.status = 418))
         site = await Site.open(app)
         await work()
@@ -149,6 +156,17 @@ describe('Error pages', () => {
         expect(detail(await page('/translated', 'de'))).to.equal('paid de')
       }))
 
+    it('show the time until a limit is reset', () =>
+      withPages(async () => {
+        const again = (seconds: number, language: string) =>
+          page(`/limited/${seconds}`, language).then(detail)
+        expect(await again(1, 'de')).to.equal('Bitte versuchen Sie es in einer Sekunde noch einmal.')
+        expect(await again(90, 'de')).to.equal('Bitte versuchen Sie es in 90 Sekunden noch einmal.')
+        expect(await again(90, 'fr')).to.equal('Veuillez réessayer dans 90 secondes.')
+        expect(await again(90, 'es')).to.equal('Vuelve a intentarlo dentro de 90 segundos.')
+        expect(await again(90, 'en')).to.equal('Please try again in 90 seconds.')
+      }))
+
     it('show the errors of a record', () =>
       withPages(async () => {
         expect(detail(await page('/referred', 'de'))).to.equal('Der Artikel wird noch gebraucht.')
@@ -156,7 +174,7 @@ describe('Error pages', () => {
 
     it('hide messages that the framework writes for developers', () =>
       withPages(async () => {
-        for (const path of ['/record', '/nope', '/default', '/tx', '/500', '/503', '/bare'])
+        for (const path of ['/record', '/nope', '/default', '/tx', '/500', '/503', '/bare', '/private'])
           expect(detail(await page(path, 'de')), path).to.equal(undefined)
       }))
 

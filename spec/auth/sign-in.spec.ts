@@ -324,6 +324,16 @@ describe('Signing in', () => {
       expect((await site.get('/')).text).to.include('nobody')
     })
 
+    it('does not end the session of a user, and returns 401 for DELETE /session with an invalid token', async () => {
+      await enter()
+      const sent = async (text: string) => {
+        const headers = { Authorization: `Bearer ${text}` }
+        return (await site.delete('/session', { form: {}, headers })).status
+      }
+      expect([await sent('forged'), await sent(await issue())]).to.deep.equal([401, 303])
+      expect((await site.get('/')).text).to.include('ada@example.com')
+    })
+
     it('is never a recent sign-in, also beside the session of one', async () => {
       const text = await issue()
       await enter()

@@ -148,6 +148,23 @@ describe('userSessions(database)', () => {
     expect(await list(site)).to.have.length(1)
   })
 
+  it('ends a session that is not among the 100 that are listed', async () => {
+    await enter(phone)
+    const [first] = await list(phone)
+    now += 1
+    await enter(site)
+    for (let count = 0; count < 100; count += 1) {
+      await database.query(
+        `INSERT INTO sessions (id, content, expires_at, used_at, user_id) SELECT 's${count}', content, expires_at, used_at, user_id FROM sessions WHERE id <> '${first?.id}' AND id NOT LIKE 's%'`,
+      )
+    }
+    const listed = await list(site)
+    expect(listed).to.have.length(100)
+    expect(listed.map(({ id }) => id)).to.not.include(first?.id)
+    expect((await end(site, first?.id)).json).to.include({ id: first?.id, is_current: false })
+    expect(await list(phone)).to.deep.equal([])
+  })
+
   it('signs out if the current session is ended', async () => {
     await enter(site)
     await enter(phone)
@@ -208,6 +225,8 @@ describeOnce('The name of a browser', () => {
       'Chrome, iOS',
     'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36':
       'Samsung Internet, Android',
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/140.0.0.0 Safari/537.36':
+      'Chrome, Linux',
     'curl/8.5.0': 'curl',
     '<script>': '',
     '': '',

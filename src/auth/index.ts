@@ -35,4 +35,4 @@ export { databaseLimits, rateLimitsTable, type DatabaseLimitsOptions } from './s
 export { redisLimits, type RedisLimitsOptions } from './stores/redis-limits.js'
 
 // Errors
-export { TooManyRequests, Unauthorized } from './errors.js'
+export { TooManyRequests, Unauthorized } from '../errors.js'

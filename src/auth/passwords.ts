@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { currentEnvironment } from '../common/environment.js'
-import { HttpError } from '../errors.js'
+import { PasswordTooLong } from '../errors.js'
 import { WorkQueue } from './work-queue.js'
 
 /** The parameters of scrypt. */
@@ -40,7 +40,7 @@ const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function hashPassword(password: string): Promise<string> {
-  if (password.length > maxInputLength) throw new HttpError(413, 'The password is too long.')
+  if (password.length > maxInputLength) throw new PasswordTooLong()
   const salt = randomBytes(saltLength)
   const parameters = currentParameters()
   const hash = await queue.run(() => derive(password, salt, parameters))

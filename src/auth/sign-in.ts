@@ -1,7 +1,8 @@
 import type { Context } from '../context.js'
+import { Unauthorized } from '../errors.js'
 import { logAccess } from './access-log.js'
 import { passwordStamp, type Account } from './account.js'
-import { setUser, usesBearer } from './current-user.js'
+import { currentUser, setUser, usesBearer } from './current-user.js'
 
 /** The keys of a session under which its user is stored. */
 export const keys = { user: 'user_id', stamp: 'user_stamp', time: 'signed_in_at', client: 'client' }
@@ -34,8 +35,17 @@ export function signIn(ctx: Context, user: Account): void {
   logAccess(ctx, 'signed_in', user)
 }
 
-/** Ends the session. With a session store, a copy of the cookie is worthless, too. */
+/**
+ * Ends the session. With a session store, a copy of the cookie is worthless, too. A request with a bearer token has no session,
+ * so nothing ends.
+ *
+ * @throws Unauthorized (401) when the request has an invalid bearer token
+ */
 export function signOut(ctx: Context): void {
+  if (usesBearer(ctx)) {
+    if (!currentUser(ctx)) throw new Unauthorized('Bearer')
+    return
+  }
   const user = userOfSession(ctx)
   ctx.session = null
   setUser(ctx, undefined)

@@ -1,11 +1,11 @@
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { Context } from '../context.js'
 import type { Database } from '../data/database.js'
-import { HttpError } from '../errors.js'
+import { RecordNotFound, Unauthorized } from '../errors.js'
 import { readSession, storedSessionId } from '../sessions/session-store.js'
 import { passwordStamp, type Account } from './account.js'
 import { browserName } from './browser-name.js'
 import { currentUser } from './current-user.js'
-import { Unauthorized } from './errors.js'
 import { keys, signOut } from './sign-in.js'
 
 /** The options of `userSessions()`. */
@@ -36,7 +36,7 @@ export interface UserSessions {
   /**
    * Ends a session. Ending the current one signs the user out.
    *
-   * @throws HttpError (404) if the user has no such session
+   * @throws RecordNotFound (404) if the user has no such session
    */
   end(ctx: Context, id: string | undefined): Promise<UserSession>
   /** Ends all sessions except the current one. */
@@ -49,6 +49,9 @@ interface Row {
   content: string
   used_at: string | number
 }
+
+/** A query of sessions. */
+type Sessions = SelectQueryBuilder<ObjectLiteral>
 
 /** The most sessions that are listed. */
 const maxSessions = 100
@@ -65,24 +68,26 @@ export function userSessions(
   database: Database,
   { table = 'sessions' }: UserSessionsOptions = {},
 ): UserSessions {
-  async function list(ctx: Context): Promise<UserSession[]> {
+  function list(ctx: Context): Promise<UserSession[]> {
+    return find(ctx, (sessions) => sessions.orderBy('session.used_at', 'DESC').limit(maxSessions))
+  }
+
+  async function find(ctx: Context, limit: (sessions: Sessions) => Sessions): Promise<UserSession[]> {
     const user = userOf(ctx)
-    const rows = await database.read((tx) =>
-      tx
+    const rows = await database.read((tx) => {
+      const sessions = tx
         .createQueryBuilder()
         .select(['session.id AS id', 'session.content AS content', 'session.used_at AS used_at'])
         .from(table, 'session')
         .where('session.user_id = :user AND session.expires_at > :now', { user: user.id, now: Date.now() })
-        .orderBy('session.used_at', 'DESC')
-        .limit(maxSessions)
-        .getRawMany<Row>(),
-    )
+      return limit(sessions).getRawMany<Row>()
+    })
     return rows.flatMap((row) => sessionOf(ctx, row, user) ?? [])
   }
 
-  async function end(ctx: Context, id: string | undefined): Promise<UserSession> {
-    const session = (await list(ctx)).find((it) => it.id === id)
-    if (!session) throw new HttpError(404, 'The session does not exist, or has ended.')
+  async function end(ctx: Context, id = ''): Promise<UserSession> {
+    const [session] = await find(ctx, (sessions) => sessions.andWhere('session.id = :id', { id }))
+    if (!session) throw new RecordNotFound('Session')
     if (session.is_current) signOut(ctx)
     else await remove(ctx, 'id = :id', { id })
     return session

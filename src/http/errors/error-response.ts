@@ -87,7 +87,7 @@ const ownErrors = new Set<unknown>(Object.values(errors).filter((error) => error
 function detailFor(ctx: Context, error: unknown, { detail }: Problem): string | undefined {
   if (detail === undefined || !(error instanceof Error)) return undefined
   const id = `error.detail.${error.name}`
-  if (ctx.catalog.has(ctx.locale, id)) return ctx.t(id)
+  if (ctx.catalog.has(ctx.locale, id)) return ctx.t(id, Object(Reflect.get(error, 'values')))
   if (error instanceof errors.ValidationErrors) return Object.values(error.messages).flat().join(' ')
   return ownErrors.has(error.constructor) ? undefined : detail
 }
