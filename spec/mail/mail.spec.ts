@@ -8,7 +8,15 @@ import { pino } from 'pino'
 import { SMTPServer } from 'smtp-server'
 import { absoluteUrl, mailer, mailInbox, mails, sendMail, type MailerOptions } from '../../src/mail/index.js'
 import { textOf } from '../../src/mail/text.js'
-import { App, Database, errors, transaction, translations, type AppOptions } from '../../src/index.js'
+import {
+  App,
+  Database,
+  errors,
+  transaction,
+  translations,
+  type AppOptions,
+  type Context,
+} from '../../src/index.js'
 import { captureLog } from '../../src/testing/index.js'
 import { newDatabase } from '../support/databases.js'
 import { Site } from '../support/site.js'
@@ -210,6 +218,31 @@ describe('Mails', () => {
     expect(mail?.text).to.include('Subject: Welcome, Ada').and.include('multipart/alternative')
     expect(mail?.text).to.include('From: Shop <shop@example.com>')
     for (const type of ['text/plain', 'text/html']) expect(mail?.text).to.include(`Content-Type: ${type}`)
+  })
+
+  it('are rendered in production after the response, whose time does not tell that there is a mail', async () => {
+    const moments: string[] = []
+    const rendering = (ctx: Context) =>
+      void moments.push(`rendered ${ctx.res.closed ? 'after' : 'before'} the response`)
+    writeFileSync(join(folder, 'templates/mails/late.pug'), '- rendering()\np= url\n')
+    const { logger, text } = captureLog()
+    process.env['BASE_URL'] = 'https://shop.example'
+    try {
+      const received = await receive(async (url) => {
+        const site = await open(
+          { url },
+          { env: 'production', secret: 'x'.repeat(40), helpers: { rendering }, logger },
+        )
+        for (const path of ['/?name=late', '/?name=missing', '/?name=late&fails=1'])
+          moments.push(String((await site.post(path)).status))
+        await site.close()
+      })
+      expect(moments.toSorted()).to.deep.equal(['200', '200', '500', 'rendered after the response'])
+      expect(received.map(({ text }) => text.includes('https://shop.example/start'))).to.deep.equal([true])
+      expect(text()).to.include('the mail missing was not sent')
+    } finally {
+      delete process.env['BASE_URL']
+    }
   })
 
   it('have one recipient, and no headers from a visitor', async () => {

@@ -39,12 +39,12 @@ const recipient =
 /** Milliseconds that a closing application waits for mails that are being sent. */
 const closeTimeout = 10_000
 
-/** The sender and the waiting messages of a request. */
+/** The mails of a request. */
 interface Delivery {
-  from: string
-  send(ctx: Context, message: Omit<MailMessage, 'number'>): void
-  /** The messages of a request without a transaction, which are sent after its handler. */
-  waiting: Omit<MailMessage, 'number'>[]
+  /** Prepares a mail, and returns the function that sends it. */
+  prepare(ctx: Context, mail: Mail): () => void
+  /** Sends the mails of a request without a transaction, after its handler. */
+  waiting: (() => void)[]
 }
 
 const deliveries = new PerRequest<Delivery>()
@@ -64,23 +64,29 @@ export function mailer(options: MailerOptions = {}): Middleware {
   let keeps = true
 
   async function mailer(ctx: Context, next: Next): Promise<void> {
-    const delivery: Delivery = { from, send, waiting: [] }
+    const delivery: Delivery = { prepare, waiting: [] }
     deliveries.set(ctx, delivery)
     await next()
-    if (ctx.status < 400) for (const message of delivery.waiting) send(ctx, message)
+    if (ctx.status < 400) for (const send of delivery.waiting) send()
   }
 
-  /** The response does not wait for the mail server. */
-  function send(ctx: Context, message: Omit<MailMessage, 'number'>): void {
-    if (keeps) mails.add(message)
-    if (!transport) return
-    const { to, from, subject, html, text, name } = message
-    const work = transport.sendMail({ to, from, subject, html, text }).then(
-      () => ctx.log.info({ mail: name }, `the mail ${name} was sent`),
-      (error: unknown) => ctx.log.error({ err: error, mail: name }, `the mail ${name} was not sent`),
-    )
-    pending.add(work)
-    void work.finally(() => pending.delete(work))
+  /**
+   * A mail is rendered and sent after the response, whose time would otherwise tell that there is a mail, for example because
+   * an address has an account. Outside of production it is rendered at once, so that an error in its template is seen.
+   */
+  function prepare(ctx: Context, mail: Mail): () => void {
+    const translated = { ...mail, locale: mail.locale ?? ctx.locale }
+    const rendered = keeps ? write(ctx, translated, from) : undefined
+    return () => {
+      if (rendered) mails.add(rendered)
+      if (!transport) return
+      const work = deliver(ctx, () => rendered ?? write(ctx, translated, from), transport).then(
+        () => ctx.log.info({ mail: mail.name }, `the mail ${mail.name} was sent`),
+        (err: unknown) => ctx.log.error({ err, mail: mail.name }, `the mail ${mail.name} was not sent`),
+      )
+      pending.add(work)
+      void work.finally(() => pending.delete(work))
+    }
   }
 
   return Object.assign(mailer, {
@@ -102,8 +108,8 @@ export function mailer(options: MailerOptions = {}): Middleware {
 }
 
 /**
- * Sends a mail after the commit of the request's transaction. A request that is rolled back sends nothing. A failure
- * of the mail server is logged.
+ * Sends a mail after the commit of the request's transaction and after the response. A request that is rolled back sends
+ * nothing. A failure of the mail server is logged, and in production that of a template, which is rendered after the response.
  *
  * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
  * @throws DeclarationError when `to` isn't one address, or without `mailer()`
@@ -116,10 +122,21 @@ export function sendMail(ctx: Context, mail: Mail): void {
       'The recipient of a mail is one address: ada@example.com or Ada <ada@example.com>.',
     )
   }
-  const message = write(ctx, mail, delivery.from)
+  const send = delivery.prepare(ctx, mail)
   const transaction = transactionOf(ctx)
-  if (transaction) transaction.hooks.push(() => delivery.send(ctx, message))
-  else delivery.waiting.push(message)
+  if (transaction) transaction.hooks.push(send)
+  else delivery.waiting.push(send)
+}
+
+/** Sends a mail after the response of its request. */
+async function deliver(
+  { res }: Context,
+  write: () => Omit<MailMessage, 'number'>,
+  transport: Transporter,
+): Promise<void> {
+  if (!res.closed) await new Promise((closed) => res.once('close', closed))
+  const { to, from, subject, html, text } = write()
+  await transport.sendMail({ to, from, subject, html, text })
 }
 
 /** Renders a mail in its language. The request keeps its own. */
