@@ -54,6 +54,13 @@ describe('kit generate auth', () => {
     expect(application.tree()).to.deep.equal(before)
   })
 
+  it('shows the mails of development below authenticateUser, so that their pages have the user', () => {
+    generate(application.folder, authActions(application.folder, 'user'))
+    const lines = application.read('src/app.ts').split('\n')
+    const places = ['app.use(mailer())', 'app.use(authenticateUser)', 'mailInbox(app)', 'app.use(requireUser())']
+    expect(lines.filter((line) => places.includes(line))).to.deep.equal(places)
+  })
+
   it('rejects --confirm without a sign-up', () => {
     const options = { confirm: true, signUp: false }
     expect(() => authActions(application.folder, 'user', options)).to.throw('Remove one of the two options.')

@@ -62,6 +62,14 @@ class DevicesResource extends BaseResource {
   }
 }
 
+/** It has a list, and no page. */
+@Resource('/tokens', { pages: false })
+class TokensResource extends BaseResource {
+  override list(ctx: Context) {
+    return ctx.respond({ data: [] })
+  }
+}
+
 describe('@Resource(path, { singular: true })', () => {
   it('has routes without a list and an id', () => {
     const app = new App()
@@ -134,6 +142,7 @@ describe('@Resource(path, { singular: true })', () => {
       const app = new App({ templates: folder })
       app.resource(SessionResource)
       app.resource(DevicesResource)
+      app.resource(TokensResource)
       site = await Site.open(app)
     })
     after(async () => {

@@ -124,12 +124,14 @@ function editsOf(app: string, names: Names, parts: readonly Part[]): FileAction[
     insertion('src/app.ts', 'the routes of accounts', [
       {
         lines: [
-          '// Lets handlers send mails, and shows the mails of development at /kit/mails.',
+          '// Lets handlers send mails.',
           `${app}.use(mailer())`,
-          `mailInbox(${app})`,
           '',
           `// Sets ctx.user to the ${names.words.one} who has signed in.`,
           `${app}.use(authenticateUser)`,
+          '',
+          '// Shows the mails of development at /kit/mails.',
+          `mailInbox(${app})`,
           '',
         ],
         place: 'before the routes',

@@ -45,6 +45,8 @@ export interface ResourceOptions {
   model?: new () => object
   /** The policy of the model: who may see and change its records. */
   policy?: PolicyClass
+  /** Whether it has pages (yes). The `collectionLinks()` of a template leave out a resource that returns only JSON and XML. */
+  pages?: boolean
 }
 
 /**

@@ -41,6 +41,8 @@ export interface RouteResource {
   singular: string
   /** Whether it is a singular resource, which has neither a list nor an id. */
   isSingular: boolean
+  /** Whether it has pages, which other pages link. */
+  hasPages: boolean
   /** The parameter of the item, which a singular resource lacks. The other parameters are those of its parents. */
   param: string
   /** The foreign keys from its records to those of its parents. */

@@ -71,6 +71,7 @@ export function resourceRoutes(
       plural: names.plural,
       singular: names.singular,
       isSingular: singular,
+      hasPages: options.pages ?? true,
       param,
       parentKeys: mountPoint.parentKeys,
       itemPath: item,

@@ -136,7 +136,8 @@ export class RouteTable {
 
 /** Whether a route is the first page of its resource: the list, or the page of a singular resource that has one. */
 function isFirstPage({ resource, declared }: DeclaredRoute): boolean {
-  if (!resource?.isSingular) return resource?.action === 'list'
+  if (!resource?.hasPages) return false
+  if (!resource.isSingular) return resource.action === 'list'
   return resource.action === 'show' && declared !== BaseResource.prototype.show
 }
 

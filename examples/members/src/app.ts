@@ -42,12 +42,14 @@ app.use(transaction(database))
 // Loads the texts in locales/ and chooses a language for each request.
 app.use(translations('locales'))
 
-// Lets handlers send mails, and shows the mails of development at /kit/mails.
+// Lets handlers send mails.
 app.use(mailer())
-mailInbox(app)
 
 // Sets ctx.user to the user who has signed in.
 app.use(authenticateUser)
+
+// Shows the mails of development at /kit/mails.
+mailInbox(app)
 
 app.get('/', home)
 app.resource(SessionResource)

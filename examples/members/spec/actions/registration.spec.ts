@@ -25,14 +25,14 @@ describe('RegistrationResource', () => {
 
   it('reports an address that has an account', async () => {
     const { email } = await makeUser()
-    expect((await signUp({ email, password })).status).to.equal(422)
+    expect((await signUp({ email, password })).status).to.equal(409)
   })
 
   it('creates one account if two visitors sign up with an address at once', async () => {
     const request = { json: { email: 'ada@example.com', password }, accept: 'json' }
     const visitors = [client, client.another()]
     const responses = await Promise.all(visitors.map((it) => it.post('/registration', request)))
-    expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([201, 422])
+    expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([201, 409])
   })
 
   it('ignores attributes that only the application sets', async () => {

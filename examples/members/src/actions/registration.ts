@@ -27,10 +27,7 @@ export class RegistrationResource extends BaseResource {
     const user = ctx.bind(new User(), RegistrationResource.fields)
     user.email = normalizeEmail(user.email)
     const errors = (await this.validate(ctx, user)) ?? (await ctx.save(user))
-    if (errors) {
-      const html = () => ctx.render('registration/new', { user, errors })
-      return ctx.respond(422, { html, data: errors })
-    }
+    if (errors) return ctx.respond(errors, { html: () => ctx.render('registration/new', { user, errors }) })
 
     const path = takeReturnTo(ctx)
     signIn(ctx, user)
