@@ -181,6 +181,21 @@ describe('Every route', () => {
       })
     }
 
+    if (action === 'new' && method === 'GET') {
+      it('authorizes a record that has its owner and its parent', async () => {
+        if (!isOwned(model)) return
+        const asked = []
+        const restore = withoutAuthorize(type.prototype, action, asked)
+        if (isSingular) await database.manager.delete(model, ids.owner[param])
+        const { status, text } = await send(visitors.owner, 'html', await target(), 'owner').finally(restore)
+        expect(status, text).to.equal(200)
+        const known = columnsOf(model).filter((name) => name === 'user_id' || params.includes(name))
+        const keys = Object.fromEntries(known.map((name) => [name, ids.owner[name]]))
+        expect(asked.map((record) => record.constructor)).to.deep.equal([model])
+        expect(asked[0]).to.include(keys)
+      })
+    }
+
     if (isSafe) return
     it('is rolled back if its handler does not call ctx.authorize', async () => {
       const record = await target()
@@ -193,11 +208,14 @@ describe('Every route', () => {
     })
   }
 
-  /** Replaces a handler by one that does not call ctx.authorize. Returns a function that restores it. */
-  function withoutAuthorize(resource, action) {
+  /** Replaces a handler by one that calls no policy, and lists its records. Returns a function that restores it. */
+  function withoutAuthorize(resource, action, records = []) {
     const handler = resource[action]
     resource[action] = function (ctx) {
-      ctx.authorize = (record) => Promise.resolve(record)
+      ctx.authorize = async (record) => {
+        records.push(record)
+        return record
+      }
       return handler.call(this, ctx)
     }
     return () => {

@@ -24,6 +24,7 @@ export class PostsResource extends BaseResource {
   /** GET /posts/new: the form for a new post. */
   async new(ctx: Context) {
     const post = new Post()
+    post.user_id = userOf(ctx).id
     await ctx.authorize(post)
     return ctx.respond({ html: () => ctx.render('posts/new', { post }) })
   }
