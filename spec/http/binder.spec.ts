@@ -151,6 +151,22 @@ describe('bind(record, attributes, submission)', () => {
       expect({ ...account }).to.deep.equal({ votes: 5, title: 'before', description: 'x' })
     })
 
+    it('keeps attributes that the body does not contain, or may not set, if the class has a default', () => {
+      class Task {
+        title = ''
+
+        @Exclude()
+        votes = 0
+      }
+      const task = Object.assign(new Task(), { title: 'before', votes: 5 })
+      expect({ ...bound(task, { description: 'x', votes: 6 }) }).to.deep.equal({
+        title: 'before',
+        votes: 5,
+        description: 'x',
+      })
+      expect({ ...bound(task, { title: '', constructor: {}, votes: 6 }) }).to.include({ title: '', votes: 5 })
+    })
+
     it('copies only exposed fields if all fields are excluded', () => {
       @Exclude()
       class Closed {

@@ -43,6 +43,7 @@ export function bind<T extends object>(
   const submitted = fieldsOf(submission.body)
   const fields = transform(
     record,
+    attributes,
     submission.isForm ? withLastValues(submitted, attributes, submission) : submitted,
   )
   const unread: UnreadableField[] = []
@@ -128,15 +129,17 @@ function withLastValues(
 }
 
 /** Lets class-transformer rename, omit and transform fields, if the record's class has rules for that. */
-function transform(record: object, fields: Record<string, unknown>): Record<string, unknown> {
+function transform(
+  record: object,
+  attributes: readonly Attribute[],
+  fields: Record<string, unknown>,
+): Record<string, unknown> {
   if (!hasTransformMetadata(record.constructor)) return fields
   // `constructor` of an object is typed as Function; a record's is a class that can be instantiated without arguments.
-  const instance: object = classTransformer().plainToInstance(
-    record.constructor as ClassConstructor<object>,
-    fields,
-    {
-      exposeUnsetFields: false,
-    },
-  )
-  return { ...instance }
+  const instance: object = new (record.constructor as ClassConstructor<object>)()
+  // A default of the class (`done = false`) is no value of the request.
+  for (const { name } of attributes) if (Object.hasOwn(instance, name)) Reflect.set(instance, name, undefined)
+  // class-transformer would read the rules of a class that the request names.
+  const { constructor: _, ...own } = fields
+  return { ...classTransformer().plainToClassFromExist(instance, own, { exposeUnsetFields: false }) }
 }
