@@ -8,7 +8,7 @@ import { Application } from '../support/applications/generated.js'
 // The specs of sessions and pages are run without tokens, too.
 const kinds = [
   ['an API application', Application.api, {}, '.'],
-  ['a web application', Application.web, { api: true }, 'TokensResource|PostsResource'],
+  ['a web application', Application.web, { api: true }, 'TokensResource|PostsResource|AdminMembersResource'],
 ] as const
 
 describe('kit generate auth --api', () => {
@@ -41,6 +41,8 @@ describe('kit generate auth --api', () => {
         generateAuth('member')
         const post = { attributes: ['title'], owner: 'member' }
         generate(application.folder, resourceActions(application.folder, 'post', post))
+        const administration = { attributes: ['email'], useModel: 'member', fullSpec: true }
+        generate(application.folder, resourceActions(application.folder, 'admin/member', administration))
         expect(await application.unformatted()).to.deep.equal([])
         expect(application.compile()).to.deep.equal({ status: 0, output: '' })
         const specs = application.runSpecs('--grep', specsToRun)

@@ -149,6 +149,7 @@ describe('kit generate auth', () => {
     generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'member' }))
     const parent = { attributes: ['text'], parent: 'post', fullSpec: true }
     generate(folder, resourceActions(folder, 'comment', parent))
+    generate(folder, resourceActions(folder, 'admin/member', administration))
     expect(await application.unformatted()).to.deep.equal([])
     application.linkPackages()
     expect(await kit(folder, ['build'])).to.include({ status: 0, errors: '' })
@@ -163,6 +164,15 @@ describe('kit generate auth', () => {
     expect(paths).to.not.include.members(['/account']).and.not.include('/account/sessions')
   })
 })
+
+/** The options of a resource that adds and changes members. */
+const administration = {
+  attributes: ['email'],
+  useModel: 'member',
+  fullSpec: true,
+  filter: 'email',
+  search: 'email',
+}
 
 /** A further spec of the generated application: limits across networks, and the work for known and unknown addresses. */
 const contract = `
@@ -206,6 +216,20 @@ describe('The accounts', () => {
       '/password_reset': [0, 0],
       '/confirmation': [0, 0],
     })
+  })
+
+  it('let a member whom another one has added choose a password by a mail', async () => {
+    await signIn(client, await makeMember())
+    const json = { email: ' Grace@Example.com', password_hash: 'mine' }
+    expect((await client.post('/admin/members', { json, accept: 'json' })).status).to.equal(201)
+    const email = 'grace@example.com'
+    const grace = client.another()
+    for (const tried of ['', 'mine', password]) expect((await signIn(grace, { email }, tried)).status).to.equal(422)
+
+    await grace.post('/password_reset', { form: { email } })
+    await grace.get((await grace.get(mails.last.text.match(/[/]password_reset[/]open[/]\\S+/)[0])).location)
+    await grace.post('/password_reset', { form: { _method: 'PUT', password } })
+    expect((await signIn(grace, { email })).status).to.equal(303)
   })
 
   /** The status of a sign-in from another network. */

@@ -37,6 +37,8 @@ export function specLocals(
   const plain = attributes.filter(({ reference }) => !reference)
   const keys = others.map(({ attribute }) => `${attribute.name}: ${variableOf(attribute)}`)
   const parentKey = parent && `${parent.singular}_id`
+  // The list of users contains the one who has signed in.
+  const listsOwner = accounts?.model === model.model
   return {
     ...specPaths(file, model),
     models: modelImportsOf([model, ...others.map((other) => other.model), ...nesting.parents], file),
@@ -55,9 +57,17 @@ export function specLocals(
         type: attribute.isList ? 'string[]' : 'string',
       })),
       { name: 'record', type: model.model },
+      ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
     ],
+    /** The records of a list that are older than the record of the spec. */
+    older: listsOwner ? ', owner.id' : '',
     setup: [
-      ...(accounts ? [`const owner = await make${accounts.model}()`, 'await signIn(client, owner)'] : []),
+      ...(accounts
+        ? [
+            `${listsOwner ? '' : 'const '}owner = await make${accounts.model}()`,
+            'await signIn(client, owner)',
+          ]
+        : []),
       ...others.map(({ attribute, model }) => {
         const id = `(${make(model, [], ownerOf(model))}).id`
         return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`

@@ -112,7 +112,13 @@ function attributeOf(words: AttributeArgument): Attribute {
 }
 
 /** Returns two sample values of an attribute, as JSON. */
-function samplesOf({ kind, values, digits = usualDigits }: AttributeArgument): readonly [unknown, unknown] {
+function samplesOf({
+  name,
+  kind,
+  values,
+  digits = usualDigits,
+}: AttributeArgument): readonly [unknown, unknown] {
+  if (kind === 'string' && /(^|_)email$/.test(name)) return ['first@example.com', 'second@example.com']
   if (kind === 'enum') return [values[0], values.at(-1)]
   if (kind !== 'decimal') return KINDS[kind].samples
   const { precision, scale } = digits

@@ -1,6 +1,7 @@
-import { Exclude } from 'class-transformer'
+import { Exclude, Transform } from 'class-transformer'
 import { IsEmail, MaxLength } from 'class-validator'
 import { Model } from 'resource-kit'
+import { normalizeEmail } from 'resource-kit/auth'
 import { Column, Entity } from 'typeorm'
 
 /** A row of the table `users`. Requests cannot set the hash, and no response contains it. */
@@ -10,9 +11,11 @@ export class User extends Model {
   @Column('varchar', { unique: true })
   @MaxLength(254)
   @IsEmail({ blacklisted_chars: '"\\s' })
+  @Transform(({ value }) => normalizeEmail(value), { toClassOnly: true })
   email!: string
 
+  /** Empty until a user whom somebody else has added chooses a password by a mail. No password matches an empty hash. */
   @Column('varchar')
   @Exclude()
-  password_hash!: string
+  password_hash = ''
 }
