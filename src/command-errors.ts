@@ -212,6 +212,14 @@ export class WriteFailed extends CommandError {
   }
 }
 
+/** A file could not be deleted or changed. The files deleted before it have been restored. */
+export class DestroyFailed extends CommandError {
+  constructor(path: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    super(`${path} cannot be deleted or changed: ${reason}. Nothing was deleted.`, { cause })
+  }
+}
+
 /** No generated file exists for this name. */
 export class NothingToDestroy extends CommandError {
   constructor(word: string, kind: 'resource' | 'model' = 'resource') {

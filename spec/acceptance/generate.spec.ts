@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
@@ -497,6 +498,40 @@ describe('kit generate and kit destroy', () => {
     const before = app.tree()
     await kitGenerate('resource', 'admin/widget', 'title', '--use-model', 'Widget')
     await kitDestroy(['resource', 'admin/widget', '-y'])
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('keeps a model that a resource of another name also uses', async () => {
+    await kitGenerate('resource', 'gadget', 'title')
+    await kitGenerate('resource', 'widget', 'title', '--use-model', 'Gadget')
+    await kitDestroy(['resource', 'gadget', '-y'])
+    expect(app.tree()).to.include.keys('src/models/gadget.ts', 'src/actions/widgets.ts')
+  })
+
+  it('destroys a model that has the name of a handler, but is not used by it', async () => {
+    const before = app.tree()
+    await kitGenerate('resource', 'home', 'title')
+    await kitDestroy(['resource', 'home', '-y'])
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('deletes nothing if a file cannot be deleted', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const before = app.tree()
+    execFileSync('chmod', ['-R', 'a+rwX', app.folder])
+    execFileSync('chmod', ['555', app.path('templates/posts')])
+    // Root may write in every folder.
+    const asRoot = process.getuid?.() === 0
+    if (asRoot) process.seteuid?.(65_534)
+    try {
+      const error = await messageOf(kitDestroy(['resource', 'post', '-y']))
+      expect(error).to.match(
+        /^templates\/posts\/_form.pug cannot be deleted or changed: EACCES.*\. Nothing was deleted\.$/,
+      )
+    } finally {
+      if (asRoot) process.seteuid?.(0)
+      execFileSync('chmod', ['755', app.path('templates/posts')])
+    }
     expect(app.tree()).to.deep.equal(before)
   })
 

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { handlersIn, isSingular, ownerOf, parentOf } from './application.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import { listOptionsIn } from './arguments/lists.js'
@@ -40,14 +40,15 @@ function isApiResource(folder: string, names: Names): boolean {
   return handlers !== '' && !hasPages
 }
 
-/** The name of the model if another resource uses it, too (`widget` and `admin/widget`), so that it must stay. */
-function sharedModel(folder: string, { file, singular, plural }: Names): string | undefined {
+/** The name of the model if another resource has it, too (`widget` and `admin/widget`), so that it must stay. */
+function sharedModel(folder: string, { file, singular, model }: Names): string | undefined {
   const actions = join(folder, 'src/actions')
   if (!existsSync(actions)) return undefined
-  const others = readdirSync(actions, { recursive: true, encoding: 'utf8' }).filter(
-    (name) =>
-      [`${plural}.ts`, `${singular}.ts`].includes(basename(name)) &&
-      name.replaceAll('\\', '/') !== `${file}.ts`,
-  )
-  return others.length > 0 ? singular : undefined
+  const isOfModel = new RegExp(`^@Resource\\([^)]*\\bmodel: ${model}\\b`, 'm')
+  const others = readdirSync(actions, { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.ts') && name !== `${file}.ts`)
+  return others.some((name) => isOfModel.test(readFileSync(join(actions, name), 'utf8')))
+    ? singular
+    : undefined
 }

@@ -137,7 +137,7 @@ function transform(
   if (!hasTransformMetadata(record.constructor)) return fields
   // `constructor` of an object is typed as Function; a record's is a class that can be instantiated without arguments.
   const instance: object = new (record.constructor as ClassConstructor<object>)()
-  // A default of the class (`done = false`) is no value of the request.
+  // Defaults of the class (`done = false`) do not come from the request.
   for (const { name } of attributes) if (Object.hasOwn(instance, name)) Reflect.set(instance, name, undefined)
   // class-transformer would read the rules of a class that the request names.
   const { constructor: _, ...own } = fields

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { FilesExist, WriteFailed } from '../../command-errors.js'
+import { DestroyFailed, FilesExist, WriteFailed } from '../../command-errors.js'
 
 /** Creates a whole file. */
 export interface CreateFile {
@@ -86,9 +86,11 @@ export function generate(
 }
 
 /**
- * Asks about all steps, and then undoes those that were confirmed. Folders that become empty are deleted, too.
+ * Asks about all steps, and then undoes those that were confirmed, or none: if one cannot be undone, the files of the others
+ * are restored. Folders that become empty are deleted, too.
  *
  * @returns whether there was anything to undo
+ * @throws DestroyFailed when a file cannot be deleted or changed
  */
 export async function destroy(
   folder: string,
@@ -102,8 +104,18 @@ export async function destroy(
     if (note) print(note)
     if (await confirm(questionOf(action))) agreed.add(action)
   }
+  const undos: Array<() => void> = []
+  for (const action of agreed) {
+    try {
+      undo(folder, action, undos)
+    } catch (error) {
+      for (const restore of undos.toReversed()) restore()
+      throw new DestroyFailed(action.path, error)
+    }
+  }
   for (const action of present) {
-    print(`${agreed.has(action) ? undo(folder, action) : '     keep'}  ${action.path}`)
+    const word = !agreed.has(action) ? 'keep' : isCreate(action) ? 'delete' : 'update'
+    print(`${word.padStart(9)}  ${action.path}`)
   }
   if (present.length > 0) leftoversOf(folder, actions).forEach(print)
   return present.length > 0
@@ -121,16 +133,18 @@ function questionOf(action: FileAction): string {
   return isCreate(action) ? `Delete ${action.path}?` : `Remove ${action.what} from ${action.path}?`
 }
 
-/** Undoes a step. Returns the word for it. */
-function undo(folder: string, action: FileAction): string {
+/** Undoes a step, and adds a function that restores its file. */
+function undo(folder: string, action: FileAction, undos: Array<() => void>): void {
   const file = join(folder, action.path)
-  if (!isCreate(action)) {
-    writeFileSync(file, action.remove(readFileSync(file, 'utf8')))
-    return '   update'
-  }
+  const before = readFileSync(file)
+  const { mode } = lstatSync(file)
+  undos.push(() => {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, before, { mode })
+  })
+  if (!isCreate(action)) return writeFileSync(file, action.remove(before.toString()))
   rmSync(file)
   removeEmptyFolders(folder, dirname(action.path))
-  return '   delete'
 }
 
 /** Whether a step creates a file. */
