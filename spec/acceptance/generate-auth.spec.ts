@@ -42,6 +42,23 @@ describe('kit generate auth', () => {
     })
   }
 
+  it('is taken back without its name, and not with another one', async () => {
+    const { folder } = application
+    expect((await kit(folder, ['destroy', 'auth', '-y'])).errors).to.equal(
+      'No model has the name "user": none of its files exist.',
+    )
+    const before = application.tree()
+    expect(await kit(folder, ['generate', 'auth', 'member'])).to.include({ status: 0 })
+    expect(await kit(folder, ['destroy', 'auth', 'user', '-y'])).to.include({
+      status: 1,
+      errors: 'The accounts have the model Member. Use `kit destroy auth member`.',
+    })
+    const { status, output } = await kit(folder, ['destroy', 'auth', '-y'])
+    expect(status).to.equal(0)
+    expect(output).to.not.include('edited')
+    expect(application.tree()).to.deep.equal(before)
+  })
+
   it('adds the texts to each language of the application, and destroy removes them', async () => {
     application.write('locales/pages.de.yaml', '- id: pages.name\n  translation: Blog\n')
     const before = application.tree()

@@ -607,6 +607,10 @@ describe('kit generate and kit destroy', () => {
       ['resource', 'comment', '--parent', 'post'],
       'The parent PostsResource is not registered in src/app.ts. Generate it first: kit generate resource post.',
     ],
+    'a missing parent with a namespace': [
+      ['resource', 'bolt', 'name', '--parent', 'admin/widget'],
+      'The parent AdminWidgetsResource is not registered in src/app.ts. Generate it first: kit generate resource admin/widget.',
+    ],
     'a missing model': [
       ['resource', 'comment', '--use-model', 'Remark'],
       'There is no model Remark in src/models/remark.ts. Generate it first: kit generate resource remark.',

@@ -82,7 +82,7 @@ export function handlersIn(folder: string, { file }: Names): string {
 export function requireParent(folder: string, parent: Names): void {
   const isThere = existsSync(join(folder, `src/actions/${parent.file}.ts`))
   if (!isThere || !isRegistered(readApplication(folder), parent.resource)) {
-    throw new ParentNotRegistered(parent.resource, parent.singular)
+    throw new ParentNotRegistered(parent.resource, [...parent.namespace, parent.singular].join('/'))
   }
   requireModel(folder, parent)
   if (parent.isSingular) {

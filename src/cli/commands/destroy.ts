@@ -42,9 +42,9 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
       }),
     )
     .addCommand(
-      authCommand().action(async (name: string, flags: Flags) => {
+      authCommand().action(async (name: string | undefined, flags: Flags) => {
         const isFound = await undo(authDestruction(folder(), name, hasRun), flags)
-        if (!isFound) throw new NothingToDestroy(name, 'model')
+        if (!isFound) throw new NothingToDestroy(name ?? 'user', 'model')
       }),
     )
     .addCommand(
@@ -102,7 +102,7 @@ function authCommand(): Command {
       'Deletes the files of `kit generate auth`, and its lines in src/app.ts and templates/layout.pug. Asks for each of them ' +
         'before it deletes any; the answers can come from a pipe. Refuses while another file uses the model of users.',
     )
-    .argument('[name]', 'singular name of the model', 'user')
+    .argument('[name]', 'singular name of the model, which the command also finds itself')
     .option('-y, --yes', 'answer yes to every question')
     .addHelpText('after', '\nExample:\n  $ kit destroy auth')
 }
