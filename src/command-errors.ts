@@ -130,10 +130,15 @@ export class ParentNotRegistered extends CommandError {
 
 /** A resource needs a model that does not exist. */
 export class MissingModel extends CommandError {
-  /** @param alias the reference by which a relation with another name than its model is written */
-  constructor(model: string, word: string, alias?: string) {
+  /**
+   * @param near an existing model with a similar name
+   * @param alias the reference by which a relation with another name than its model is written
+   */
+  constructor(model: string, word: string, near?: string, alias?: string) {
     super(
-      `There is no model ${model} in src/models/${word}.ts. Generate it first: kit generate resource ${word}.` +
+      `There is no model ${model} in src/models/${word}.ts. ` +
+        (near ? `Did you mean "${near}"? Otherwise, generate` : 'Generate') +
+        ` it first: kit generate resource ${word}.` +
         (alias ? ` If the model has another name, write it after the type: ${alias}.` : ''),
     )
   }

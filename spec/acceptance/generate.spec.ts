@@ -448,8 +448,20 @@ describe('kit generate and kit destroy', () => {
     app.write('src/actions/posts.ts', handlers.replace('  /** Finds', added))
     const said = await kitDestroy(['resource', 'post', '-y'])
     expect(said.match(/.*edited.*/g)).to.deep.equal([
-      'src/actions/posts.ts has been edited since it was generated.',
+      'src/actions/posts.ts has been edited since it was generated (findSimilar).',
     ])
+  })
+
+  it('names the handlers that have been edited', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const handlers = app.read('src/actions/posts.ts')
+    const edited = handlers
+      .replace('new Post()\n', 'Object.assign(new Post(), ctx.query)\n')
+      .replace('await ctx.destroy(post)', 'await ctx.tx.softRemove(post)')
+    app.write('src/actions/posts.ts', edited)
+    expect(await kitDestroy(['resource', 'post', '-y'])).to.contain(
+      'src/actions/posts.ts has been edited since it was generated (new, destroy).\n',
+    )
   })
 
   it('writes a handler, a text, a placeholder and a button for a route', async () => {
@@ -638,6 +650,10 @@ describe('kit generate and kit destroy', () => {
       ['resource', 'post', 'author:references'],
       'There is no model Author in src/models/author.ts. Generate it first: kit generate resource author. If the model has another name, write it after the type: author:references:user.',
     ],
+    'a reference to a missing model that is named': [
+      ['resource', 'task', 'label:references:labels'],
+      'There is no model Label in src/models/label.ts. Generate it first: kit generate resource label.',
+    ],
     'a migration that adds a reference to a missing model': [
       ['migration', 'add_owner_to_makers', 'owner:nulls.References'],
       'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner. If the model has another name, write it after the type: owner:nulls.References:user.',
@@ -679,6 +695,14 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'profile', 'name', '--singular')
     expect(await messageOf(kitGenerate('resource', 'device', 'name', '--parent', 'profile'))).to.equal(
       'ProfileResource is a singular resource. Generate the resource without --parent, and nest it by hand.',
+    )
+  })
+
+  it('suggests a model with a similar name', async () => {
+    await kitGenerate('model', 'label', 'name')
+    expect(await messageOf(kitGenerate('resource', 'task', 'label:references:lable'))).to.equal(
+      'There is no model Lable in src/models/lable.ts. Did you mean "label"? Otherwise, generate it first: ' +
+        'kit generate resource lable.',
     )
   })
 
@@ -798,6 +822,29 @@ describe('kit generate and kit destroy', () => {
       '}',
       '',
     ])
+  })
+
+  it('says what a required column needs in a table with rows', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    await kitGenerate('model', 'user', 'name')
+    const attributes = ['state:enum:draft,public', 'rank:nulls.Int', 'slug:string:unique', 'user:references']
+    const said = await kitGenerate('migration', 'add_more_to_posts', ...attributes)
+    expect(said.split('\n').slice(1)).to.deep.equal([
+      `The rows that posts already has need a value for state. Add a default to the migration, like { default: "'draft'" }, or make the column nullable (nulls.X).`,
+      'The rows that posts already has need a value for slug. Make the column nullable (nulls.X), and fill it.',
+      'The rows that posts already has need a value for user_id. Make the column nullable (nulls.X), and fill it.',
+      '',
+    ])
+  })
+
+  it('reports a table that no model and no migration has, and suggests a similar one', async () => {
+    await kitGenerate('resource', 'post', 'title')
+    const unknown = 'No model and no migration has the table'
+    expect(await kitGenerate('migration', 'add_x_to_nopes', 'x')).to.contain(`${unknown} nopes.`)
+    expect(await kitGenerate('migration', 'remove_x_from_posst', 'x:nulls.int')).to.contain(
+      `${unknown} possts. Did you mean posts?`,
+    )
+    expect(await kitGenerate('migration', 'add_x_to_posts', 'x')).to.not.contain(unknown)
   })
 
   it('leaves out the parts that options exclude', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import {
   BadAttribute,
@@ -10,6 +10,7 @@ import {
 import type { Attribute } from './arguments/attributes.js'
 import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
 import { applicationName, isRegistered } from './files/registration.js'
+import { nearest } from '../words/spelling.js'
 import { itemName } from '../words/words.js'
 
 /**
@@ -94,13 +95,21 @@ export function requireParent(folder: string, parent: Names): void {
 
 /** @throws MissingModel */
 export function requireModel(folder: string, { model, singular }: Names, alias?: string): void {
-  if (!existsSync(join(folder, `src/models/${singular}.ts`))) throw new MissingModel(model, singular, alias)
+  const models = modelFiles(folder)
+  if (models.includes(singular)) return
+  throw new MissingModel(model, singular, nearest(singular, models), alias)
+}
+
+/** The names of the files in src/models, without `.ts`. */
+export function modelFiles(folder: string): string[] {
+  const models = join(folder, 'src/models')
+  if (!existsSync(models)) return []
+  return readdirSync(models).flatMap((file) => /^(.+)\.ts$/.exec(file)?.[1] ?? [])
 }
 
 /** The relation with the name of another model, as an example: `assignee:references:user`. */
 function aliasOf({ reference, isList, isNullable }: Attribute): string | undefined {
-  if (!reference || reference.property !== (isList ? reference.model.plural : reference.model.singular))
-    return undefined
+  if (!reference || reference.isNamed) return undefined
   const type = isList ? 'many' : isNullable ? 'nulls.References' : 'references'
   return `${reference.property}:${type}:user`
 }

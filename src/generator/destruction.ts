@@ -43,18 +43,36 @@ export function destructionOf(
     const remarks = [
       users.length > 0 && `${users.join(', ')} ${users.length > 1 ? 'need' : 'needs'} ${path}.`,
       translations.some((file) => file.path === path) && translationWarning(folder, path),
-      (await runRemark(path, text, hasRun)) ??
-        (isEdited(path, text) && `${path} has been edited since it was generated.`),
+      (await runRemark(path, text, hasRun)) ?? editRemark(path, text),
     ]
     return remarks.filter(Boolean).join('\n') || undefined
   }
 
-  function isEdited(path: string, text: string): boolean {
-    const contents = expected.flat().filter((action) => isCreate(action) && action.path === path)
-    const isSame = contents.some((action) => isCreate(action) && action.content === text)
-    return isKnown && contents.length > 0 && !isSame
+  /** A warning about a file that has been edited, with the methods that differ: handlers, for example. */
+  function editRemark(path: string, text: string): string | undefined {
+    const contents = expected
+      .flat()
+      .flatMap((action) => (isCreate(action) && action.path === path ? action.content : []))
+    const [generated] = contents
+    if (!isKnown || generated === undefined || contents.includes(text)) return undefined
+    const methods = changedMethods(generated, text).join(', ')
+    return `${path} has been edited since it was generated${methods && ` (${methods})`}.`
   }
   return { actions, remark }
+}
+
+/** The methods of a class that differ between two texts. */
+function changedMethods(text: string, other: string): string[] {
+  const [methods, others] = [methodsOf(text), methodsOf(other)]
+  return [...new Set([...methods.keys(), ...others.keys()])].filter(
+    (name) => methods.get(name) !== others.get(name),
+  )
+}
+
+/** The methods in a formatted file, by their names. */
+function methodsOf(text: string): Map<string, string> {
+  const methods = text.matchAll(/^ {2}(?:\w+ )*(\w+)\(.*\{\n[^]*?^ {2}\}$|^ {2}(?:\w+ )*(\w+)\(.*\{\}$/gm)
+  return new Map([...methods].map(([method, name, empty]) => [name ?? empty ?? '', method]))
 }
 
 /** A warning about a migration that has been run, or whose state cannot be determined. */

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
 import { readApplication, requireReference } from './application.js'
@@ -8,6 +10,7 @@ import { migrationNames } from './migration-names.js'
 import { isName, snakeCase, tableOf } from './arguments/names.js'
 import { columnsOf, indexName, indicesOf } from './tables.js'
 import { renderScaffolds } from './files/templates.js'
+import { nearest } from '../words/spelling.js'
 
 /**
  * Returns the step that writes a migration. Its name describes the change: `create_posts`, `add_state_to_posts`,
@@ -52,6 +55,46 @@ export function migrationActions(
   return renderScaffolds(folder, [`migration/${kind}`], { migration: file }, locals)
 }
 
+/**
+ * Returns what to do before a migration is run: about a table that no model and no other migration has, and about columns
+ * that existing rows need a value for.
+ */
+export function migrationAdvice(folder: string, word: string, attributeWords: readonly string[]): string[] {
+  const { kind, table } = meaningOf(snakeCase(word))
+  if (kind !== 'add' && kind !== 'remove') return []
+  const tables = tablesIn(folder)
+  const near = nearest(table, tables)
+  const unknown = `No model and no migration has the table ${table}.${near ? ` Did you mean ${near}?` : ''}`
+  const required = parseAttributes(attributeWords).filter(({ isRequired }) => isRequired)
+  return [
+    ...(tables.includes(table) ? [] : [unknown]),
+    ...(kind === 'add' ? required.map((attribute) => adviceOn(attribute, table)) : []),
+  ]
+}
+
+/** The tables of the models, and those that migrations create. */
+function tablesIn(folder: string): string[] {
+  const declared = /(?:^@Entity\(|new Table\(\{\s*name: )'(\w+)'/gm
+  return ['src/models', 'migrations']
+    .map((name) => join(folder, name))
+    .filter((path) => existsSync(path))
+    .flatMap((path) => readdirSync(path).map((file) => join(path, file)))
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [...readFileSync(file, 'utf8').matchAll(declared)].map(([, table = '']) => table))
+}
+
+/** How existing rows get a value for a required column. They cannot share a unique value, or a reference. */
+function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table: string): string {
+  const advice =
+    isUnique || reference || WITHOUT_DEFAULT.includes(kind)
+      ? 'Make the column nullable (nulls.X), and fill it'
+      : `Add a default to the migration, like { default: "${samples.form}" }, or make the column nullable (nulls.X)`
+  return `The rows that ${table} already has need a value for ${name}. ${advice}.`
+}
+
+/** The kinds for which an engine has no defaults, or has them in another format than the others. */
+const WITHOUT_DEFAULT: readonly string[] = ['text', 'json', 'datetime']
+
 type MigrationKind = 'create' | 'add' | 'remove' | 'empty'
 
 function meaningOf(name: string): { kind: MigrationKind; table: string } {
@@ -93,11 +136,11 @@ function columnSteps(attributes: readonly Attribute[], table: string) {
   }
 }
 
-function stepsOf({ name, migration, reference, isIndexed }: Attribute, table: string) {
+function stepsOf({ name, addition, reference, isIndexed }: Attribute, table: string) {
   const variable = camelize(`${name}_column`, true)
   const steps: [add: string, remove: string][] = [
     [
-      `const ${variable} = ${migration}\n    await runner.addColumn('${table}', new TableColumn(${variable}))`,
+      `const ${variable} = ${addition}\n    await runner.addColumn('${table}', new TableColumn(${variable}))`,
       `await runner.dropColumn('${table}', '${name}')`,
     ],
   ]

@@ -8,7 +8,7 @@ import { authActions } from '../../generator/auth-generator.js'
 import { generate, isCreate, type FileAction } from '../../generator/files/files.js'
 import { localeActions } from '../../generator/locale-generator.js'
 import { modelActions } from '../../generator/model-generator.js'
-import { migrationActions } from '../../generator/migration-generator.js'
+import { migrationActions, migrationAdvice } from '../../generator/migration-generator.js'
 import { resourceActions } from '../../generator/resource-generator.js'
 import { enterApplication } from '../support/application-folder.js'
 import { printTo, type Output } from '../support/output.js'
@@ -185,7 +185,9 @@ function migrationCommand(out: Output, folder: () => string): Command {
     .option('--force', 'overwrite a migration of the same name')
     .addHelpText('after', '\nExample:\n  $ kit generate migration add_state_to_posts state:enum:draft,public')
     .action((name: string, attributes: string[], flags: WriteFlags) => {
+      const advice = migrationAdvice(folder(), name, attributes)
       write(out, folder(), migrationActions(folder(), name, attributes), flags)
+      advice.forEach(printTo(out))
     })
 }
 

@@ -29,6 +29,8 @@ export interface Reference {
   /** The property with the related record or records: `assignee` of `assignee:references:user`, `labels` of `labels:many`. */
   property: string
   model: Names
+  /** Whether the command line names the model after the type. */
+  isNamed: boolean
 }
 
 /** The number of digits of a decimal, and the number of digits after its point. */
@@ -176,7 +178,7 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
     isUnique,
     isIndexed: !isUnique,
     values: [],
-    reference: { property, model },
+    reference: { property, model, isNamed: detail !== undefined },
   }
 }
 
@@ -198,7 +200,7 @@ function many({ word, name, isNullable, detail, modifiers }: Parts): AttributeAr
     isUnique: false,
     isIndexed: false,
     values: [],
-    reference: { property, model: modelNamesOf(detail ?? name) },
+    reference: { property, model: modelNamesOf(detail ?? name), isNamed: detail !== undefined },
   }
 }
 

@@ -17,6 +17,8 @@ export interface Attribute extends AttributeArgument {
   declaration: string
   /** `column(runner, 'title', 'string')`. A list has no column. */
   migration: string
+  /** The same for a table with rows: `column(runner, 'done', 'bool', { default: false })`. */
+  addition: string
   /** `form.text('title', { required: true })` */
   field: string
   /** Returns the source with which a page shows it: `= post.title`. `record` is the name of its translations: `post.title`. */
@@ -101,6 +103,7 @@ function attributeOf(words: AttributeArgument): Attribute {
     declaration:
       kind === 'bool' && !isNullable ? `${name} = false` : `${name}!: ${nullable}${isList ? '[]' : ''}`,
     migration: migration(words),
+    addition: migration(words, kind === 'bool' && !isNullable && 'default: false'),
     field: field(words, isRequired),
     show: (variable, record) => show(words, variable, record),
     samples: {
@@ -141,12 +144,16 @@ function decorator(words: AttributeArgument): string {
   return call('@Column', [typeof type === 'string' ? quote(type) : '', object(options)])
 }
 
-function migration({ name, kind, isNullable, isUnique, values, digits }: AttributeArgument): string {
+function migration(
+  { name, kind, isNullable, isUnique, values, digits }: AttributeArgument,
+  value: string | false = false,
+): string {
   const options = [
     digits && digitOptions(digits),
     values.length > 0 && `enum: [${values.map(quote).join(', ')}]`,
     isNullable && 'isNullable: true',
     isUnique && 'isUnique: true',
+    value,
   ]
   return call('column', ['runner', quote(name), quote(kind), object(options)])
 }

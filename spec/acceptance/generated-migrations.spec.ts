@@ -1,0 +1,40 @@
+import { expect } from 'chai'
+import { Database } from '../../src/data/database.js'
+import { newDatabase } from '../support/databases.js'
+import { Application } from '../support/applications/generated.js'
+import { kit } from '../support/kit.js'
+
+describe('kit generate migration, and kit db migrate', () => {
+  const app = Application.web()
+
+  after(() => app.remove())
+
+  it('add a boolean to a table with rows, which is false for them, and remove it', async () => {
+    const env = { DATABASE_URL: await newDatabase() }
+    app.linkPackages()
+    for (const args of [
+      ['generate', 'resource', 'post', 'title', 'shown:bool'],
+      ['db', 'migrate'],
+    ])
+      expect(await kit(app.folder, args, { env })).to.include({ status: 0, errors: '' })
+    const database = await new Database({ test: { url: env.DATABASE_URL } }, 'test').open()
+    const rows = (columns: string): Promise<object[]> => database.query(`SELECT ${columns} FROM posts`)
+    const yes = await database.query('SELECT 1 = 1 AS value').then(([{ value }]) => value)
+    await database.query(
+      "INSERT INTO posts (id, title, shown) VALUES ('0193b6a2-7c3e-7000-8000-00000000000a', 'A', true)",
+    )
+
+    expect((await kit(app.folder, ['g', 'migration', 'add_admin_to_posts', 'admin:bool'])).output).to.match(
+      /^ +create +migrations\/\d+_add_admin_to_posts.ts$/,
+    )
+    await kit(app.folder, ['g', 'migration', 'remove_shown_from_posts', 'shown:bool'])
+    expect(await kit(app.folder, ['db', 'migrate'], { env })).to.include({ status: 0, errors: '' })
+    const [post] = await rows('title, admin = false AS is_false')
+    expect(post).to.deep.equal({ title: 'A', is_false: yes })
+
+    const back = await kit(app.folder, ['db', 'rollback', '--steps', '2'], { env })
+    expect(back).to.include({ status: 0, errors: '' })
+    expect(await rows('title, shown = false AS is_false')).to.deep.equal([{ title: 'A', is_false: yes }])
+    await database.close()
+  })
+})
