@@ -1,7 +1,10 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { App, transaction, type Context, type Database } from '../../src/index.js'
 import { Site, type SpecRequest } from '../support/site.js'
 import { openTickets, Tag, Ticket } from '../support/applications/tickets.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const unknown = '0193b6a2-7c3e-7000-8000-00000000000a'
 
@@ -174,5 +177,58 @@ describe('A many-to-many relation in requests and responses', () => {
       expect((await site.get(url, { accept: 'xml' })).text).to.contain(
         `<tag_ids><tag_id>${tags[2]}</tag_id></tag_ids>`,
       )
+  })
+})
+
+describe('A form of a many-to-many relation with more than 1,000 choices', () => {
+  let site: Site
+  let tag: Tag
+
+  before(async () => {
+    const database = await openTickets()
+    const numbers = Array.from({ length: 1001 }, (_, index) => index)
+    const tags = numbers.map((number) => Object.assign(new Tag(), { name: `Tag ${number}` }))
+    ;[tag] = (await database.manager.save(tags)) as [Tag]
+    const templates = temporaryFolder()
+    mkdirSync(join(templates, 'tickets'))
+    writeFileSync(
+      join(templates, 'tickets/form.pug'),
+      "- const form = formFor(ticket, { action: '/tickets', errors })\n!= form.checkboxes('tag_ids', tags)\n",
+    )
+    const app = new App({ templates })
+    app.use(transaction(database))
+    app.post('/tickets', async (ctx: Context) => {
+      const ticket = ctx.bind(new Ticket(), ['title', 'tag_ids'])
+      const errors = await ctx.save(ticket)
+      const html = async () =>
+        ctx.render('tickets/form', { ticket, errors, tags: await ctx.choices(Tag, ticket.tag_ids) })
+      return errors ? ctx.respond(errors, { html }) : ctx.respond(201, { data: ticket })
+    })
+    site = await Site.open(app)
+  })
+  after(() => site.close())
+
+  /** The text fields and boxes: their values, whether they are ticked, and whether they are marked as wrong. */
+  async function fieldsAfter(...ids: string[]): Promise<string[]> {
+    const form = ['', ...ids].map((id): [string, string] => ['tag_ids', id])
+    const { status, text } = await site.post('/tickets', { form })
+    expect(status).to.equal(422)
+    return [...text.matchAll(/<input type="(?:text|checkbox)"[^>]*>/g)].map(([input]) =>
+      input.replaceAll(/^<input type=| id="\w+" name="tag_ids"|>$/g, ''),
+    )
+  }
+
+  it('shows what was entered as another id again, and marks it if it is wrong', async () => {
+    const { id } = tag
+    expect(await fieldsAfter(id)).to.deep.equal([`"checkbox" value="${id}" checked`, '"text" value=""'])
+    const wrong = 'aria-invalid="true"'
+    expect(await fieldsAfter('no id')).to.deep.equal([`"text" value="no id" ${wrong}`])
+    expect(await fieldsAfter(id, 'no id')).to.deep.equal([
+      `"text" value="${id}" ${wrong}`,
+      `"text" value="no id" ${wrong}`,
+    ])
+    expect((await site.post('/tickets', { form: { title: 'A', tag_ids: unknown } })).text).to.contain(
+      `value="${unknown}" ${wrong}`,
+    )
   })
 })

@@ -100,11 +100,16 @@ export function unreadableOf(record: object): readonly UnreadableField[] {
   return fields.filter(({ attribute, before }) => Object.is(Reflect.get(record, attribute.name), before))
 }
 
-/** Returns the submitted text of a field that could not be read, so that the form can show it again. A list has none. */
-export function submittedValue(record: object, field: string): string | undefined {
+/** Returns the submitted text of a field that could not be read, or the texts of a list, so that the form can show them again. */
+export function submittedValue(record: object, field: string): string | string[] | undefined {
   const found = unreadableOf(record).find(({ attribute }) => attribute.name === field)
-  if (!found || found.attribute.isList) return undefined
-  return typeof found.value === 'object' ? '' : String(found.value)
+  if (!found) return undefined
+  const { attribute, value } = found
+  if (attribute.isList) {
+    const values: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [value]
+    return values.filter((one) => typeof one === 'string')
+  }
+  return typeof value === 'object' ? '' : String(value)
 }
 
 function fieldsOf(body: unknown): Record<string, unknown> {

@@ -127,7 +127,7 @@ export class Form extends Fields {
     const offered = offer(choices, this.context.locale)
     const hint = offered.isComplete ? options.hint : idHint(this.context, offered)
     const boxes = offered.choices.map((choice, index) => this.#box(attribute, choice, index, options))
-    if (!offered.isComplete) boxes.push(this.#anotherId(attribute, boxes.length))
+    if (!offered.isComplete) boxes.push(...this.#otherIds(attribute, offered))
     const isEmpty = boxes.length === 0
     const group = attributes({
       class: 'field checkboxes',
@@ -176,11 +176,16 @@ export class Form extends Fields {
     </div>`
   }
 
-  /** A text field for the id of one more record of a list. */
-  #anotherId(attribute: string, index: number): Html {
-    const id = this.#partId(attribute, index)
-    return html`<label for="${id}">${this.context.t('kit.another_id')}</label>
-      ${inputTag(attributes({ type: 'text', id, name: attribute, value: '' }))}`
+  /** A text field for the id of one more record of a list, or for each submitted text that is not the id of a record. */
+  #otherIds(attribute: string, { choices }: Offer): Html[] {
+    const known = choices.map(choiceValue)
+    const others = this.#values(attribute).filter((value) => value !== '' && !known.includes(value))
+    return (others.length > 0 ? others : ['']).map((value, index) => {
+      const id = this.#partId(attribute, known.length + index)
+      const input = { type: 'text', id, name: attribute, value, 'aria-invalid': this.invalidOf(attribute) }
+      return html`<label for="${id}">${this.context.t('kit.another_id')}</label>
+        ${inputTag(attributes(input))}`
+    })
   }
 
   #partId(attribute: string, index: number): string {
