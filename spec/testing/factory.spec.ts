@@ -20,6 +20,21 @@ class User extends Model {
 class Code extends Model {
   @Column('varchar', { length: 20 })
   text!: string
+
+  @Column('varchar', { length: 2 })
+  initials!: string
+
+  @Column('decimal', { precision: 1, scale: 0 })
+  digit!: string
+
+  @Column('decimal', { precision: 2, scale: 2 })
+  part!: string
+
+  @Column('simple-enum', { enum: ['a', 'b', 'c'], unique: true })
+  letter!: string
+
+  @Column('simple-enum', { enum: ['low', 'high'] })
+  level!: string
 }
 
 class CreateUsers1700000000000 implements MigrationInterface {
@@ -29,6 +44,14 @@ class CreateUsers1700000000000 implements MigrationInterface {
   }
 
   async down(): Promise<void> {}
+}
+
+/** Compares two values of a kind: numbers, also as text, and texts and dates. */
+function compare(one: unknown, other: unknown): number {
+  const [first, second] = [one, other].map((value) =>
+    Number.isNaN(Number(value)) ? String(value) : Number(value),
+  )
+  return first! < second! ? -1 : first === second ? 0 : 1
 }
 
 describe('Factory', () => {
@@ -76,13 +99,46 @@ describe('Factory', () => {
     await things.close()
   })
 
-  it('creates different texts that are as short as their columns', async () => {
+  it('counts up from record to record', async () => {
+    const things = new Database({ test: { url: 'sqlite::memory:' }, models: [Thing] }, 'test')
+    await things.open()
+    const own = new Factory(things)
+    const built = Array.from({ length: 200 }, () => own.build(Thing))
+    const ascending = Object.keys(thing).filter((name) => {
+      const values = built.map((one) => Reflect.get(one, name) as string)
+      const rises = (index: number) => compare(values[index - 1], values[index]) < 0
+      return values.every((_, index) => index === 0 || rises(index))
+    })
+    expect(ascending).to.have.members(
+      Object.keys(thing).filter((name) => !['bool', 'json', 'enum'].includes(name)),
+    )
+    await things.close()
+  })
+
+  it('repeats values of a short column only after all others', async () => {
     const codes = new Database({ test: { url: 'sqlite::memory:' }, models: [Code] }, 'test')
     await codes.open()
     const own = new Factory(codes)
-    const [one, two] = [own.build(Code), own.build(Code)]
-    expect(one.text).to.have.length(20)
-    expect(two.text).to.have.length(20).and.not.equal(one.text)
+    const built = Array.from({ length: 2000 }, () => own.build(Code))
+    const different = (name: keyof Code) => new Set(built.map((one) => one[name])).size
+    expect([different('text'), different('initials')]).to.deep.equal([2000, 36 ** 2])
+    expect(built[0]).to.deep.include({
+      text: '00000000000000000001',
+      initials: '01',
+      digit: '4',
+      part: '0.01',
+    })
+    expect([different('digit'), different('part')]).to.deep.equal([7, 50])
+    await codes.close()
+  })
+
+  it('gives an enum its first value, and each value in turn if it is unique', async () => {
+    const codes = new Database({ test: { url: 'sqlite::memory:' }, models: [Code] }, 'test')
+    await codes.open()
+    const own = new Factory(codes)
+    const built = Array.from({ length: 4 }, () => own.build(Code))
+    expect(built.map(({ letter }) => letter).join('')).to.equal('abca')
+    expect(new Set(built.map(({ level }) => level))).to.deep.equal(new Set(['low']))
     await codes.close()
   })
 

@@ -1,8 +1,8 @@
-import { randomInt, randomUUID } from 'node:crypto'
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { kindOf, type AttributeKind } from '../data/attributes.js'
 import type { Database } from '../data/database.js'
+import { newId } from '../data/ids.js'
 import type { Model } from '../data/model.js'
 import { saveRecord } from '../data/records/save.js'
 import { FactoryError } from '../errors.js'
@@ -14,8 +14,8 @@ export type ModelClass<T extends Model = Model> = new () => T
 export type Defaults<T> = (n: number) => Partial<T>
 
 /**
- * Creates records for tests. Every required column gets a value of its type, and the records it refers to are created as
- * well.
+ * Creates records for tests. Every required column gets a value of its type that counts up from record to record, and
+ * the records it refers to are created as well.
  *
  * @example
  * factory.define(User, (n) => ({ email: `user${n}@example.com` }))
@@ -40,7 +40,7 @@ export class Factory {
     const record = Object.assign(new model(), this.defaults.get(model)?.(count), values)
     for (const column of this.columnsOf(model)) {
       if (column.referencedColumn || Reflect.get(record, column.propertyName) !== undefined) continue
-      Reflect.set(record, column.propertyName, valueOf(column))
+      Reflect.set(record, column.propertyName, valueOf(column, count))
     }
     return record
   }
@@ -78,30 +78,48 @@ function classOf({ target, name }: EntityMetadata): ModelClass {
   throw new TypeError(`${name} isn't a model class, so no record can be created.`)
 }
 
-const VALUES: Record<AttributeKind, (column: ColumnMetadata) => unknown> = {
+/** The `n`th value of each kind. They ascend, and none is a sample of a generated spec. */
+const VALUES: Record<AttributeKind, (n: number, column: ColumnMetadata) => unknown> = {
   string: textOf,
   text: textOf,
-  int: () => randomInt(30_000),
-  bigint: () => `${randomInt(1_000_000)}`,
-  float: () => randomInt(1_000) / 4,
-  decimal: ({ scale = 0 }) => randomInt(9).toFixed(scale),
+  int: (n) => 1000 + n,
+  bigint: (n) => `${1000 + n}`,
+  float: (n) => 1000.25 + n,
+  decimal: decimalOf,
   bool: () => false,
-  date: () => '2026-01-02',
-  time: () => '03:04:05',
-  datetime: () => new Date(),
-  uuid: () => randomUUID(),
+  date: (n) => new Date(Date.UTC(2000, 0, n)).toISOString().slice(0, 10),
+  // The afternoon has 43,200 seconds.
+  time: (n) => new Date(Date.UTC(2000, 0, 1, 12, 0, n % 43_200)).toISOString().slice(11, 19),
+  datetime: (n) => new Date(Date.now() + n),
+  uuid: () => newId(),
   json: () => ({}),
-  enum: (column) => column.enum?.[0],
+  enum: (n, column) => column.enum?.[isUnique(column) ? (n - 1) % column.enum.length : 0],
 }
 
-function valueOf(column: ColumnMetadata): unknown {
+function valueOf(column: ColumnMetadata, n: number): unknown {
   const kind = kindOf(column.type)
-  return kind && VALUES[kind](column)
+  return kind && VALUES[kind](n, column)
 }
 
-/** The name of the column with a unique suffix, as long as the column allows. */
-function textOf({ propertyName, length }: ColumnMetadata): string {
-  const unique = randomUUID()
+/** The name of the column with a unique suffix, or a number that is as long as the column allows. */
+function textOf(n: number, { propertyName, length }: ColumnMetadata): string {
+  const text = `${propertyName} ${newId()}`
   const most = Number(length) || 255
-  return most > unique.length + propertyName.length ? `${propertyName} ${unique}` : unique.slice(-most)
+  return text.length <= most ? text : n.toString(36).padStart(most, '0').slice(-most)
+}
+
+/** Counts up from 3, by the smallest step: 3.00, 3.01, ... Without a digit before the point, it counts from 0 to 0.4. */
+function decimalOf(n: number, { precision, scale = 0 }: ColumnMetadata): string {
+  const one = 10n ** BigInt(scale)
+  const end = 10n ** BigInt(precision ?? 10)
+  const [first, count] = end > one ? [3n * one, end - 3n * one] : [0n, end / 2n]
+  const digits = String(first + (BigInt(n) % count)).padStart(scale + 1, '0')
+  return scale > 0 ? `${digits.slice(0, -scale)}.${digits.slice(-scale)}` : digits
+}
+
+/** Whether a unique index has the column. */
+function isUnique(column: ColumnMetadata): boolean {
+  const { indices, uniques } = column.entityMetadata
+  const own = [...indices.filter((index) => index.isUnique), ...uniques]
+  return own.some(({ columns }) => columns.includes(column))
 }
