@@ -49,6 +49,18 @@ export function listLocals(list: ListPlan | undefined, { many }: Names, includes
   }
 }
 
+/** The column that a list is sorted by in descending order unless a client asks for another order; undefined for the newest first. */
+export function defaultSort(list: ListPlan | undefined): string | undefined {
+  const [first = ''] = list?.sorts ?? []
+  return first.startsWith('-') && first !== '-created_at' ? bare(first) : undefined
+}
+
+/** The default order of a list in words. */
+export function orderOf(list: ListPlan | undefined): string {
+  const name = defaultSort(list)
+  return name === undefined ? 'newest first' : `sorted by ${name} in descending order`
+}
+
 /** The timestamps that a list is sorted by. */
 export function timestampsOf(list: ListPlan | undefined): string[] {
   const names = (list?.sorts ?? []).map(bare)

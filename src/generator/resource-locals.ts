@@ -1,7 +1,7 @@
 import type { Attribute } from './arguments/attributes.js'
 import type { Reference } from './arguments/attribute-argument.js'
 import { joinTablesOf } from './join-tables.js'
-import { listLocals, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
+import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { ListPlan } from './arguments/lists.js'
 import type { Names } from './arguments/names.js'
 import { nestingOf, type Nesting } from './arguments/nesting.js'
@@ -30,9 +30,10 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     references,
     choices,
     list: listLocals(list, names, includesOf(plan, references)),
+    order: orderOf(list),
     ...added,
     ...handlerLocals(plan, nesting, attributes, choices),
-    handlers: handlersOf(names, added.routes),
+    handlers: handlersOf(names, added.routes, orderOf(list)),
     ...headingLocals(plan, attributes),
     pages: pagesOf(names, nesting, references, choices, list),
     /** The name of the record in translation ids and in XML. */
@@ -331,9 +332,10 @@ function relationsOf(references: readonly AttributeReference[], belongsTo: reado
 function handlersOf(
   { isSingular, words: { one, many, aOne } }: Names,
   routes: readonly { handler: string; sentence: string }[],
+  order: string,
 ) {
   const all: ReadonlyArray<readonly [handler: string, sentence: string]> = [
-    ...(isSingular ? [] : [['list', `shows one page of ${many}, newest first`] as const]),
+    ...(isSingular ? [] : [['list', `shows one page of ${many}, ${order}`] as const]),
     ['show', `shows ${aOne}`],
     ['new', `shows the form for a new ${one}`],
     ['create', `adds ${aOne}`],

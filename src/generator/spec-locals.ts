@@ -2,14 +2,15 @@ import { camelize } from 'inflection'
 import type { Attribute } from './arguments/attributes.js'
 import type { Reference } from './arguments/attribute-argument.js'
 import type { Names } from './arguments/names.js'
+import { defaultSort } from './list-locals.js'
 import type { Nesting } from './arguments/nesting.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { modelImportsOf, relativePath } from './files/paths.js'
 
 type AttributeReference = Reference & { attribute: Attribute }
 
-/** The part of a plan that names the owners of records. */
-type OwnerPlan = Pick<ResourcePlan, 'owner' | 'accounts' | 'guards' | 'ownerOf'>
+/** The part of a plan that decides which records can exist, and in which order a list has them. */
+type SpecPlan = Pick<ResourcePlan, 'owner' | 'accounts' | 'guards' | 'ownerOf' | 'uniques' | 'list'>
 
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
@@ -27,7 +28,7 @@ export function specLocals(
   model: Names,
   references: readonly AttributeReference[],
   attributes: readonly Attribute[],
-  plan: OwnerPlan,
+  plan: SpecPlan,
 ) {
   const { owner, accounts, ownerOf } = plan
   const { parent } = names
@@ -36,9 +37,17 @@ export function specLocals(
   const others = references.filter((reference) => reference.model.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
   const keys = others.map(({ attribute }) => `${attribute.name}: ${variableOf(attribute)}`)
-  const parentKey = parent && `${parent.singular}_id`
   // The list of users contains the one who has signed in.
   const listsOwner = accounts?.model === model.model
+  const belongsTo = [parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
+  const given = plain.filter((attribute) => isGiven(attribute, plan))
+  const uniques = uniquesOf(attributes, plan)
+  const isOnlyOne = uniques.some((columns) =>
+    columns.every((name) => isConstant(name, attributes, belongsTo)),
+  )
+  // The changed sample of the first record is greater than that of the newer one.
+  const isFirst = given.some(({ name, kind }) => name === defaultSort(plan.list) && kind !== 'bool')
+  const first = given.map((attribute) => `${attribute.name}: ${modelValue(attribute, 'changed')}`)
   return {
     ...specPaths(file, model),
     models: modelImportsOf([model, ...others.map((other) => other.model), ...nesting.parents], file),
@@ -47,10 +56,20 @@ export function specLocals(
     form: members(plain, ({ samples }) => samples.form),
     sent: withKeys('values', keys),
     sentForm: withKeys('form', keys),
-    newer: newerOf([parentKey, owner && `${owner.singular}_id`]),
+    newer: argumentOf([
+      ...belongsTo.map((key) => `${key}: record.${key}`),
+      ...given.map((attribute) => `${attribute.name}: ${modelValue(attribute, 'json')}`),
+    ]),
+    /** Whether no other record can exist beside the first one, unless it has another parent or owner. */
+    isOnlyOne,
+    /** The ids of the records in the order of the list. */
+    listed: `[${(isOnlyOne ? ['record.id'] : isFirst ? ['record.id', 'newer.id'] : ['newer.id', 'record.id']).concat(listsOwner ? 'owner.id' : []).join(', ')}]`,
+
     users: usersOf(file, model, plan),
-    /** Whether the records that `sent` refers to belong to the owner. */
-    hasOwnReferences: others.some((other) => ownerOf(other.model)),
+    /** Whether another user can send the same: the records that `sent` refers to have no owner, and there can be a second record. */
+    othersCanCreate:
+      !others.some((other) => ownerOf(other.model)) &&
+      !uniques.some((columns) => columns.every((name) => isConstant(name, attributes, []))),
     variables: [
       ...others.map(({ attribute }) => ({
         name: variableOf(attribute),
@@ -59,8 +78,6 @@ export function specLocals(
       { name: 'record', type: model.model },
       ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
     ],
-    /** The records of a list that are older than the record of the spec. */
-    older: listsOwner ? ', owner.id' : '',
     setup: [
       ...(accounts
         ? [
@@ -73,14 +90,14 @@ export function specLocals(
         return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
       }),
       ...(parent
-        ? nestedSetup(names, nesting, model, owner, ownerOf)
-        : [`record = ${make(model, [], owner)}`]),
+        ? nestedSetup(names, nesting, model, owner, ownerOf, first)
+        : [`record = ${make(model, [], owner, first)}`]),
     ],
   }
 }
 
 /** The support of specs that sign in; undefined if the application has no accounts. */
-function usersOf(file: string, model: Names, { owner, accounts, guards, ownerOf }: OwnerPlan) {
+function usersOf(file: string, model: Names, { owner, accounts, guards, ownerOf }: SpecPlan) {
   if (!accounts) return undefined
   const support = `spec/support/${accounts.plural}`
   return {
@@ -99,6 +116,7 @@ function nestedSetup(
   { model }: Names,
   owner: Names | undefined,
   ownerOf: ResourcePlan['ownerOf'],
+  values: readonly string[],
 ): string[] {
   const [first] = parents
   const root = first?.parent
@@ -110,22 +128,54 @@ function nestedSetup(
     (one, index) =>
       `const parent${one.model} = ${make(one, parents.slice(0, index).slice(-1), ownerOf(one))}`,
   )
-  return [...made, `record = ${make({ model }, parents.slice(-1), owner)}`, `path = \`${path}\``]
+  return [...made, `record = ${make({ model }, parents.slice(-1), owner, values)}`, `path = \`${path}\``]
 }
 
-/** The keys of a newer record, which has the same parent and owner. */
-function newerOf(keys: readonly (string | undefined)[]): string {
-  const members = keys.flatMap((key) => (key ? `${key}: record.${key}` : []))
+/** Source of the second argument of `factory.make`; empty without members. */
+function argumentOf(members: readonly string[]): string {
   return members.length > 0 ? `, { ${members.join(', ')} }` : ''
 }
 
 /** The source that creates a record of a parent, and of an owner. */
-function make({ model }: Pick<Names, 'model'>, parents: readonly Names[], owner: Names | undefined): string {
+function make(
+  { model }: Pick<Names, 'model'>,
+  parents: readonly Names[],
+  owner: Names | undefined,
+  values: readonly string[] = [],
+): string {
   const members = [
     ...parents.map((parent) => `${parent.singular}_id: parent${parent.model}.id`),
     ...(owner ? [`${owner.singular}_id: owner.id`] : []),
+    ...values,
   ]
-  return `await factory.make(${model}${members.length > 0 ? `, { ${members.join(', ')} }` : ''})`
+  return `await factory.make(${model}${argumentOf(members)})`
+}
+
+/** The columns of each unique index. */
+function uniquesOf(attributes: readonly Attribute[], { uniques }: Pick<ResourcePlan, 'uniques'>) {
+  return [...attributes.filter(({ isUnique }) => isUnique).map(({ name }) => [name]), ...uniques]
+}
+
+/**
+ * Whether a spec gives its records values of an attribute: the list is sorted by it, or it is unique with few values, of which
+ * the factory could choose one that the spec sends. The first record has the changed sample, and all others the first one.
+ */
+function isGiven(attribute: Attribute, plan: SpecPlan): boolean {
+  const { name, kind, isNullable, samples } = attribute
+  const hasFew = (kind === 'enum' || kind === 'bool') && !isNullable
+  const isFew = hasFew && uniquesOf([attribute], plan).flat().includes(name)
+  return samples.json !== samples.changed && (name === defaultSort(plan.list) || isFew)
+}
+
+/** Whether a column has the same value in all records of a spec. A column that can be null is null at first. */
+function isConstant(name: string, attributes: readonly Attribute[], keys: readonly string[]): boolean {
+  const one = attributes.find((attribute) => attribute.name === name)
+  return one ? one.kind === 'enum' && !one.isNullable && one.values.length === 1 : keys.includes(name)
+}
+
+/** The source of a sample as a model has it. */
+function modelValue({ kind, samples }: Attribute, sample: 'json' | 'changed'): string {
+  return kind === 'datetime' ? `new Date(${samples[sample]})` : samples[sample]
 }
 
 function members(attributes: readonly Attribute[], valueOf: (attribute: Attribute) => string): string {

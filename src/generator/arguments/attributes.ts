@@ -23,7 +23,7 @@ export interface Attribute extends AttributeArgument {
   field: string
   /** Returns the source with which a page shows it: `= post.title`. `record` is the name of its translations: `post.title`. */
   show(variable: string, record: string): string
-  /** The sources of values for specs: the first value, and the changed one. */
+  /** The sources of values for specs: the first value, and the changed one, which is greater unless it is a boolean. */
   samples: { json: string; form: string; changed: string }
 }
 
@@ -127,7 +127,7 @@ function samplesOf({
   const { precision, scale } = digits
   const fraction = scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''
   // If all digits are after the point, the values are below 1.
-  return precision === scale ? [`0${fraction}`, `-0${fraction}`] : [`1${fraction}`, `2${fraction}`]
+  return precision === scale ? [`-0${fraction}`, `0${fraction}`] : [`1${fraction}`, `2${fraction}`]
 }
 
 function decorator(words: AttributeArgument): string {
