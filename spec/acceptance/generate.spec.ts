@@ -256,7 +256,8 @@ describe('kit generate and kit destroy', () => {
       await kitGenerate('model', 'label', 'name', '--spec', 'full')
       const before = app.tree()
       const attributes = ['labels:many', 'title', 'watchers:many:user', 'author:references:user']
-      const options = ['--parent', 'project', '--unique', 'project_id,title', '--unique', 'title,author_id']
+      const uniques = ['project_id,title', 'title,author_id', 'project_id,title,author_id']
+      const options = ['--parent', 'project', ...uniques.flatMap((columns) => ['--unique', columns])]
       await kitGenerate('resource', 'issue', ...attributes, ...options)
       const said = await kitDestroy(['resource', 'issue', '-y'])
       expect(said).to.not.contain('edited')
@@ -794,6 +795,16 @@ describe('kit generate and kit destroy', () => {
       '}',
       '',
     ])
+  })
+
+  it('imports nothing that the migration of a table without attributes does not use', async () => {
+    await kitGenerate('resource', 'post')
+    await kitGenerate('migration', 'create_gaps')
+    const migrations = Object.entries(app.tree()).filter(([path]) => /migrations\/\d/.test(path))
+    const [first] = migrations.map(([, content]) => content.split('\n')[0])
+    expect(migrations.length).to.equal(2)
+    expect(first).to.equal("import { primaryKey, timestamps } from 'resource-kit'")
+    expect(migrations[1]?.[1].split('\n')[0]).to.equal(first)
   })
 
   it('writes a migration that adds columns', async () => {

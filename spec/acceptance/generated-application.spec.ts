@@ -156,7 +156,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('item', ['name', 'answer:references', 'page:references'])
       resource('table', ['map:int', 'record:json', 'path', 'ctx', 'errors:nulls.Text'])
       resource('admin/organization_membership', ['name'])
-      resource('admin/subscription_cancellation', LONG)
+      resource('admin/subscription_cancellation', LONG, { sort: '-cancellation_confirmation_address' })
       resource('invitation_reminder', LONG, { parent: 'admin/subscription_cancellation' })
       migration('create_tags', 'name:string:unique', 'author:references')
       migration(

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { authActions } from '../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
 import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
@@ -55,6 +55,8 @@ const RESOURCES: [name: string, attributes: string[], options?: ResourceOptions]
     ['title', 'label:references'],
     { ...own, api: true, routes: ['finish:post', 'clear:post:collection'] },
   ],
+  // The policy of a model applies wherever its handlers are.
+  ['checklist', ['name', 'tasks:many']],
   ['api/v1/step', ['text'], { api: true, parent: 'api/v1/task', routes: ['skip:post'] }],
   ['api/v1/remark', ['text'], { ...own, api: true, parent: 'api/v1/task' }],
   ['api/v1/setup', ['name'], { ...own, api: true, singular: true }],
@@ -66,12 +68,6 @@ const inApi = ['label', 'post', 'comment', 'note', 'profile']
 /** The specs of accounts: those of generate-auth.spec.ts, members.spec.ts and members-attacks.spec.ts notice the same errors. */
 const OF_ACCOUNTS = '^(Account|PasswordReset|Registration|Session)Resource '
 const resources = RESOURCES.filter(([name]) => engine === 'sqlite' || onServers.includes(name))
-
-/** The output of mocha's reporter "json". */
-interface Report {
-  stats: { passes: number; failures: number }
-  failures: { fullTitle: string; err: { message: string } }[]
-}
 
 describe('Generated resources that users own', () => {
   let app: Application
@@ -91,17 +87,6 @@ describe('Generated resources that users own', () => {
   })
 
   after(() => app.remove())
-
-  /** Runs specs, and returns the number of those that passed, and the titles and errors of those that failed. */
-  function runSpecs(...args: string[]): { passes: number; failures: string[] } {
-    const report = app.path('report.json')
-    const { output } = app.runSpecs('--reporter', 'json', '--reporter-option', `output=${report}`, ...args)
-    expect(existsSync(report), output).to.equal(true)
-    const { stats, failures } = JSON.parse(readFileSync(report, 'utf8')) as Report
-    rmSync(report)
-    const { passes } = stats
-    return { passes, failures: failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`) }
-  }
 
   itOnce('are formatted', async () => {
     expect(await app.unformatted()).to.deep.equal([])
@@ -129,7 +114,7 @@ describe('Generated resources that users own', () => {
     this.timeout(0)
     if (engine === 'sqlite') app.write('dist/spec/walk.spec.js', WALK_OF_ROUTES)
     const others = engine === 'sqlite' ? OF_ACCOUNTS : `${OF_ACCOUNTS}|${INDEPENDENT_OF_ENGINE}`
-    const { passes, failures } = runSpecs('--grep', others, '--invert')
+    const { passes, failures } = app.reportSpecs('--grep', others, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(engine === 'sqlite' ? 1000 : 50)
   })

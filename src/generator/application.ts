@@ -57,6 +57,12 @@ export function ownerOf(folder: string, names: Names): Names | undefined {
   return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
+/** The model that owns the records of another model, according to the policy: `post.user_id === user?.id`. */
+export function ownerOfModel(folder: string, { singular }: Names): Names | undefined {
+  const owner = /\.(\w+)_id === \w+\?\.id/.exec(read(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
+  return owner === undefined ? undefined : modelNamesOf(owner)
+}
+
 /** Whether the handlers of a resource have a policy, generated or written by hand. */
 export function hasPolicy(folder: string, names: Names): boolean {
   return /^@Resource\(.*\bpolicy:/m.test(handlersIn(folder, names))

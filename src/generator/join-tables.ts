@@ -1,6 +1,6 @@
 import type { Attribute } from './arguments/attributes.js'
 import { itemName } from '../words/words.js'
-import { indexName } from './tables.js'
+import { indexName, indicesOf } from './tables.js'
 
 /** The table of a many-to-many relation. */
 export interface JoinTable {
@@ -12,8 +12,8 @@ export interface JoinTable {
   model: string
   /** The foreign keys: the owner's, and that of the related record. */
   keys: readonly [JoinKey, JoinKey]
-  /** The index by which the records of a related record are found. */
-  index: string
+  /** The source of the index by which the records of a related record are found. */
+  indices: string
 }
 
 interface JoinKey {
@@ -38,7 +38,7 @@ export function joinTablesOf(table: string, attributes: readonly Attribute[]): J
         { column: `${itemName(table)}_id`, table },
         { column, table: model.plural },
       ],
-      index: indexName(name, column),
+      indices: indicesOf(name, [{ columns: [column] }]),
     }
   })
 }

@@ -27,8 +27,8 @@ export function migrationArguments(folder: string, names: Names): TableArguments
   return {
     attributes: [...columnsIn(text, plural, shown), ...joins.map((table) => listIn(table, plural))],
     // The index of the owner's only record has a single column.
-    uniques: [...text.matchAll(/columnNames: \[([^\]]*,[^\]]*)\], isUnique: true/g)].map(([, columns = '']) =>
-      columns.replaceAll(/[' ]/g, ''),
+    uniques: [...text.matchAll(/columnNames: \[([^\]]*,[^\]]*)\],\s*isUnique: true/g)].map(
+      ([, columns = '']) => (columns.match(/\w+/g) ?? []).join(','),
     ),
   }
 }

@@ -8,7 +8,7 @@ import type { FileAction } from './files/files.js'
 import { joinTablesOf } from './join-tables.js'
 import { migrationNames } from './migration-names.js'
 import { isName, snakeCase, tableOf } from './arguments/names.js'
-import { columnsOf, indexName, indicesOf } from './tables.js'
+import { columnsOf, indexName, indicesOf, tableFunctions } from './tables.js'
 import { renderScaffolds } from './files/templates.js'
 import { nearest } from '../words/spelling.js'
 
@@ -108,11 +108,13 @@ function meaningOf(name: string): { kind: MigrationKind; table: string } {
 
 function createLocals(attributes: readonly Attribute[], table: string) {
   const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => ({ columns: [name] }))
+  const [columns, joins] = [columnsOf(attributes), joinTablesOf(table, attributes)]
   return {
-    columns: columnsOf(attributes),
+    columns,
+    functions: tableFunctions(columns, joins),
     indices: indicesOf(table, indexed),
     references: attributes.filter(({ reference, isList }) => reference && !isList),
-    joins: joinTablesOf(table, attributes),
+    joins,
   }
 }
 

@@ -3,7 +3,7 @@ import {
   accountsOf,
   existingNames,
   hasPolicy,
-  ownerOf,
+  ownerOfModel,
   publicAttributesOf,
   readApplication,
   requireModel,
@@ -156,7 +156,7 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
-    ownerOf: (other) => ownerOf(folder, other),
+    ownerOf: (other) => ownerOfModel(folder, other),
   }
 }
 

@@ -10,7 +10,7 @@ import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals, type AddedRoute } from './arguments/routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
 import { textsOf } from './texts.js'
-import { columnsOf, indexName, indicesOf, type Index } from './tables.js'
+import { columnsOf, indexName, indicesOf, tableFunctions, type Index } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
@@ -116,6 +116,9 @@ function modelLocals({ names, attributes: all, uniques, list, owner }: ResourceP
     isUnique: true,
   }))
   const references = referencesOf(all)
+  const columns = columnsOf(all, keys)
+  const joins = joinTablesOf(names.plural, all)
+  const prefixes = prefixColumns(list)
   const related = [...references.map((reference) => reference.model), ...belongsTo]
   return {
     /** All attributes, also the secret ones. */
@@ -128,15 +131,16 @@ function modelLocals({ names, attributes: all, uniques, list, owner }: ResourceP
     ),
     relations: relationsOf(references, belongsTo),
     /** The tables of many-to-many relations. */
-    joins: joinTablesOf(names.plural, all),
+    joins,
     /** The unique indexes of several columns. */
     uniques: pairs.map(({ name, columns }) => ({
       name: indexName(names.plural, name),
       list: columns.map((column) => `'${column}'`).join(', '),
     })),
-    columns: columnsOf(all, keys),
+    columns,
+    functions: tableFunctions(columns, joins, prefixes),
     indices: indicesOf(names.plural, [...indexesOf(all, list, leading), ...pairs]),
-    prefixes: prefixColumns(list),
+    prefixes,
   }
 }
 

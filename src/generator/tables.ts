@@ -16,6 +16,17 @@ export function columnsOf(attributes: readonly Attribute[], keys: readonly strin
   return listOf(8, 'columns', columns)
 }
 
+/** The functions of the framework that the migration of a new table calls. */
+export function tableFunctions(columns: string, joins: readonly unknown[], prefixes: readonly string[] = []) {
+  const functions = [
+    (columns.includes('column(') || joins.length > 0) && 'column',
+    prefixes.length > 0 && 'prefixIndex',
+    'primaryKey',
+    'timestamps',
+  ]
+  return functions.filter(Boolean).join(', ')
+}
+
 /** An index of a new table. */
 export interface Index {
   /** The name without that of the table. By default it is the first column. */

@@ -20,6 +20,12 @@ export const generated = /posts?\b|comments?\b/
 export const INDEPENDENT_OF_ENGINE =
   'from a form|the form (for|again|to edit)|from XML|with the button of|as HTML$|422 for JSON without|rejects a query'
 
+/** The output of mocha's reporter "json". */
+interface Report {
+  stats: { passes: number; failures: number }
+  failures: { fullTitle: string; err: { message: string } }[]
+}
+
 /** A folder with an application as `kit new` creates it, which is deleted afterwards. */
 export class Application {
   readonly folder = temporaryFolder()
@@ -113,6 +119,17 @@ export class Application {
     const options = ['--no-config', '--exit', '--require', String(require), '--timeout', String(timeout)]
     const paths = args.some((arg) => arg.endsWith('.spec.js')) ? [] : [String(spec)]
     return this.run('mocha', ...options, ...args, ...paths)
+  }
+
+  /** Runs its specs, and returns the number of those that passed, and the titles and errors of those that failed. */
+  reportSpecs(...args: string[]): { passes: number; failures: string[] } {
+    const path = 'report.json'
+    const { output } = this.runSpecs('--reporter', 'json', '--reporter-option', `output=${path}`, ...args)
+    if (!existsSync(this.path(path))) throw new Error(output)
+    const { stats, failures } = JSON.parse(this.read(path)) as Report
+    this.delete(path)
+    const { passes } = stats
+    return { passes, failures: failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`) }
   }
 
   /** Runs a program of this checkout in the folder, and returns its output, whether it succeeds or not. */

@@ -49,14 +49,14 @@ export const operatorsOf: Record<AttributeKind, readonly string[]> = {
 /**
  * Parses the names of `--filter`, `--sort` and `--search`.
  *
- * @returns undefined without any of them
+ * @returns undefined without any name
  * @throws CommandError for an attribute that the resource lacks, is a secret or cannot be used so
  */
 export function parseList(
   { filter, sort, search }: ListOptions,
   attributes: readonly Attribute[],
 ): ListPlan | undefined {
-  if (filter === undefined && sort === undefined && search === undefined) return undefined
+  if ([filter, sort, search].every((names) => namesIn(names).length === 0)) return undefined
   const columns = attributes.filter(({ isSecret, isList }) => !isSecret && !isList)
   const known = [...columns, ...timestampAttributes]
   const find = (option: string, name: string) => findAttribute(option, name, known)

@@ -2,7 +2,7 @@
 const WIDTH = 110
 
 /**
- * Breaks each line that is too long at its last braces or call, one member on each line, as oxfmt does. Comments stay.
+ * Breaks each line that is too long at its last braces or call, one member on each line, as oxfmt does. Comments and titles of specs stay.
  *
  * @example import { Column, Entity, ... } from 'typeorm'
  */
@@ -29,7 +29,7 @@ export function listOf(indent: number, name: string, items: readonly string[], i
 }
 
 function breakLine(line: string): string {
-  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*)/.test(line)) return line
+  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*|it\(')/.test(line)) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
   const [, arrow, body] = /^(\s*\w+: (?:async )?\(\) =>) (.*)$/.exec(line) ?? []
   if (arrow !== undefined && body !== undefined) return `${arrow}\n${breakLine(`${indent}  ${body}`)}`

@@ -1,0 +1,198 @@
+import { parseAttributes, type Attribute } from '../../../src/generator/arguments/attributes.js'
+import type { ResourceOptions } from '../../../src/generator/resource-generator.js'
+import { collectionName } from '../../../src/words/words.js'
+import type { Random } from '../random.js'
+
+/** A resource to generate with a full spec. */
+export interface RandomResource {
+  name: string
+  /** The name of its model. */
+  model: string
+  options: ResourceOptions
+  /** The same as a command, for the message of a failure. */
+  command: string
+  isSingular: boolean
+  /** The number of its parents. */
+  depth: number
+  /** Whether only few of its records can exist at once, because a unique column has few values. */
+  isScarce: boolean
+}
+
+const NOUNS =
+  'gauge menu harbor letter planet recipe ticket violin forest garden lantern river story wheel city'.split(
+    ' ',
+  )
+const ADJECTIVES = 'amber brisk calm dark early faint gentle hollow icy jolly keen loyal mild narrow'.split(
+  ' ',
+)
+const TYPES =
+  'string string text int bigint float decimal bool date time datetime uuid json enum enum references many'.split(
+    ' ',
+  )
+const DIGITS = ['', '', ':12,4', ':12,0', ':3,1', ':9,9', ':1,0', ':1,1']
+const VALUES = ['draft', 'public', 'on hold', 'archived_by_the_last_editor']
+const NAMES =
+  'title body rank price day note state code size place due_on is_open color weight confirmation_address'.split(
+    ' ',
+  )
+const SECRETS = ['api_token', 'password_digest', 'reset_token']
+const ITEM_ROUTES = ['publish:post', 'approve:put', 'archive:delete', 'preview:get']
+const COLLECTION_ROUTES = ['drafts:get:collection', 'import:post:collection', 'sweep:delete:collection']
+
+/**
+ * Makes the resources of an application, in the order in which they are generated. The same seed makes the same resources.
+ *
+ * @param hasUsers whether the application has accounts with the model `user`
+ */
+export class RandomResources {
+  private readonly made: RandomResource[] = []
+
+  constructor(
+    private readonly random: Random,
+    private readonly hasUsers: boolean,
+  ) {}
+
+  /** Makes a number of resources. */
+  take(count: number): RandomResource[] {
+    return Array.from({ length: count }, () => this.next())
+  }
+
+  private next(): RandomResource {
+    const { random, made, hasUsers } = this
+    const isSingular = random.chance(0.15)
+    const parent = isSingular || random.chance(0.6) ? undefined : this.pick(made.filter(canBeParent))
+    const owner = hasUsers && random.chance(0.4) ? 'user' : undefined
+    const isApi = parent?.options.api === true || random.chance(0.2)
+    const model = nameOf(made.length)
+    const name = isApi && random.chance(0.5) ? `api/v1/${model}` : model
+    const words = this.attributes(model)
+    const attributes = parseAttributes(words)
+    const keys = [parent && `${parent.model}_id`, owner && 'user_id'].filter((key) => key !== undefined)
+    const uniques = this.uniques(attributes, keys)
+    const options: ResourceOptions = {
+      attributes: words,
+      routes: this.some(isSingular ? ITEM_ROUTES : [...ITEM_ROUTES, ...COLLECTION_ROUTES], 2),
+      uniques: uniques.map((columns) => columns.join(',')),
+      ...(!isSingular && random.chance(0.5) && this.list(attributes)),
+      parent: parent?.name,
+      owner,
+      singular: isSingular,
+      fullSpec: true,
+      api: isApi,
+    }
+    const onePerOwner = isSingular && owner ? [['user_id']] : []
+    const isScarce =
+      parent?.isScarce === true || isAnyScarce(attributes, [...uniques, ...onePerOwner], owner && 'user_id')
+    const resource = { name, model, options, command: commandOf(name, options), isSingular, isScarce }
+    made.push({ ...resource, depth: parent ? parent.depth + 1 : 0 })
+    return made.at(-1)!
+  }
+
+  private attributes(model: string): string[] {
+    const { random } = this
+    const names = this.some(NAMES, 6)
+    const words = names.map((name) => this.attribute(name, model))
+    const secret = random.chance(0.15)
+      ? [`${this.pick(SECRETS)}${random.chance(0.5) ? ':string:shown' : ''}`]
+      : []
+    return [...words, ...secret]
+  }
+
+  private attribute(name: string, model: string): string {
+    const { random } = this
+    const type = this.pick(TYPES) ?? 'string'
+    if (type === 'references' || type === 'many') return this.reference(name, type, model)
+    const nulls = random.chance(0.3) ? 'nulls.' : ''
+    const canHaveIndex = type !== 'text' && type !== 'json'
+    const index = canHaveIndex && random.chance(0.4) ? (random.chance(0.75) ? ':unique' : ':index') : ''
+    const values = type === 'enum' ? `:${VALUES.slice(0, 1 + random.below(VALUES.length)).join(',')}` : ''
+    const digits = type === 'decimal' ? this.pick(DIGITS) : ''
+    return `${name}:${nulls}${type}${values}${digits}${index}`
+  }
+
+  /** A reference to an earlier resource, to a user, or to the same resource. */
+  private reference(name: string, type: string, model: string): string {
+    const { random, made } = this
+    const others = made.filter(({ isScarce }) => !isScarce).map((one) => one.model)
+    const other = this.pick([...others, model, ...(this.hasUsers ? ['user'] : [])])
+    if (type === 'many') return `${collectionName(name)}:many:${other}`
+    const nulls = other === model || random.chance(0.3) ? 'nulls.' : ''
+    const index = random.chance(0.2) ? ':unique' : ''
+    return `${name}:${nulls}references:${other}${index}`
+  }
+
+  /** Columns that are unique together. */
+  private uniques(attributes: readonly Attribute[], keys: readonly string[]): string[][] {
+    const columns = attributes.filter(({ kind, isList }) => !isList && kind !== 'text' && kind !== 'json')
+    const names = [...columns.map(({ name }) => name), ...keys]
+    if (names.length < 2 || this.random.chance(0.7)) return []
+    const [first = '', second = '', third] = this.some(names, names.length, 2)
+    return [third && this.random.chance(0.3) ? [first, second, third] : [first, second]]
+  }
+
+  /** What clients may filter, sort and search by. */
+  private list(attributes: readonly Attribute[]): ResourceOptions {
+    const shown = attributes.filter(({ isSecret, isList, kind }) => !isSecret && !isList && kind !== 'json')
+    const texts = shown.filter(({ kind }) => kind === 'string' || kind === 'text').map(({ name }) => name)
+    const names = [...shown.map(({ name }) => name), 'created_at', 'updated_at']
+    const minus = this.random.chance(0.6) ? '-' : ''
+    const sorts = this.some(names, 3).join(',')
+    return {
+      filter: this.some(names, 4).join(',') || undefined,
+      sort: sorts && `${minus}${sorts}`,
+      search: this.some(texts, 2).join(',') || undefined,
+    }
+  }
+
+  /** From `least` to `most` of the items, in a random order. */
+  private some(items: readonly string[], most: number, least = 0): string[] {
+    const rest = [...items]
+    const count = least + this.random.below(Math.min(most, items.length) - least + 1)
+    return Array.from({ length: count }, () => rest.splice(this.random.below(rest.length), 1)).flat()
+  }
+
+  private pick<T>(items: readonly T[]): T | undefined {
+    return items[this.random.below(items.length)]
+  }
+}
+
+/** A different name for each number: `gauge`, ..., `amber_gauge`, ... */
+function nameOf(index: number): string {
+  const adjective = ADJECTIVES[Math.floor(index / NOUNS.length) - 1]
+  return [adjective, NOUNS[index % NOUNS.length]].filter(Boolean).join('_')
+}
+
+function canBeParent({ isSingular, depth }: RandomResource): boolean {
+  return !isSingular && depth < 2
+}
+
+/** Whether one of the unique indexes has no column in which many records can differ. */
+function isAnyScarce(
+  attributes: readonly Attribute[],
+  uniques: readonly (readonly string[])[],
+  owner: string | undefined,
+): boolean {
+  const sets = [...attributes.filter(({ isUnique }) => isUnique).map(({ name }) => [name]), ...uniques]
+  const hasFew = ({ kind, digits, isNullable }: Attribute) =>
+    !isNullable && (kind === 'enum' || kind === 'bool' || digits?.precision === 1)
+  const scarce = [...attributes.filter(hasFew).map(({ name }) => name), ...(owner ? [owner] : [])]
+  return sets.some((columns) => columns.every((name) => scarce.includes(name)))
+}
+
+/** The command that generates a resource. */
+function commandOf(name: string, options: ResourceOptions): string {
+  const { attributes = [], routes = [], uniques = [], filter, sort, search, parent, owner } = options
+  const words = [
+    name,
+    ...attributes.map((word) => (word.includes(' ') ? `'${word}'` : word)),
+    ...routes.map((route) => `--route ${route}`),
+    ...uniques.map((columns) => `--unique ${columns}`),
+    ...Object.entries({ filter, sort, search, parent, owner }).flatMap(([option, value]) =>
+      value ? `--${option}=${value}` : [],
+    ),
+    ...(options.singular ? ['--singular'] : []),
+    ...(options.api ? ['--api'] : []),
+    '--spec full',
+  ]
+  return `kit generate resource ${words.join(' ')}`
+}
