@@ -59,7 +59,9 @@ const rules: Record<string, Rule> = {
   },
   'workers/': { imports: ['command-errors', 'server/port'], types: ['server/'] },
   'testing/': { imports: ['data/', 'http/xml'], types: ['application', 'injection/'] },
-  'generator/': { imports: ['command-errors', 'data/attributes', 'data/columns', 'translations/'] },
+  'generator/': {
+    imports: ['command-errors', 'data/attributes', 'data/columns', 'data/lists/declaration', 'translations/'],
+  },
   'cli/': {
     imports: [
       'command-errors',

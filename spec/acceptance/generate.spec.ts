@@ -642,6 +642,10 @@ describe('kit generate and kit destroy', () => {
       '--unique title,project_id must name two or more different columns, separated by commas. The columns are: title. ' +
         'For a single column, use name:type:unique.',
     ],
+    'unique columns of which one may be too long': [
+      ['model', 'issue', 'title', 'body:text', '--unique', 'title,body'],
+      '--unique title,body has "body", but a text may be too long for an index. Use the type string.',
+    ],
     'one unique column': [
       ['model', 'issue', 'title', '--unique', 'title'],
       '--unique title must name two or more different columns, separated by commas. The columns are: title. ' +

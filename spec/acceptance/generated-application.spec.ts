@@ -54,6 +54,17 @@ const some = [
   'reset_token:text:shown',
 ]
 
+/** Unique attributes of each kind, also of kinds with few values. */
+const UNIQUE = [
+  ...types.filter((type) => type !== 'text' && type !== 'json').map((type) => `a_${type}:${type}:unique`),
+  'tax:decimal:3,1:unique',
+  'digit:decimal:1,0:unique',
+  'share:decimal:1,1:unique',
+  'state:enum:draft,public:unique',
+  'mood:nulls.enum:good:unique',
+  'author:references:unique',
+]
+
 /** Routes of every form. */
 const ROUTES = [
   'publish:post',
@@ -154,6 +165,8 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('api/v1/line', ['text'], { api: true, parent: 'api/v1/note' })
       resource('answer', ['item', 'author:references'], { parent: 'page' })
       resource('item', ['name', 'answer:references', 'page:references'])
+      resource('menu', UNIQUE, { sort: '-tax', uniques: ['a_bool,state'] })
+      resource('badge', ['level:enum:gold:unique', 'rank:int'], { sort: '-rank' })
       resource('table', ['map:int', 'record:json', 'path', 'ctx', 'errors:nulls.Text'])
       resource('admin/organization_membership', ['name'])
       resource('admin/subscription_cancellation', LONG, { sort: '-cancellation_confirmation_address' })
@@ -196,7 +209,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       })
 
       it('migrates, and rolls every migration back', () => {
-        expect(lines[0]).to.equal(`${28 + odd.length} run, ${28 + odd.length} undone`)
+        expect(lines[0]).to.equal(`${30 + odd.length} run, ${30 + odd.length} undone`)
       })
 
       it('creates one record of a singular resource when several requests arrive at once', () => {

@@ -38,6 +38,8 @@ const RESOURCES: [name: string, attributes: string[], options?: ResourceOptions]
     ['text'],
     { ...own, parent: 'post', routes: ['hide:post', 'sweep:post:collection'], filter: 'text' },
   ],
+  // Each user has at most one in each post.
+  ['like', ['stars:int'], { ...own, parent: 'post', uniques: ['post_id,user_id'], sort: '-stars' }],
   ['reaction', ['kind', 'label:references'], { ...own, parent: 'comment' }],
   ['vote', ['stars:int'], { parent: 'comment' }],
   [

@@ -3,7 +3,13 @@ import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
 import { migrationArguments } from './migration-arguments.js'
 import { namesOf } from './arguments/names.js'
-import { filesOf, planOf, type ResourceOptions, type ResourcePlan } from './resource-generator.js'
+import {
+  filesOf,
+  planOf,
+  rejectLongIndexes,
+  type ResourceOptions,
+  type ResourcePlan,
+} from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
 export type ModelOptions = Pick<ResourceOptions, 'attributes' | 'uniques' | 'fullSpec' | 'now'>
@@ -17,6 +23,7 @@ export type ModelOptions = Pick<ResourceOptions, 'attributes' | 'uniques' | 'ful
 export function modelActions(folder: string, word: string, options: ModelOptions = {}): FileAction[] {
   const plan = planOf(folder, word, options)
   for (const attribute of plan.attributes) requireReference(folder, plan.names.plural, attribute)
+  rejectLongIndexes(plan)
   return stepsOf(folder, plan, options)
 }
 

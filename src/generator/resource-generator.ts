@@ -11,6 +11,8 @@ import {
   requireProperties,
   requireReference,
 } from './application.js'
+import { UNBOUNDED } from './arguments/attribute-argument.js'
+import { listParameters } from '../data/lists/declaration.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import type { FileAction } from './files/files.js'
 import { migrationNames } from './migration-names.js'
@@ -98,7 +100,29 @@ export function resourceActions(folder: string, word: string, options: ResourceO
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
   if (plan.owner) requireOwner(folder, plan.owner, plan, options)
   rejectImportedNames(plan)
+  rejectLongIndexes(plan)
+  rejectParameters(plan)
   return stepsOf(folder, plan, options)
+}
+
+/** @throws CommandError for columns that are unique together, and of which one cannot have an index on each engine */
+export function rejectLongIndexes({ attributes, uniques }: ResourcePlan): void {
+  for (const columns of uniques) {
+    const long = attributes.find(({ name, kind }) => columns.includes(name) && UNBOUNDED.includes(kind))
+    if (!long) continue
+    const problem = `--unique ${columns.join(',')} has "${long.name}", but a ${long.kind} may be too long for an index.`
+    throw new CommandError(`${problem} Use the type string.`)
+  }
+}
+
+/** @throws CommandError for a filter with the name of a parameter that every list has */
+function rejectParameters({ list }: ResourcePlan): void {
+  const name = listParameters.find((parameter) => list?.filters.some((filter) => filter.name === parameter))
+  if (name === undefined) return
+  throw new CommandError(
+    `--filter has "${name}", which is a parameter of every list. Leave it out, and add a filter with another name ` +
+      `to @Queryable: ${name}_key: as('${name}', ['eq']).`,
+  )
 }
 
 /** Rejects a model with the name of a class of resource-kit that the same handlers import. */

@@ -56,6 +56,11 @@ describe('kit generate resource with --filter, --sort and --search', () => {
     )
   })
 
+  it('declares nothing if no attribute is named', () => {
+    const empty = { attributes, filter: '', sort: ' ', search: ',' }
+    expect(contentOf(/actions\/posts.ts$/, empty)).to.equal(contentOf(/actions\/posts.ts$/, { attributes }))
+  })
+
   it('writes the indexes of the list, but none for an enum', () => {
     const migration = contentOf(/^migrations/, options)
     expect(migration).to.contain("{ name: 'posts_title', columnNames: ['title', 'id'] }")
@@ -92,6 +97,11 @@ describe('kit generate resource with --filter, --sort and --search', () => {
       '--sort has "-state". Only its first name can have a minus, for the default order.',
     ],
     [{ search: 'state' }, '--search has "state", which has the type enum. Use attributes of text.'],
+    [
+      { filter: 'title,page', attributes: ['title', 'page:int'] },
+      '--filter has "page", which is a parameter of every list. Leave it out, and add a filter with another name to ' +
+        "@Queryable: page_key: as('page', ['eq']).",
+    ],
     [{ filter: 'notes' }, '--filter has "notes", which has the type json. Leave it out.'],
     [
       { filter: 'title', singular: true },

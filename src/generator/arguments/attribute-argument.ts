@@ -76,7 +76,7 @@ const ALIASES = new Map<string, AttributeType>([
 export const knownTypes = Object.keys(types)
 
 /** The kinds whose values have no size limit. */
-const UNBOUNDED: readonly string[] = ['text', 'json']
+export const UNBOUNDED: readonly string[] = ['text', 'json']
 
 /** The modifiers that create an index. */
 const INDEXES: readonly string[] = ['unique', 'index']
