@@ -270,8 +270,9 @@ describeOnce('A request that is too large', () => {
       `GET /shelves?${'x'.repeat(15_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
       200,
     ],
+    // Node 24 counts all headers, and accepts a thousand. Node 20 ignores further ones.
     'a thousand short headers': [
-      `GET /shelves HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'A: b\r\n'.repeat(1000)}\r\n`,
+      `GET /shelves HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'A: b\r\n'.repeat(998)}\r\n`,
       200,
     ],
   }
