@@ -75,6 +75,34 @@ describe('kit db', function () {
     await db('migrate')
   })
 
+  it('lists a migration that was edited after it was run, and advises a reset or another migration', async () => {
+    await db('migrate')
+    const path = join(application.folder, 'migrations/1795132801000_create_comments.ts')
+    const original = readFileSync(path, 'utf8')
+    writeFileSync(path, original.replace("'text'", "'string'"))
+    expect(await db('status')).to.deep.equal(
+      written('STATUS | MIGRATION\nrun    | CreatePosts1795132800000\nedited | CreateComments1795132801000'),
+    )
+    const advice = (reset: string): string =>
+      'These migrations were edited after they were run: CreateComments1795132801000. ' +
+      `The database lacks the changes. Undo them, and write another migration${reset}.`
+    const output = 'There are no pending migrations.'
+    const all = 'which deletes all records'
+    expect(await db('migrate')).to.deep.equal({
+      status: 0,
+      output,
+      errors: advice(`, or run \`npx kit db reset -y\`, ${all}`),
+    })
+    const other = (GO_ENV: string): Promise<Run> =>
+      kit(application.folder, ['db', 'migrate'], { env: { GO_ENV, DATABASE_URL: `sqlite:${file}` } })
+    expect((await other('test')).errors).to.equal(
+      advice(`, or run \`GO_ENV=test npx kit db reset -y\`, ${all}`),
+    )
+    expect((await other('production')).errors).to.equal(advice(''))
+    writeFileSync(path, original)
+    expect(await db('migrate')).to.deep.equal(written(output))
+  })
+
   it('runs src/seeds.ts in a transaction', async () => {
     await db('migrate')
     const seeds = join(application.folder, 'src/seeds.ts')

@@ -3,7 +3,13 @@ import { pino } from 'pino'
 import { App, BaseResource, Database, Resource, transaction, type Context } from '../../src/index.js'
 import { dropDatabase } from '../../src/data/engines/create-drop.js'
 import { testApplication } from '../../src/testing/index.js'
-import { Comment, CreateBlog1700000000000, newPost, Post } from '../support/applications/blog-database.js'
+import {
+  Comment,
+  CreateBlog1700000000000,
+  edited,
+  newPost,
+  Post,
+} from '../support/applications/blog-database.js'
 import { newDatabase } from '../support/databases.js'
 import { describeOnce, engine } from '../support/engine.js'
 import { failure } from '../support/failure.js'
@@ -130,6 +136,13 @@ describe('The test database', () => {
     expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal([])
     expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal(['of a run'])
     expect(await titlesAfter(url, [CreateBlogAgain1700000000001], 'test')).to.deep.equal([])
+  })
+
+  it('is re-created if a migration has been edited', async () => {
+    const url = await newDatabase()
+    expect(await titlesAfter(url, [CreateBlog1700000000000], 'test')).to.deep.equal([])
+    expect(await titlesAfter(url, [edited(CreateBlog1700000000000)], 'test')).to.deep.equal([])
+    expect(await titlesAfter(url, [edited(CreateBlog1700000000000)], 'test')).to.deep.equal(['of a run'])
   })
 
   if (engine !== 'sqlite') {

@@ -74,10 +74,10 @@ export function testApplication(app: App, database: Database, options: TestOptio
   }
 }
 
-/** Re-creates a test database on which migrations were run whose files are missing, like those of another branch. */
+/** Re-creates a test database on which migrations were run that have been edited, or whose files are missing, like those of another branch. */
 async function dropOutdated(database: Database): Promise<void> {
   const states = await database.migrationStatus()
-  if (!states.some(({ missing }) => missing)) return
+  if (!states.some(({ missing, edited }) => missing || edited)) return
   await dropDatabase(database)
   await openOrCreate(database)
 }

@@ -5,7 +5,13 @@ import type { MigrationInterface, QueryRunner } from 'typeorm'
 import { Database } from '../../../src/data/database.js'
 import { migrate, migrationStatus, rollback } from '../../../src/data/migrations/run.js'
 import { DeclarationError, MigrationFailed } from '../../../src/errors.js'
-import { Comment, CreateBlog1700000000000, newPost, Post } from '../../support/applications/blog-database.js'
+import {
+  Comment,
+  CreateBlog1700000000000,
+  edited,
+  newPost,
+  Post,
+} from '../../support/applications/blog-database.js'
 import { newDatabase } from '../../support/databases.js'
 import { engine } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
@@ -265,8 +271,27 @@ describe('Migrations', () => {
       expect(error).to.be.instanceOf(DeclarationError)
       expect(String(error)).to.contain(`"${BLOG}"`).and.to.contain('or run `kit db reset`')
       expect(await without.migrationStatus()).to.deep.equal([
-        { name: BLOG, timestamp: 1700000000000, executed: true, missing: true },
+        { name: BLOG, timestamp: 1700000000000, executed: true, missing: true, edited: false },
       ])
+    }))
+
+  it('list one that has been edited since it was run', () =>
+    withDatabase([CreateBlog1700000000000], async (database, reopen) => {
+      await database.migrate()
+      expect((await database.migrationStatus()).map(({ edited }) => edited)).to.deep.equal([false])
+      const again = await reopen([edited(CreateBlog1700000000000), AddMood1700000000001])
+      await again.migrate()
+      expect((await again.migrationStatus()).map(({ edited }) => edited)).to.deep.equal([true, false])
+    }))
+
+  it('are not edited if an earlier version of the framework has run them', () =>
+    withDatabase([CreateBlog1700000000000], async (database, reopen) => {
+      await database.migrate()
+      await database.query('ALTER TABLE migrations DROP COLUMN checksum')
+      const again = await reopen([edited(CreateBlog1700000000000), AddMood1700000000001])
+      expect((await again.migrationStatus()).map(({ executed }) => executed)).to.deep.equal([true, false])
+      expect(await again.migrate()).to.deep.equal([MOOD])
+      expect((await again.migrationStatus()).map(({ edited }) => edited)).to.deep.equal([false, false])
     }))
 
   it('name the missing files if a table already exists', () =>
@@ -334,7 +359,9 @@ describe('Migrations', () => {
       const database = new Database({ test: { url }, migrations: [CreateBlog1700000000000] }, 'test')
       await database.open()
       const states = await database.migrationStatus()
-      expect(states).to.deep.equal([{ name: BLOG, timestamp: 1700000000000, executed: true, missing: false }])
+      expect(states).to.deep.equal([
+        { name: BLOG, timestamp: 1700000000000, executed: true, missing: false, edited: false },
+      ])
       await database.close()
 
       const second = runProcess('migrate', url, '0')

@@ -164,6 +164,20 @@ async function migrate(database: Database): Promise<void> {
   await database.open()
   const names = await database.migrate((name) => console.log(`migrated ${name}`))
   if (names.length === 0) console.log('There are no pending migrations.')
+  const states = await database.migrationStatus()
+  const edited = states.filter((state) => state.edited).map(({ name }) => name)
+  if (edited.length > 0) console.error(editedAdvice(edited))
+}
+
+/** What to do about migrations that are not what was run. */
+function editedAdvice(names: string[]): string {
+  const environment = currentEnvironment()
+  const variable = environment === 'development' ? '' : `GO_ENV=${environment} `
+  const reset = `, or run \`${variable}npx kit db reset -y\`, which deletes all records`
+  return (
+    `These migrations were edited after they were run: ${names.join(', ')}. The database lacks the changes. ` +
+    `Undo them, and write another migration${environment === 'production' ? '' : reset}.`
+  )
 }
 
 async function rollback(database: Database, { steps }: Options): Promise<void> {
@@ -176,7 +190,7 @@ async function status(database: Database): Promise<void> {
   await database.open()
   const states = await database.migrationStatus()
   const rows = states.map((state) => [
-    state.missing ? 'file missing' : state.executed ? 'run' : 'pending',
+    state.missing ? 'file missing' : state.edited ? 'edited' : state.executed ? 'run' : 'pending',
     state.name,
   ])
   console.log(rows.length > 0 ? table(['STATUS', 'MIGRATION'], rows) : 'There are no migrations.')

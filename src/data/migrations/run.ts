@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { MigrationExecutor } from 'typeorm'
 import type { Migration, MigrationInterface, QueryRunner } from 'typeorm'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
@@ -18,6 +19,8 @@ export interface MigrationState {
   executed: boolean
   /** Whether it has been run although its file is missing. */
   missing: boolean
+  /** Whether its class has been edited since it was run. */
+  edited: boolean
 }
 
 /**
@@ -63,6 +66,8 @@ export async function migrationStatus(database: Database): Promise<MigrationStat
   const history = new History(database)
   const executed = await history.getExecutedMigrations()
   const names = new Set(executed.map(({ name }) => name))
+  // The first migration creates the table.
+  const checksums = executed.length > 0 ? await history.checksums() : new Map<string, string>()
   const all = history.all()
   const gone = executed.filter(({ name }) => !all.some((migration) => migration.name === name))
   return [...all, ...gone]
@@ -72,6 +77,7 @@ export async function migrationStatus(database: Database): Promise<MigrationStat
       timestamp: migration.timestamp,
       executed: names.has(migration.name),
       missing: gone.includes(migration),
+      edited: !gone.includes(migration) && isEdited(migration, checksums.get(migration.name)),
     }))
 }
 
@@ -176,7 +182,20 @@ function instanceOf(migration: Migration): MigrationInterface {
   return migration.instance
 }
 
-/** The table in which TypeORM records the migrations that have been run. */
+/** Whether a migration is not the one that was run with this checksum. */
+function isEdited(migration: Migration, checksum = checksumOf(migration)): boolean {
+  return checksum !== checksumOf(migration)
+}
+
+/** The checksum of a migration's compiled class. The class stands for its file, whose name TypeORM does not keep. */
+function checksumOf({ instance }: Migration): string | undefined {
+  return instance && createHash('sha256').update(String(instance.constructor)).digest('base64url')
+}
+
+/** TypeORM's name of the table in which it records the migrations that have been run. */
+const TABLE = 'migrations'
+
+/** The migrations that have been run. The framework adds the column `checksum` to TypeORM's table. */
 class History extends MigrationExecutor {
   /** The application's migrations, oldest first. */
   all(): Migration[] {
@@ -197,8 +216,23 @@ class History extends MigrationExecutor {
     return [...executed].filter((name) => !names.has(name))
   }
 
-  add(runner: QueryRunner, migration: Migration): Promise<void> {
-    return this.insertExecutedMigration(runner, migration)
+  /** The checksums of migrations when they were run, by name. Those of earlier versions of the framework have none. */
+  async checksums(): Promise<Map<string, string>> {
+    const query = this.dataSource.createQueryBuilder().select().from(TABLE, TABLE)
+    const rows = await query.getRawMany<{ name: string; checksum?: string | null }>()
+    return new Map(rows.flatMap(({ name, checksum }) => (checksum ? [[name, checksum]] : [])))
+  }
+
+  async add(runner: QueryRunner, migration: Migration): Promise<void> {
+    if (!(await runner.hasColumn(TABLE, 'checksum')))
+      await runner.query(`ALTER TABLE ${TABLE} ADD checksum varchar(64)`)
+    await this.insertExecutedMigration(runner, migration)
+    const { name } = migration
+    const update = this.dataSource.createQueryBuilder(runner).update(TABLE)
+    await update
+      .set({ checksum: checksumOf(migration) })
+      .where('name = :name', { name })
+      .execute()
   }
 
   remove(runner: QueryRunner, migration: Migration): Promise<void> {
