@@ -13,8 +13,9 @@ import {
 import { clientNetwork } from '../../src/common/client-network.js'
 import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
 import { App, Database, transaction } from '../../src/index.js'
-import { databaseWithTables } from '../support/databases.js'
+import { databaseWithTables, newDatabase } from '../support/databases.js'
 import { describeOnce } from '../support/engine.js'
+import { failure } from '../support/failure.js'
 import { needRedis, OwnRedis, redisUrl } from '../support/servers/redis.js'
 import { Site } from '../support/site.js'
 
@@ -107,6 +108,21 @@ describe('databaseLimits', () => {
     await store.increment('b', 10)
     const rows = await database.manager.query('SELECT id FROM rate_limits')
     expect(rows).to.have.length(1)
+  })
+
+  it('stops the start if an earlier version has created its table', async () => {
+    const old = await open(await newDatabase())
+    await old.migrate()
+    await old.query('ALTER TABLE rate_limits RENAME COLUMN requests TO attempts')
+    const app = new App({ logger })
+    app.use(rateLimit({ to: 2, within: '1 hour', store: databaseLimits(old) }))
+    const error = await failure(Site.open(app))
+    await old.close()
+    expect(String(error))
+      .to.contain('no table "rate_limits", or one of an earlier version of resource-kit')
+      .and.to.contain(
+        "`await runner.createTable(rateLimitsTable(runner, 'rate_limits'))`. This sets all counts to zero.",
+      )
   })
 
   it('keep a request counted that is rolled back, and count one that is retried once', async () => {

@@ -9,8 +9,10 @@ import {
   type Context,
   type SessionStore,
 } from '../../src/index.js'
+import { DeclarationError } from '../../src/errors.js'
 import { sessionsApp } from '../support/applications/sessions.js'
 import { databaseWithTables, newDatabase } from '../support/databases.js'
+import { failure } from '../support/failure.js'
 import { Gate } from '../support/gate.js'
 import { putSession, readSession, sessionId } from '../support/session-client.js'
 import { Site } from '../support/site.js'
@@ -308,11 +310,40 @@ describe('databaseSessions(database)', () => {
 
   it('names the migration that creates its table, if that has not been run', async () =>
     withSiteAt(await newDatabase(), async ({ database }) => {
-      const failure = await databaseSessions(database)
-        .get('x')
-        .catch((error: unknown) => error)
-      expect(failure).to.be.an('error').with.property('message').that.contains('CreateSessions1700000000000')
+      const error = await failure(databaseSessions(database).get('x'))
+      expect(error).to.be.an('error').with.property('message').that.contains('CreateSessions1700000000000')
     }))
+
+  it('stops the start if an earlier version has created its table, and shows the migration', async () => {
+    const url = await newDatabase()
+    const database = await open(url)
+    await database.migrate()
+    await database.query('ALTER TABLE sessions DROP COLUMN used_at')
+    const message =
+      'The database has no table "sessions", or one of an earlier version of resource-kit. Generate a migration ' +
+      '(`npx kit generate migration create_sessions_again`), and write this into its method up: ' +
+      "`await runner.dropTable('sessions', true)` and `await runner.createTable(sessionsTable(runner, 'sessions'))`. " +
+      'This ends all sessions.'
+    const start = async (): Promise<unknown> =>
+      (await Site.open(application(databaseSessions(database)))).close()
+    expect(await failure(start()))
+      .to.be.an.instanceOf(DeclarationError)
+      .with.property('message', message)
+
+    class CreateSessionsAgain1700000000001 implements MigrationInterface {
+      async up(runner: QueryRunner) {
+        await runner.dropTable('sessions', true)
+        await runner.createTable(sessionsTable(runner, 'sessions'))
+      }
+      async down() {}
+    }
+    await database.close()
+    const migrations = [CreateSessions1700000000000, CreateSessionsAgain1700000000001]
+    const mended = await new Database({ test: { url }, migrations }, 'test').open()
+    await mended.migrate()
+    await (await Site.open(application(databaseSessions(mended)))).close()
+    await mended.close()
+  })
 })
 
 describe('An unreachable session store', () => {

@@ -156,7 +156,8 @@ function writing(folder: string, path: string, entries: readonly Text[], locale:
 /** An entry to be translated, with the English text as a comment. */
 function emptyEntry({ id, translation }: Text, locale: string): string {
   const isPlural = typeof translation !== 'string'
-  const forms = pluralRules(locale).resolvedOptions().pluralCategories
+  // Sorted, because versions of Node.js have other orders.
+  const forms = pluralRules(locale).resolvedOptions().pluralCategories.toSorted()
   const english = isPlural ? stringify(translation) : translation
   const comment = english.trim().replaceAll(/^/gm, '# ')
   const empty = isPlural ? `\n${forms.map((form) => `    ${form}: ''\n`).join('')}` : " ''\n"

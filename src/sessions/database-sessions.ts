@@ -4,6 +4,7 @@ import { column } from '../data/columns.js'
 import type { Database } from '../data/database.js'
 import { ExpiredRows } from '../data/expired-rows.js'
 import { explainMissingTable } from '../data/migrations/pending.js'
+import { checkOwnTable } from '../data/own-tables.js'
 import { ServiceUnavailable } from '../errors.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
 
@@ -122,6 +123,7 @@ class DatabaseSessions implements SessionStore {
 
   async start(): Promise<void> {
     await this.database.open()
+    await checkOwnTable(this.database, sessionsTable, this.table, 'This ends all sessions.')
   }
 
   stop(): Promise<void> {

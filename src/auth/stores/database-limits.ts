@@ -3,6 +3,7 @@ import { column } from '../../data/columns.js'
 import type { Database } from '../../data/database.js'
 import { ExpiredRows } from '../../data/expired-rows.js'
 import { explainMissingTable } from '../../data/migrations/pending.js'
+import { checkOwnTable } from '../../data/own-tables.js'
 import type { LimitCount, LimitStore } from './limit-store.js'
 
 /** The options of `databaseLimits()`. */
@@ -79,6 +80,7 @@ class DatabaseLimits implements LimitStore {
 
   async start(): Promise<void> {
     await this.database.open()
+    await checkOwnTable(this.database, rateLimitsTable, this.table, 'This sets all counts to zero.')
   }
 
   stop(): Promise<void> {
