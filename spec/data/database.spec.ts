@@ -2,10 +2,13 @@ import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import Sqlite from 'better-sqlite3'
+import { Column, Entity } from 'typeorm'
 import ormconfig from '../../ormconfig.js'
+import { explain } from '../../src/cli/support/explain.js'
 import { Database } from '../../src/data/database.js'
 import type { DatabaseConfig } from '../../src/data/database.js'
 import { explainConnectionError } from '../../src/data/engines/connection-errors.js'
+import { Model } from '../../src/data/model.js'
 import { DatabaseNotOpened, DeclarationError } from '../../src/errors.js'
 import { failure } from '../support/failure.js'
 import { runProcess } from '../support/processes/second-process.js'
@@ -46,6 +49,21 @@ describe('Database', () => {
     expect(await database.ping()).to.equal(true)
     await database.close()
     expect(file(ormconfig)).to.equal(resolve('db/development.sqlite'))
+  })
+
+  it('rejects a column type that its engine lacks with one sentence', async () => {
+    @Entity('posts')
+    class Post extends Model {
+      // The type exists on other engines only.
+      @Column('macaddr')
+      title!: string
+    }
+    const database = new Database({ test: { url: 'sqlite::memory:' }, models: [Post] }, 'test')
+    const error = await failure(database.open())
+    expect(error).to.be.an.instanceOf(DeclarationError)
+    expect(explain(error)).to.equal(
+      'Data type "macaddr" in "Post.title" is not supported by "better-sqlite3" database.',
+    )
   })
 
   it('must be declared', () => {

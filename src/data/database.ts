@@ -1,4 +1,4 @@
-import { DataSource } from 'typeorm'
+import { DataSource, QueryFailedError, TypeORMError } from 'typeorm'
 import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../common/environment.js'
@@ -76,7 +76,8 @@ export class Database extends DataSource {
   /**
    * Opens the database. Concurrent calls open it once, and a call after a failure tries again.
    *
-   * @throws DeclarationError when a property with `@RelationIds` does not belong to a many-to-many relation
+   * @throws DeclarationError when a model is wrong, for example a column with a type that the engine lacks, or a property with
+   *   `@RelationIds` that does not belong to a many-to-many relation
    * @throws DatabaseNotOpened when it cannot be opened; the message contains the file or the host, the cause and the remedy
    */
   async open(): Promise<this> {
@@ -152,7 +153,9 @@ export class Database extends DataSource {
   }
 
   private async openOnce(): Promise<this> {
-    await this.initialize()
+    await this.initialize().catch((error: unknown) => {
+      throw mistakeInModel(error) ?? error
+    })
     try {
       await engineOf(this).opened?.(this)
     } catch (error) {
@@ -205,6 +208,12 @@ function limitsOf({
   statementTimeout,
 }: DatabaseSettings): ConnectionLimits {
   return { size: pool ?? engineForUrl(url).defaultPool, acquireTimeout, statementTimeout }
+}
+
+/** TypeORM checks the models before it connects, and explains a mistake in one sentence. */
+function mistakeInModel(error: unknown): DeclarationError | undefined {
+  if (!(error instanceof TypeORMError) || error instanceof QueryFailedError) return undefined
+  return new DeclarationError(error.message, { cause: error })
 }
 
 function missingDriver(url: string, cause: Error): DeclarationError {
