@@ -8,7 +8,9 @@ import {
   type Context,
   type DeclaredRoute,
 } from '../../src/index.js'
+import { DeclarationError } from '../../src/errors.js'
 import { captureLog } from '../../src/testing/index.js'
+import { failure } from '../support/failure.js'
 
 function rowsOf(routes: readonly DeclaredRoute[]): string[] {
   return routes.map(({ method, host, path, handlerName }) =>
@@ -193,4 +195,52 @@ describe('The warning about a shadowed route', () => {
     await app.close()
     expect(log.lines).to.deep.equal([])
   })
+})
+
+describe('Two resources at one path', () => {
+  const start = async (declare: (app: App) => void): Promise<void> => {
+    const app = new App({ api: true, logger: captureLog().logger })
+    declare(app)
+    await app.start()
+    await app.close()
+  }
+
+  @Resource('/tasks')
+  class TasksResource extends BaseResource {
+    override list(_ctx: Context) {}
+  }
+
+  @Resource('/tasks')
+  class TodosResource extends BaseResource {
+    override create(_ctx: Context) {}
+  }
+
+  it('stop the start', async () => {
+    const error = await failure(
+      start((app) => [TasksResource, TodosResource].forEach((it) => app.resource(it))),
+    )
+    expect(error)
+      .to.be.an.instanceOf(DeclarationError)
+      .with.property(
+        'message',
+        'Two resources are declared at /tasks: TasksResource and TodosResource. No request reaches the second one. ' +
+          'Remove one of them, or give it another path.',
+      )
+  })
+
+  it('stop the start if they are of one class', async () => {
+    const error = await failure(
+      start((app) => [TasksResource, TasksResource].forEach((it) => app.resource(it))),
+    )
+    expect(String(error)).to.contain(
+      'Two resources are declared at /tasks: TasksResource and the same class again.',
+    )
+  })
+
+  it('may have different hosts or parents', () =>
+    start((app) => {
+      app.host('api.example.com').resource(TasksResource)
+      app.resource(TasksResource)
+      app.resource('/admin/tasks', TasksResource)
+    }))
 })

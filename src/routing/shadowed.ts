@@ -1,9 +1,14 @@
+import { DeclarationError } from '../errors.js'
 import type { PathPattern } from './path.js'
 import type { DeclaredRoute } from './declared-route.js'
 import type { RouteTable } from './route-table.js'
 import { containsPath, type StaticMount } from './static-mount.js'
 
-/** Returns a warning for each path that no request reaches, because an earlier declaration matches the same requests. */
+/**
+ * Returns a warning for each path that no request reaches, because an earlier declaration matches the same requests.
+ *
+ * @throws DeclarationError when two resources are at one path
+ */
 export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]): string[] {
   return table.routes.flatMap((route) =>
     [route.pattern, ...route.aliases].flatMap((pattern) => {
@@ -30,7 +35,26 @@ function reasonOf(
     .match(route.host?.sample ?? '', samplePath(pattern))
     .find((match) => match.route.handles(route.method))?.route
   if (!earlier || earlier === route) return undefined
+  rejectSecondResource(route, earlier)
   return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
+}
+
+/** A resource has routes for all seven actions, so a second one at its path gets no request. */
+function rejectSecondResource(route: DeclaredRoute, earlier: DeclaredRoute): void {
+  const [one, other] = [earlier.resource, route.resource]
+  if (!one || !other || route.host?.pattern !== earlier.host?.pattern) return
+  const isSame = one.class === other.class
+  if (shapeOf(one.itemPath) !== shapeOf(other.itemPath) || (isSame && one.action !== other.action)) return
+  const [first, second] = [earlier, route].map(({ handlerName }) => handlerName.split('.')[0])
+  throw new DeclarationError(
+    `Two resources are declared at ${route.path}: ${first} and ${isSame ? 'the same class again' : second}. No request ` +
+      'reaches the second one. Remove one of them, or give it another path.',
+  )
+}
+
+/** A path without the names of its parameters: `/posts/{}`. */
+function shapeOf(path: string): string {
+  return path.replaceAll(/\{[^}]*\}/g, '{}')
 }
 
 function isHiddenBy(mount: StaticMount, route: DeclaredRoute, pattern: PathPattern): boolean {
