@@ -270,6 +270,7 @@ export class App extends Scope {
     const pages = new Pages(table, new Assets(mounts, this.isProduction), helpers, {
       folders: [resolve(templates)],
       cache: this.isProduction,
+      checksAttributes: this.env === 'development',
     })
     const { env, defaultFormat } = this
     extendContext(this.koa.context, {

@@ -124,6 +124,20 @@ describe('The commands for languages', () => {
       expect(String(error)).to.contain('Texts are missing in de, en-US. Write them in the folder locales.')
     })
 
+    it('lists ids in templates that no language has, and fails', async () => {
+      app.write(
+        'templates/posts/extra.pug',
+        "h1= t('psots')\np= t('posts') + ctx.t('kit.save') + list.at('x')\np(title=t(\"post.nwe\", { count: 1 }))= t(`post.${name}`) + t('post.' + name)\n",
+      )
+      let output = ''
+      const command = localesCommand({ write: (text) => (output += text) }, () => app.folder)
+      const error = await failure(command.parseAsync([], { from: 'user' }))
+      expect(output).to.equal(
+        'en-US: complete\ntemplates: 2 unknown\n  psots     posts/extra.pug:1\n  post.nwe  posts/extra.pug:3\n',
+      )
+      expect(String(error)).to.contain('Texts are missing in templates. Write them in the folder locales.')
+    })
+
     it('does not list texts that the general language has', async () => {
       app.write('locales/own.en-gb.yaml', '- id: post\n  translation: Entry\n')
       expect(await kitLocales()).to.equal('en-GB: complete\nen-US: complete\n')

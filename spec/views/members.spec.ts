@@ -2,7 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { App, html, type AppOptions } from '../../src/index.js'
+import { Column, Entity } from 'typeorm'
+import { App, html, Model, type AppOptions } from '../../src/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 import { inFolder } from '../support/temporary-folder.js'
 
@@ -204,4 +206,70 @@ describe('An error of a template', () => {
       },
     )
   })
+})
+
+describe('A misspelling in a template', () => {
+  abstract class Text extends Model {
+    @Column('varchar')
+    title!: string
+  }
+
+  @Entity('articles')
+  class Article extends Text {
+    @Column('varchar', { nullable: true })
+    summary?: string
+
+    get heading() {
+      return this.title
+    }
+  }
+
+  const files = {
+    'layout.pug': "title= t('kit.saev')\nmain\n  block content",
+    'a.pug': `extends /layout
+
+block content
+  each article in articles
+    if article.titel
+      p never
+    else
+      h1(title=article.sumary) #{article.title}
+    p= display(article.headin) + t('article.titel.of')
+    p= article.heading + article.summary + options.missing
+    p= articles.map((it) => it.id).length + article.toString()
+  p= t('kit.save')`,
+  }
+
+  /** The log of two requests for the page. */
+  async function warnings(env: string): Promise<unknown[]> {
+    process.env['SESSION_SECRET'] = 'x'.repeat(64)
+    const log = captureLog()
+    const articles = [Object.assign(new Article(), { title: 'One' }), new Article()]
+    const declare = (app: App) => app.get('/', (ctx) => ctx.render('a', { articles, options: {} }))
+    await withSite(files, { env, declare, logger: log.logger }, async (site) => {
+      const { text } = await site.get('/')
+      expect(text).to.contain('<h1>One</h1>').and.to.contain('article.titel.of')
+      await site.get('/')
+    })
+    return log.lines
+      .filter(({ level }) => level === 40)
+      .map(({ msg }) => String(msg).replace(/^\S*\/a\.pug/, 'a.pug'))
+  }
+
+  it('is a warning in development, once, with the place and the right word', async () => {
+    expect(await warnings('development')).to.deep.equal([
+      "The page a calls t('kit.saev'), but no file in locales has this id. Did you mean t('kit.save')?",
+      'a.pug, line 5: Article has no attribute "titel". Did you mean article.title?',
+      'a.pug, line 8: Article has no attribute "sumary". Did you mean article.summary?',
+      'a.pug, line 9: Article has no attribute "headin".',
+      "The page a calls t('article.titel.of'), but no file in locales has this id.",
+    ])
+  })
+
+  after(() => delete process.env['SESSION_SECRET'])
+
+  for (const env of ['test', 'production'])
+    it(`is none in the environment ${env}`, async () => {
+      expect(await warnings(env)).to.deep.equal([])
+    })
 })

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type pug from 'pug'
 import { BoundedMap } from '../common/memoize.js'
+import { addChecks } from './attribute-checks.js'
 
 /** pug is loaded with the first template, so that an application without templates starts without it. */
 const require = createRequire(import.meta.url)
@@ -10,6 +11,8 @@ const require = createRequire(import.meta.url)
 export interface CompileOptions {
   /** Whether errors have the file and the line of the template. */
   debug: boolean
+  /** Whether the template checks that records have the attributes that it reads. */
+  checksAttributes: boolean
   /** Finds the file of a template's name. */
   locate(name: string): string
   /** The name in the `extends` or `include` of a source. */
@@ -22,6 +25,7 @@ interface FilesPlugin {
   read(file: string): Buffer
   preLex(source: string, options: { filename: string }): string
   postParse(tree: unknown, options: { filename: string; src: string }): unknown
+  preCodeGen?: typeof addChecks
 }
 
 /**
@@ -55,6 +59,7 @@ export class CompiledTemplate {
         return tree
       },
     }
+    if (options.checksAttributes) plugin.preCodeGen = addChecks
     const pugOptions = { filename, compileDebug: options.debug, plugins: [plugin] }
     this.render = compiler.compile(this.read(filename).toString(), pugOptions)
   }

@@ -6,6 +6,7 @@ import { nearest } from '../words/spelling.js'
 import { viewHelpers } from './helpers.js'
 import { PageContext } from './page-context.js'
 import { Renderer, type RendererOptions } from './renderer.js'
+import { TemplateWarnings } from './template-warnings.js'
 
 /** A function that every template can call without its first argument. */
 // The arguments are those of the template, which has no types.
@@ -15,14 +16,16 @@ export type Helper = (ctx: Context, ...args: any[]) => unknown
 /** Renders the templates of an application. */
 export class Pages {
   private readonly renderer: Renderer
+  private readonly warnings: TemplateWarnings | undefined
 
   constructor(
     private readonly table: RouteTable,
     private readonly assets: Assets,
     private readonly helpers: Record<string, Helper>,
-    options: Pick<RendererOptions, 'folders' | 'cache'>,
+    options: Pick<RendererOptions, 'folders' | 'cache' | 'checksAttributes'>,
   ) {
     this.renderer = new Renderer({ ...options, explain: (error) => explained(error, table) })
+    if (options.checksAttributes) this.warnings = new TemplateWarnings()
   }
 
   /** Renders the page of a response, which gets its `Content-Language`. */
@@ -37,7 +40,11 @@ export class Pages {
    */
   renderToString(ctx: Context, view: string, locals?: object): string {
     const helpers = viewHelpers(new PageContext(ctx, this.table, this.assets))
-    return this.renderer.render(view, Object.assign(helpers, this.helpersFor(ctx), ctx.state, locals))
+    const warning = this.warnings?.localsFor(ctx, view)
+    return this.renderer.render(
+      view,
+      Object.assign(helpers, warning, this.helpersFor(ctx), ctx.state, locals),
+    )
   }
 
   has(view: string): boolean {

@@ -11,6 +11,8 @@ export interface RendererOptions {
   folders: string[]
   /** Whether compiled templates are cached although a file may change: true in production, false during development. */
   cache: boolean
+  /** Whether templates check that records have the attributes that they read: in development. */
+  checksAttributes?: boolean
   /** Returns a better error for the error of a template. */
   explain?: (error: Error) => Error
 }
@@ -34,12 +36,13 @@ export class Renderer {
   private readonly compiled = new Map<string, CompiledTemplate>()
   private readonly options: CompileOptions
 
-  constructor({ folders, cache, explain = (error) => error }: RendererOptions) {
+  constructor({ folders, cache, checksAttributes = false, explain = (error) => error }: RendererOptions) {
     this.folders = [...new Set([...folders, frameworkTemplates])]
     this.cache = cache
     this.explain = explain
     this.options = {
       debug: !cache,
+      checksAttributes,
       locate: (name) => this.locate(name),
       nameOf: (file, source) => this.nameOf(file, source),
     }
@@ -68,7 +71,7 @@ export class Renderer {
   private template(view: string): CompiledTemplate {
     const kept = this.compiled.get(view)
     if (kept && (this.cache || kept.isCurrent)) return kept
-    const key = JSON.stringify([view, this.cache, ...this.folders])
+    const key = JSON.stringify([view, this.cache, this.options.checksAttributes, ...this.folders])
     const before = compiledBefore.get(key)
     const template = before?.isCurrent ? before : new CompiledTemplate(`${view}.pug`, this.options)
     compiledBefore.set(key, template)

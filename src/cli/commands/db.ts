@@ -169,7 +169,7 @@ async function migrate(database: Database): Promise<void> {
   if (edited.length > 0) console.error(editedAdvice(edited))
 }
 
-/** What to do about migrations that are not what was run. */
+/** Advises what to do about migrations that differ from those that were run. */
 function editedAdvice(names: string[]): string {
   const environment = currentEnvironment()
   const variable = environment === 'development' ? '' : `GO_ENV=${environment} `

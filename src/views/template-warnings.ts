@@ -1,0 +1,32 @@
+import { relative } from 'node:path'
+import type { Context } from '../context.js'
+import { nearest } from '../words/spelling.js'
+import { attributeCheck, CHECK } from './attribute-checks.js'
+
+/** Warns in development, once each, about misspelled texts and attributes in templates, which would only show an id or nothing. */
+export class TemplateWarnings {
+  private readonly reported = new Set<string>()
+
+  /** The locals of a template that report mistakes: `t`, and the check of attributes. */
+  localsFor(ctx: Context, view: string): Record<string, unknown> {
+    const warn = (problem: string): void => {
+      if (this.reported.has(problem)) return
+      this.reported.add(problem)
+      ctx.log.warn(problem)
+    }
+    return {
+      t(id: string, values?: Record<string, unknown>): string {
+        const { catalog, locale } = ctx
+        if (!catalog.has(locale, id)) {
+          const similar = nearest(id, catalog.textsFor(locale).keys())
+          const hint = similar ? ` Did you mean t('${similar}')?` : ''
+          warn(`The page ${view} calls t('${id}'), but no file in locales has this id.${hint}`)
+        }
+        return ctx.t(id, values)
+      },
+      [CHECK]: attributeCheck((file, line, problem) =>
+        warn(`${relative(process.cwd(), file)}, line ${line}: ${problem}`),
+      ),
+    }
+  }
+}
