@@ -6,12 +6,15 @@ import { unformatted } from '../support/formatted.js'
 import { environment, kit, newApplication, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-/** The files of a folder, with their contents. */
+/** The files of a folder, with their contents. Links are left out: `recursive` follows them on Node 24, without an end. */
 function filesIn(folder: string): Record<string, string> {
-  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+  const files = readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isFile()) return [[entry.name, readFileSync(path, 'utf8')]]
+    const inside = entry.isDirectory() ? Object.entries(filesIn(path)) : []
+    return inside.map(([name, content]) => [`${entry.name}/${name}`, content])
+  })
+  return Object.fromEntries(files)
 }
 
 describe('kit new blog', () => {
