@@ -153,6 +153,10 @@ describe('forceSSL(options)', () => {
       ['/', 'example.com#evil', '400'],
       ['/', 'example.com\\evil', '400'],
       ['/', '*.example.com', '400'],
+      ['/', '1.2.3.999', '400'],
+      ['/', '99999999999', '400'],
+      ['/', '[:::]', '400'],
+      ['/', 'xn--a', '400'],
       ['/', '', '400'],
     ]
     for (const [target, host, response] of targets) {

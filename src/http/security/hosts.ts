@@ -16,9 +16,9 @@ export function isHostPattern(text: string): boolean {
   return hostPattern.test(text)
 }
 
-/** Whether a text is a host name, an IPv4 address, or an IPv6 address in brackets. */
+/** Whether a text is a host name, an IPv4 address, or an IPv6 address in brackets. `1.2.3.999` is none of them. */
 export function isHost(text: string): boolean {
-  return hostPattern.test(text) && !text.startsWith('*')
+  return hostPattern.test(text) && !text.startsWith('*') && URL.canParse(`https://${text}`)
 }
 
 /** Returns a host in lower case, without its port and without a trailing dot: `blog.example` for `Blog.example.:3000`. */
