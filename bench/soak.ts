@@ -6,13 +6,14 @@
  *
  * The engine is SQLite unless KIT_ENGINE says otherwise. The status is 1 when something grows. For Linux.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import Sqlite from 'better-sqlite3'
 import { Database } from '../src/index.js'
 import { Client } from '../spec/support/clients.js'
 import { sharedDatabase } from '../spec/support/databases.js'
+import { engine } from '../spec/support/engine.js'
+import { countConnections } from '../spec/support/open-transactions.js'
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../spec/support/setup.js'
 import { config } from '../spec/support/applications/orders.js'
 import { Served } from '../spec/support/processes/served.js'
@@ -25,7 +26,6 @@ const { values } = parseArgs({
 })
 const minutes = Number(values.minutes)
 const rate = Number(values.rate)
-const engine = process.env['KIT_ENGINE'] ?? 'sqlite'
 const workers = 2
 const pauses = 24
 
@@ -133,6 +133,7 @@ async function sample(): Promise<Sample> {
     [...vitals.values()].reduce((all, one) => all + one[name], 0)
   const primary = `/proc/${served.pid}`
   const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`${primary}/status`, 'utf8'))?.[1])
+  const { connections, transactions, log } = await countConnections(database, url)
   return {
     second: Math.round((performance.now() - began) / 1000),
     heap: megabytes(sum('heap')),
@@ -140,46 +141,9 @@ async function sample(): Promise<Sample> {
     primaryRss: megabytes(rss * 1024),
     files: sum('files'),
     primaryFiles: readdirSync(`${primary}/fd`).length,
-    ...(await onServer()),
-  }
-}
-
-/** What the server knows of our connections, without this one. */
-async function onServer(): Promise<Pick<Sample, 'connections' | 'transactions' | 'log'>> {
-  if (engine === 'sqlite') {
-    const file = url.slice('sqlite:'.length)
-    return {
-      connections: 0,
-      transactions: isLocked(file) ? 1 : 0,
-      log: megabytes(statSync(`${file}-wal`).size),
-    }
-  }
-  const [row]: Record<string, string>[] = await database.query(
-    engine === 'postgres'
-      ? `SELECT COUNT(*) AS connections, COUNT(*) FILTER (WHERE xact_start IS NOT NULL) AS transactions
-         FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
-      : `SELECT COUNT(*) AS connections, COUNT(t.trx_id) AS transactions
-         FROM information_schema.processlist p
-         LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id
-         WHERE p.db = DATABASE() AND p.id <> CONNECTION_ID()`,
-  )
-  return {
-    connections: Number(row?.['connections']),
-    transactions: Number(row?.['transactions']),
-    log: 0,
-  }
-}
-
-/** Whether somebody writes to a file of SQLite. */
-function isLocked(file: string): boolean {
-  const other = new Sqlite(file, { timeout: 0 })
-  try {
-    other.exec('BEGIN IMMEDIATE; ROLLBACK')
-    return false
-  } catch {
-    return true
-  } finally {
-    other.close()
+    connections,
+    transactions,
+    log: megabytes(log),
   }
 }
 

@@ -20,6 +20,9 @@ export interface Line {
   level: number
   pid: number
   worker?: number
+  request_id?: string
+  status?: number
+  err?: { type: string; stack: string }
 }
 
 /** The command that `kit start` runs in the folder of a built application. */
@@ -34,7 +37,7 @@ export class Served {
   /**
    * Starts an application.
    *
-   * @param main the compiled file of its `src/main.ts`
+   * @param main the url of the compiled file of its `src/main.ts`, or the path of the folder of a whole application
    * @param args the arguments of `kit`; without any the file runs without `kit`
    */
   static async start(main: string, args: string[], env: NodeJS.ProcessEnv): Promise<Served> {
@@ -47,7 +50,7 @@ export class Served {
   }
 
   constructor(main: string, args: string[], env: NodeJS.ProcessEnv) {
-    this.folder = builtApplication(main)
+    this.folder = main.startsWith('file:') ? builtApplication(main) : main
     const what = args.length > 0 ? [kitFile, ...args] : [join(this.folder, 'dist/src/main.js')]
     this.child = spawn(process.execPath, what, {
       cwd: this.folder,

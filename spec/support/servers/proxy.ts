@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A proxy between an application and its database server, which simulates a failing network. */
+/** A proxy before a server, of a database or an application, which simulates a failing network. */
 export interface Proxy {
   /** The url of the server, through the proxy. */
   url: string
@@ -15,8 +15,21 @@ export interface Proxy {
   close(): Promise<void>
 }
 
-/** Opens a proxy before the server of a url. */
-export async function openProxy(target: string): Promise<Proxy> {
+/** Where a connection is cut: after this many bytes to the server, or to the client. */
+export interface Cut {
+  to: 'server' | 'client'
+  after: number
+}
+
+/**
+ * Opens a proxy before the server of a url.
+ *
+ * @param cutOf where to cut the next connection; undefined for one that is not cut
+ */
+export async function openProxy(
+  target: string,
+  cutOf: () => Cut | undefined = () => undefined,
+): Promise<Proxy> {
   const url = new URL(target)
   const { port, hostname } = url
   const sockets = new Set<Socket>()
@@ -26,6 +39,17 @@ export async function openProxy(target: string): Promise<Proxy> {
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
     let isCut = false
+    const cut = cutOf()
+    let left = cut?.after ?? Infinity
+    /** Passes on data, up to the cut. */
+    const pass = (to: Cut['to'], data: Buffer): void => {
+      const socket = to === 'server' ? upstream : client
+      if (to !== cut?.to || data.length < left) socket.write(data)
+      else socket.write(data.subarray(0, left), () => [client, upstream].forEach((one) => one.destroy()))
+      if (to !== cut?.to) return
+      left -= data.length
+      isCut = left <= 0
+    }
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {}).on('close', () => sockets.delete(socket))
@@ -40,10 +64,10 @@ export async function openProxy(target: string): Promise<Proxy> {
         setTimeout(() => [client, upstream].forEach((socket) => socket.destroy()), 100)
         return
       }
-      upstream.write(data)
+      pass('server', data)
     })
     upstream.on('data', (data) => {
-      if (!isSwallowing && !isCut) client.write(data)
+      if (!isSwallowing && !isCut) pass('client', data)
     })
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())

@@ -1,0 +1,21 @@
+import { expect } from 'chai'
+import { openShop } from '../support/applications/hostile-shop.js'
+import { engine } from '../support/engine.js'
+import { assault, databaseCuts } from '../support/fuzz/assault.js'
+
+/** The number of requests; `npm run soak:hostile` sends more. */
+const requests = Number(process.env['KIT_HOSTILE'] ?? 400)
+/** The seed of a failed run, which is printed with the failure. */
+const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
+
+describe(`${requests} hostile requests on connections that are cut (KIT_FUZZ_SEED=${seed})`, () => {
+  it('end neither the process of kit start nor a response with an error, and take no connection or slot away', async () => {
+    const shop = await openShop(databaseCuts(seed))
+    try {
+      const { flaws } = await assault(shop, { requests, seed })
+      expect(flaws, engine).to.deep.equal([])
+    } finally {
+      await shop.close()
+    }
+  })
+})
