@@ -45,17 +45,10 @@ async function attackOne(engine: string): Promise<void> {
   await mochaGlobalSetup()
   const shop = await openShop(databaseCuts(seed))
   try {
-    const { flaws, statuses } = await assault(shop, {
-      requests,
-      seed,
-      without: values.without,
-      progress: console.log,
-    })
-    console.log(
-      `Statuses: ${Object.entries(statuses)
-        .map(([status, count]) => `${count} x ${status}`)
-        .join(', ')}`,
-    )
+    const options = { requests, seed, without: values.without, progress: console.log }
+    const { flaws, statuses, errors } = await assault(shop, options)
+    console.log(`Statuses: ${summary(statuses)}`)
+    console.log(`Errors in the log: ${summary(errors) || 'none'}`)
     console.log(flaws.length === 0 ? 'The application has held.' : flaws.join('\n'))
     if (flaws.length > 0) process.exitCode = 1
   } finally {
@@ -63,4 +56,10 @@ async function attackOne(engine: string): Promise<void> {
     await mochaGlobalTeardown()
   }
   process.exit()
+}
+
+function summary(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .map(([what, count]) => `${count} x ${what}`)
+    .join(', ')
 }

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import type { Shop } from '../applications/hostile-shop.js'
-import type { Line } from '../processes/served.js'
 import { Random } from '../random.js'
 import { openProxy, type Cut } from '../servers/proxy.js'
 import { findDamage, findErrors, findGrowth } from './aftermath.js'
 import { attacks, type Attack, type Victim } from './attacks.js'
 import { attack } from './hostile-client.js'
-import { fuzzRequests, type FuzzRequest } from './requests.js'
+import { fuzzRequests, type FuzzRequest, type FuzzTarget } from './requests.js'
 import { Visitor, type Vitals } from './visitor.js'
 
 /** How an application is attacked. */
@@ -27,6 +26,8 @@ export interface Report {
   flaws: string[]
   /** How many requests got each status, as the log of the application knows. */
   statuses: Record<string, number>
+  /** How many lines of the log with the level of an error have each message. They are no flaws as such. */
+  errors: Record<string, number>
 }
 
 /** The connections that attack at the same time. */
@@ -58,7 +59,7 @@ export async function assault(shop: Shop, options: AssaultOptions): Promise<Repo
   const proxy = await openProxy(shop.served.url, clientCuts(seed))
   const random = new Random(seed)
   const kinds = Object.keys(attacks).filter((kind) => !without.includes(kind))
-  const fuzzed = fuzzedAttacks(victim, requests, seed)
+  const fuzzed = fc.sample(fuzzRequests(targetOf(victim)), { numRuns: requests, seed })
   const flaws: string[] = []
   const quarters: Vitals[] = []
   let sent = 0
@@ -68,10 +69,13 @@ export async function assault(shop: Shop, options: AssaultOptions): Promise<Repo
       const number = sent++
       const own = new Random(random.below(2 ** 31))
       const kind = own.chance(0.4) ? 'fuzz' : own.of(kinds as [string])
-      const made = (kind === 'fuzz' ? fuzzed[number] : attacks[kind]?.(own, victim)) as Attack
+      const request = kind === 'fuzz' ? fuzzed[number] : undefined
+      const made = request ? asAttack(request, own, victim) : (attacks[kind]?.(own, victim) as Attack)
       const { port } = new URL(own.chance(0.5) ? shop.served.url : proxy.url)
       const { isUnanswered } = await attack(Number(port), made)
       if (isUnanswered) flaws.push(`Request ${number} (${kind}) got no response: ${describe(made)}`)
+      // Requests delete posts.
+      if (number % 20 === 0) await visitor.addPost(victim)
     }
   }
 
@@ -92,23 +96,28 @@ export async function assault(shop: Shop, options: AssaultOptions): Promise<Repo
     await proxy.close()
   }
   flaws.push(...(await findDamage(shop, visitor, victim)), ...findGrowth(quarters))
-  return { flaws: [...findErrors(shop.served.log), ...flaws], statuses: countStatuses(shop.served.log) }
+  const { log } = shop.served
+  return {
+    flaws: [...findErrors(log), ...flaws],
+    statuses: count(log.flatMap(({ status }) => status ?? [])),
+    errors: count(log.filter(({ level }) => level >= 50).map(({ msg }) => msg)),
+  }
 }
 
-function countStatuses(log: readonly Line[]): Record<string, number> {
-  const statuses: Record<string, number> = {}
-  for (const { status } of log) if (status) statuses[status] = (statuses[status] ?? 0) + 1
-  return statuses
+function count(values: readonly (string | number)[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1
+  return counts
 }
 
 async function hasEnded({ served }: Shop): Promise<boolean> {
   return (await Promise.race([served.ended, delay(20)])) !== undefined
 }
 
-/** Requests of the fuzzing spec, as texts. */
-function fuzzedAttacks({ cookie, token, bearer, posts }: Victim, count: number, seed: number): Attack[] {
+/** The routes and records for the requests of the fuzzing spec. */
+function targetOf({ token }: Victim): FuzzTarget {
   const post = '/posts/{id}'
-  const target = {
+  return {
     routes: [
       'POST /posts',
       'POST /posts',
@@ -135,20 +144,15 @@ function fuzzedAttacks({ cookie, token, bearer, posts }: Victim, count: number, 
     headers: {},
     fields: { authenticity_token: token },
   }
-  const random = new Random(seed)
-  return fc.sample(fuzzRequests(target), { numRuns: count, seed }).map((request) => {
-    const account: Record<string, string> = random.chance(0.6)
-      ? { cookie }
-      : { authorization: `Bearer ${bearer}` }
-    return { steps: [textOf(request, account, posts)], responses: 1 }
-  })
 }
 
-function textOf(
+/** A request of the fuzzing spec, from one of the accounts. */
+function asAttack(
   { method, path, headers, body }: FuzzRequest,
-  account: Record<string, string>,
-  posts: readonly string[],
-): Buffer {
+  random: Random,
+  { cookie, bearer, posts }: Victim,
+): Attack {
+  const account = random.chance(0.6) ? { cookie } : { authorization: `Bearer ${bearer}` }
   const filled = path.replaceAll(/\{(\d+)\}/g, (_, number) => posts[Number(number) % posts.length] ?? '')
   const all = {
     host: 'shop.example',
@@ -158,7 +162,8 @@ function textOf(
     ...((body.length > 0 || method === 'POST') && { 'content-length': body.length }),
   }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return Buffer.concat([Buffer.from(`${method} ${filled} HTTP/1.1\r\n${lines.join('')}\r\n`), body])
+  const head = Buffer.from(`${method} ${filled} HTTP/1.1\r\n${lines.join('')}\r\n`)
+  return { steps: [Buffer.concat([head, body])], responses: 1 }
 }
 
 function describe({ steps }: Attack): string {

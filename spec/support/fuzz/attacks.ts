@@ -22,7 +22,7 @@ export interface Victim {
   /** The text of a bearer token. */
   bearer: string
   /** The ids of posts. */
-  posts: readonly [string, ...string[]]
+  posts: [string, ...string[]]
 }
 
 type Headers = readonly string[]

@@ -43,6 +43,14 @@ export class Visitor {
     return { cookie, token: tokenIn(await page.text()) }
   }
 
+  /** Creates a post in the place of the oldest one, if the application can just now. */
+  async addPost({ bearer, posts }: Victim): Promise<void> {
+    const id = await this.createPost(bearer).catch(() => undefined)
+    if (id === undefined) return
+    posts.shift()
+    posts.push(id)
+  }
+
   /** Creates a post by a token, and reads it with the session. Returns the flaw, if there is one. */
   async createAndShow({ bearer, cookie }: Victim): Promise<string | undefined> {
     const id = await this.createPost(bearer)
