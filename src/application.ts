@@ -288,8 +288,8 @@ export class App extends Scope {
     const run = chain(this.steps(pages))
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
     this.koa.use((ctx) => run(ctx as unknown as Context))
-    this.koa.on('error', (error: unknown) =>
-      this.logger[isCausedByClient(error) ? 'debug' : 'error'](
+    this.koa.on('error', (error: unknown, ctx?: Koa.Context) =>
+      this.logger[isCausedByClient(error, ctx?.res) ? 'debug' : 'error'](
         { err: error },
         'the response could not be written',
       ),

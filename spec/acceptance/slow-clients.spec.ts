@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { setImmediate as nextImmediate, setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { App, Database, transaction, type AppOptions } from '../../src/index.js'
@@ -22,6 +23,8 @@ interface Server {
   largeBegun(count: number): Promise<void>
   /** Resolves when the given number of responses of `GET /large` have begun, and the connection of each has ended. */
   largeEnded(count: number): Promise<void>
+  /** Resolves when the connection of `GET /stream` has ended. */
+  streamEnded(): Promise<unknown>
   port: number
   url: string
   log: ReturnType<typeof captureLog>
@@ -69,6 +72,14 @@ async function openServer(options: AppOptions): Promise<Server> {
     await ctx.tx.find(Shelf)
     ctx.body = 'x'.repeat(20 * 1024 * 1024)
   })
+  let streamEnded: Promise<unknown> = Promise.resolve()
+  app.get('/stream', (ctx) => {
+    streamEnded = once(ctx.res, 'close')
+    const stream = new PassThrough()
+    stream.write('first')
+    ctx.body = stream
+    if ('broken' in ctx.query) setImmediate(() => stream.destroy())
+  })
   const url = await app.listen(0, '127.0.0.1')
   const largeBegun = async (count: number): Promise<void> => {
     while (ended.length < count) await delay(5)
@@ -77,7 +88,15 @@ async function openServer(options: AppOptions): Promise<Server> {
     await largeBegun(count)
     await Promise.all(ended)
   }
-  return { largeBegun, largeEnded, url, port: Number(new URL(url).port), log, close: () => app.close() }
+  return {
+    largeBegun,
+    largeEnded,
+    streamEnded: () => streamEnded,
+    url,
+    port: Number(new URL(url).port),
+    log,
+    close: () => app.close(),
+  }
 }
 
 /** A connection, the text that it receives, and how long it is open. */
@@ -167,6 +186,31 @@ describe('A slow client', () => {
       expect((await fetch(`${url}/shelves`)).status).to.equal(200)
       expect(log.lines.filter(({ level }) => Number(level) >= 50)).to.deep.equal([])
     }),
+  )
+
+  itOnce('that disconnects in the middle of a streamed response causes no error in the log', () =>
+    withServer(short, async ({ port, url, log, streamEnded }) => {
+      const { socket, received } = await open(port)
+      socket.write('GET /stream HTTP/1.1\r\nHost: x\r\n\r\n')
+      while (!received().includes('first')) await delay(5)
+      socket.destroy()
+      await streamEnded()
+      expect((await fetch(`${url}/shelves`)).status).to.equal(200)
+      expect(log.lines.filter(({ level }) => Number(level) >= 50)).to.deep.equal([])
+    }),
+  )
+
+  itOnce(
+    'whose streamed response the application ends too early gets no complete response, and the log has an error',
+    () =>
+      withServer(short, async ({ port, log }) => {
+        const { socket, received, ended } = await open(port)
+        socket.write('GET /stream?broken HTTP/1.1\r\nHost: x\r\n\r\n')
+        await ended
+        expect(received()).not.to.match(/\r\n0\r\n\r\n$/)
+        const errors = log.lines.filter(({ level }) => Number(level) >= 50)
+        expect(errors.map(({ msg }) => msg)).to.include('the response could not be written')
+      }),
   )
 
   it('that does not read its response holds no connection of the database', () =>

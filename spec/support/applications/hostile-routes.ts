@@ -62,10 +62,20 @@ async function* chunks(): AsyncGenerator<string> {
   }
 }
 
-/** All posts, as a database server sends them. The driver of SQLite has no streams. */
+/** Whether the driver of the engine has streams: SQLite's has none, and PostgreSQL's needs a package. */
+function hasStreams(): boolean {
+  if (engine !== 'postgres') return engine === 'mariadb'
+  try {
+    return import.meta.resolve('pg-query-stream') !== ''
+  } catch {
+    return false
+  }
+}
+
+/** All posts, as a database server sends them if it can. */
 async function rows(ctx: Context): Promise<void> {
   const posts = ctx.tx.createQueryBuilder<Post>('Post', 'post')
-  const rows = engine === 'sqlite' ? Readable.from(await posts.getRawMany()) : await posts.stream()
+  const rows = hasStreams() ? await posts.stream() : Readable.from(await posts.getRawMany())
   ctx.body = rows.map((row: unknown) => `${JSON.stringify(row)}\n`)
 }
 
