@@ -3,11 +3,11 @@ import Sqlite from 'better-sqlite3'
 import type { Database } from '../../src/index.js'
 import { engine } from './engine.js'
 
-/** What a database server, or the file of SQLite, knows of an application's connections. */
+/** The connections of an application, as its database server or the file of SQLite shows them. */
 export interface Connections {
   connections: number
   transactions: number
-  /** The bytes of the write-ahead log of SQLite, which cannot be begun anew while a reader holds it. */
+  /** The bytes of the write-ahead log of SQLite, which cannot begin again while a reader holds it. */
   log: number
 }
 

@@ -18,7 +18,7 @@ const uploads = 50
 /** By how much each may grow between the first and the last quarter of an assault. */
 const mayGrow: Vitals = { heap: 24 * 2 ** 20, rss: 128 * 2 ** 20, files: 8 }
 
-/** What an application lacks after an assault, in sentences. */
+/** Lists in sentences the things that an application lacks after an assault. */
 export async function findDamage(shop: Shop, visitor: Visitor, victim: Victim): Promise<string[]> {
   const end = await Promise.race([shop.served.ended, delay(20)])
   if (end) return [`The process has ended: ${JSON.stringify(end)} ${shop.served.errors.slice(-3000)}`]
@@ -27,7 +27,7 @@ export async function findDamage(shop: Shop, visitor: Visitor, victim: Victim): 
     'GET /up': async () => statusFlaw(await visitor.get('/up'), 200),
     'The open transactions': async () => {
       const { connections, transactions } = await countConnections(shop.database, shop.databaseUrl)
-      // GET /up has a connection of its own.
+      // GET /up has its own connection.
       if (connections > poolSize + 1) return `there are ${connections} connections`
       return transactions > 0 ? `there are ${transactions}` : undefined
     },
@@ -132,7 +132,7 @@ class Upload {
 const first = `--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n${'x'.repeat(5000)}`
 const second = `${'x'.repeat(5000)}\r\n--x--\r\n`
 
-/** What has grown between the first and the last quarter, in sentences. */
+/** Lists in sentences the vitals that have grown between the first and the last quarter. */
 export function findGrowth(quarters: readonly Vitals[]): string[] {
   const [before] = quarters
   const after = quarters.at(-1)

@@ -20,7 +20,7 @@ export interface AssaultOptions {
   progress?: (line: string) => void
 }
 
-/** What an assault has found. */
+/** The result of an assault. */
 export interface Report {
   /** The rules that the application broke, in sentences: none if it held. */
   flaws: string[]

@@ -1,9 +1,9 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import type { Random } from '../random.js'
 
-/** What a hostile client does on one connection. */
+/** The behavior of a hostile client on one connection. */
 export interface Attack {
-  /** What it sends, in turn; a number is a pause in milliseconds. */
+  /** The pieces that it sends, in turn; a number is a pause in milliseconds. */
   steps: readonly (Buffer | string | number)[]
   /** The responses that it waits for. Without them, it leaves after its last step. */
   responses: number

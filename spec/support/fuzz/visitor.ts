@@ -21,7 +21,7 @@ export class Visitor {
     return this.send('GET', path, headers)
   }
 
-  /** Signs up with an address of their own, signs in, gets a token and creates some posts. */
+  /** Signs up with a new address, signs in, gets a token and creates some posts. */
   async signUp(): Promise<Victim> {
     const email = `${crypto.randomUUID()}@example.com`
     await this.retried(async () => this.send('POST', '/registration', {}, { email, password }))

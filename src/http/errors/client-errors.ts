@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http'
  */
 export function isCausedByClient(error: unknown, response?: ServerResponse): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
-  // Of a stream and a response, one was closed early. If it was the stream, Node has destroyed the response with this error.
+  // The stream or the response was closed early. If it was the stream, Node has destroyed the response with this error.
   if (code === 'ERR_STREAM_PREMATURE_CLOSE') return response?.errored === null
   return typeof code === 'string' && /^(HPE_|ERR_HTTP_REQUEST_TIMEOUT|ECONNRESET|EPIPE)/.test(code)
 }
