@@ -103,8 +103,8 @@ export class InvalidToken extends HttpError {
 
 /** 403: the policy of a record does not allow what the request does. */
 export class Forbidden extends HttpError {
-  constructor() {
-    super(403, 'You are not allowed to do this.')
+  constructor(message = 'You are not allowed to do this.') {
+    super(403, message)
   }
 }
 
@@ -151,6 +151,26 @@ export class NoPolicy extends NamedError {
   constructor(model: string) {
     super(
       `${model} has no policy. Declare one: @Resource('/...', { model: ${model}, policy: ${model}Policy }).`,
+    )
+  }
+}
+
+/** In development and test, `can` was called with an ability that its policy has no method for. */
+export class UnknownAbility extends NamedError {
+  constructor(policy: string, ability: string) {
+    super(
+      `${policy} has no method "${ability}", so nobody may do it. Correct the name, or add the method. In production, \`can\` ` +
+        'returns false.',
+    )
+  }
+}
+
+/** A template called `can` with an ability whose method returns a promise. */
+export class AsynchronousAbility extends NamedError {
+  constructor(policy: string, ability: string) {
+    super(
+      `${policy}.${ability} is asynchronous, so a template cannot call it. Call await ctx.can('${ability}', record) in the ` +
+        'handler, and pass the result to the template.',
     )
   }
 }

@@ -96,6 +96,9 @@ class CreatePosts1700000000000 implements MigrationInterface {
   }
 }
 
+/** The database in which abilities look up roles. */
+let roles: Database
+
 class OwnPolicy<T extends Model & { user_id: string }> extends Policy<T> {
   scope(user?: User) {
     if (user?.id === 'forgotten') return undefined as unknown as PolicyScope<T>
@@ -118,6 +121,10 @@ class TopicPolicy extends OwnPolicy<Topic> {}
 class PostPolicy extends OwnPolicy<Post> {
   star() {
     return true
+  }
+  /** A role that another table contains. */
+  async review(user: User | undefined) {
+    return user !== undefined && (await roles.read((tx) => tx.existsBy(Topic, { user_id: user.id })))
   }
   async publish(user: User | undefined, post: Post) {
     return this.update(user, post) && post.title !== 'draft'
@@ -260,6 +267,7 @@ describe('Policies', () => {
   beforeEach(async () => {
     database = await open(await databaseWithTables('policies', migrate))
     const { manager } = database
+    roles = database
     topics = [
       await manager.save(manager.create(Topic, { user_id: 'ada', name: "Ada's" })),
       await manager.save(manager.create(Topic, { user_id: 'bob', name: "Bob's" })),
@@ -368,12 +376,18 @@ describe('Policies', () => {
     })
     app.get('/abilities', async (ctx) => {
       const post = await ctx.unscoped.find(Post, adas.id)
-      const create = ctx.can('create', Post)
-      ctx.body = { create, ...Object.fromEntries(NAMES.map((name) => [name, ctx.can(name, post)])) }
+      const names = ctx.query['name'] ? [String(ctx.query['name'])] : NAMES
+      const pairs = names.map(async (name) => [name, await ctx.can(name, post)] as const)
+      const now = names.filter((name) => name !== 'review').map((name) => ctx.canNow(name, post))
+      const create = await ctx.can('create', Post)
+      ctx.body = { create, ...Object.fromEntries(await Promise.all(pairs)), now }
+    })
+    app.get('/template', (ctx) => {
+      ctx.body = String(ctx.canNow('review', adas))
     })
   }
 
-  const NAMES = ['update', 'destroy', 'scope', 'constructor', 'toString', 'unknown']
+  const NAMES = ['update', 'destroy', 'review']
 
   describe('of every route', () => {
     const formats = ['html', 'json', 'xml']
@@ -676,11 +690,44 @@ describe('Policies', () => {
     expect(await database.manager.countBy(Post, { title: 'renamed' })).to.equal(1)
   })
 
-  it('tell templates what the user can do', async () => {
+  it('tell handlers and templates what the user can do', async () => {
     const abilities = async (user: string) => (await site.get('/abilities', as(user))).json
-    const none = Object.fromEntries(NAMES.map((name) => [name, false]))
-    expect(await abilities('ada')).to.deep.equal({ ...none, create: true, update: true, destroy: true })
-    expect(await abilities('bob')).to.deep.equal({ ...none, create: true })
-    expect(await abilities('')).to.deep.equal({ ...none, create: false })
+    const all = { create: true, update: true, destroy: true, review: true, now: [true, true] }
+    const none = { create: false, update: false, destroy: false, review: false, now: [false, false] }
+    expect(await abilities('ada')).to.deep.equal(all)
+    expect(await abilities('bob')).to.deep.equal({ ...none, create: true, review: true })
+    expect(await abilities('')).to.deep.equal(none)
+    // A template cannot await the query of an ability.
+    expect((await site.get('/template', as('ada'))).status).to.equal(500)
+  })
+
+  it('report an ability that no method decides, except in production', async () => {
+    for (const env of ['development', 'test', 'production']) {
+      const other = new App({
+        env,
+        logger: pino({ level: 'silent' }),
+        secret: 'a secret of at least thirty-two letters',
+      })
+      other.use(transaction(database))
+      other.resource(PostsResource)
+      other.get('/can/{name}', async (ctx) => {
+        const post = await ctx.unscoped.find(Post, adas.id)
+        ctx.body = String(await ctx.can(ctx.params['name']!, post))
+      })
+      other.put('/authorize/{name}', async (ctx) => {
+        const post = await ctx.unscoped.find(Post, adas.id)
+        await ctx.authorize(post, ctx.params['name'])
+      })
+      const own = await Site.open(other)
+      const statuses = []
+      for (const name of ['updte', 'scope', 'constructor', 'toString'])
+        statuses.push((await own.get(`/can/${name}`, { accept: 'json' })).status)
+      expect(statuses, env).to.deep.equal(statuses.map(() => (env === 'production' ? 200 : 500)))
+      const refused = await own.put('/authorize/close', { accept: 'json' })
+      expect([refused.status, refused.json.detail], env).to.deep.equal([
+        403,
+        env === 'development' ? 'PostPolicy has no method "close".' : 'You are not allowed to do this.',
+      ])
+    }
   })
 })

@@ -59,7 +59,7 @@ export function isAllowed(
 }
 
 /** The methods of the policy's own classes are abilities, and neither its scope nor members of every object. */
-function isAbility({ prototype }: PolicyClass, name: string): boolean {
+export function isAbility({ prototype }: PolicyClass, name: string): boolean {
   if (name === 'scope' || name === 'constructor') return false
   for (
     let one: object = prototype;

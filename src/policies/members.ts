@@ -8,6 +8,7 @@ import { transactionOf } from '../data/transactions/request-transaction.js'
 import { ObservedPromise } from '../common/observed-promise.js'
 import { PerRequest } from '../common/per-request.js'
 import {
+  AsynchronousAbility,
   AuthorizationNotPerformed,
   AuthorizationTooLate,
   AuthorizedIdChanged,
@@ -15,8 +16,9 @@ import {
   NoPolicy,
   NoTransaction,
   NotAwaited,
+  UnknownAbility,
 } from '../errors.js'
-import { isAllowed, scopeOf } from './abilities.js'
+import { isAbility, isAllowed, scopeOf } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 
 /** The members of a context that call policies. */
@@ -34,8 +36,20 @@ export interface PolicyMembers {
    */
   authorize<T extends Model>(record: T, ability?: string): Promise<T>
 
-  /** Whether the user may do something with a record, or with a model: `ctx.can('create', Post)`. */
-  can(ability: string, record: object): boolean
+  /**
+   * Whether the user may do something with a record, or with a model: `await ctx.can('create', Post)`.
+   *
+   * @throws UnknownAbility in development and test when the policy has no method of this name
+   */
+  can(ability: string, record: object): Promise<boolean>
+
+  /**
+   * The same at once, for templates.
+   *
+   * @throws AsynchronousAbility when the policy's method returns a promise
+   * @internal
+   */
+  canNow(ability: string, record: object): boolean
 
   /**
    * The members that find and write records, without policies: `ctx.unscoped.find(Post, id)` finds the posts of all users.
@@ -105,25 +119,22 @@ export function policyMembers(
             { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip },
             'forbidden',
           )
-          throw new Forbidden()
+          const isMissing = this.env === 'development' && !isAbility(policy, ability)
+          throw new Forbidden(isMissing ? `${policy.name} has no method "${ability}".` : undefined)
         }
         note()
         return record
       })
     },
 
-    can(ability, record) {
-      const model = typeof record === 'function' ? record : record.constructor
-      const policy = policyOf(this, model)
-      if (!policy) throw new NoPolicy(model.name)
-      const allowed = isAllowed(
-        policy,
-        ability,
-        userOf(this),
-        typeof record === 'function' ? undefined : record,
-      )
+    async can(ability, record) {
+      return decide(this, ability, record).allowed
+    },
+
+    canNow(ability, record) {
+      const { policy, allowed } = decide(this, ability, record)
       if (typeof allowed === 'boolean') return allowed
-      throw new TypeError(`${policy.name}.${ability} is asynchronous, so a template cannot call it.`)
+      throw new AsynchronousAbility(policy.name, ability)
     },
 
     get unscoped() {
@@ -161,6 +172,15 @@ export function policyMembers(
       if (policied && !authorizations.has(this))
         throw new AuthorizationNotPerformed(handlerName, policied.model.name)
     },
+  }
+
+  function decide(ctx: Context, ability: string, record: object) {
+    const [model, one] = typeof record === 'function' ? [record, undefined] : [record.constructor, record]
+    const policy = policyOf(ctx, model)
+    if (!policy) throw new NoPolicy(model.name)
+    if ((ctx.env === 'development' || ctx.env === 'test') && !isAbility(policy, ability))
+      throw new UnknownAbility(policy.name, ability)
+    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), one) }
   }
 
   /** The policy of the route's own resource or of its parents takes precedence over that of another resource. */

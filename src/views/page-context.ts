@@ -54,7 +54,7 @@ export class PageContext implements ViewContext {
   }
 
   can(ability: string, record: object): boolean {
-    return this.ctx.can(ability, record)
+    return this.ctx.canNow(ability, record)
   }
 
   has(id: string): boolean {
