@@ -97,6 +97,16 @@ describe('kit generate auth in an API application', () => {
     expect(application.tree()).to.deep.equal(before)
   })
 
+  it('adds the translated texts to each language of the application, which has a name of its own', () => {
+    application.write('locales/pages.de.yaml', '- id: pages.home\n  translation: Start\n')
+    generate(application.folder, authActions(application.folder, 'user'))
+    const german = application.read('locales/authentication.de.yaml')
+    expect(german.match(/^.*\n.*\n {2}translation: ''$/gm)).to.deep.equal([
+      "# Blog\n- id: pages.name\n  translation: ''",
+    ])
+    expect(german).to.include('alle API-Tokens sind beendet')
+  })
+
   it('rejects the options that add pages', () => {
     for (const option of ['confirm', 'sessions']) {
       expect(() => authActions(application.folder, 'user', { [option]: true })).to.throw('add pages')

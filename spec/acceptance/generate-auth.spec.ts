@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { authActions, type AuthOptions } from '../../src/generator/auth-generator.js'
 import { authDestruction } from '../../src/generator/auth-destroyer.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
+import { localeActions } from '../../src/generator/locale-generator.js'
 import { Application } from '../support/applications/generated.js'
 import { resourceDestruction } from '../../src/generator/resource-destroyer.js'
 import { resourceActions } from '../../src/generator/resource-generator.js'
@@ -60,21 +61,47 @@ describe('kit generate auth', () => {
   })
 
   it('adds the texts to each language of the application, and destroy removes them', async () => {
-    application.write('locales/pages.de.yaml', '- id: pages.name\n  translation: Blog\n')
+    for (const language of ['de', 'fr', 'es', 'de-at', 'it'])
+      application.write(`locales/pages.${language}.yaml`, '- id: pages.name\n  translation: Blog\n')
     const before = application.tree()
     generate(application.folder, authActions(application.folder, 'user', all))
     const texts = (language: string) => application.read(`locales/authentication.${language}.yaml`)
-    expect(texts('de').match(/^- id: .*/gm)).to.deep.equal(texts('en-us').match(/^- id: .*/gm))
-    expect(texts('de')).to.include("# Sign in\n- id: session.new\n  translation: ''\n")
+    const ids = (language: string) => texts(language).match(/^- id: .*/gm)
+    const placeholders = (language: string) => texts(language).match(/\{\{\w+\}\}/g)
+    for (const language of ['de', 'fr', 'es', 'de-at']) {
+      expect(ids(language)).to.deep.equal(ids('en-us'))
+      expect(texts(language)).to.not.match(/translation: (''|"")$/m)
+      expect(placeholders(language)).to.deep.equal(placeholders('en-us'))
+    }
+    expect(texts('de')).to.include('- id: session.new\n  translation: Anmelden\n')
+    expect(texts('de-at')).to.equal(texts('de'))
+    expect(ids('it')).to.deep.equal(ids('en-us'))
+    expect(texts('it')).to.include("# Sign in\n- id: session.new\n  translation: ''\n")
     const { actions } = authDestruction(application.folder, 'user', async () => false)
     await destroy(application.folder, actions, yes)
     expect(application.tree()).to.deep.equal(before)
   })
 
+  it('writes texts that kit generate locale translates, and leaves those empty that were changed', () => {
+    generate(application.folder, authActions(application.folder, 'user', all))
+    const file = 'locales/authentication.en-us.yaml'
+    application.write(file, application.read(file).replace('translation: Sign out', 'translation: Leave'))
+    generate(application.folder, localeActions(application.folder, 'fr'))
+    const french = application.read('locales/authentication.fr.yaml')
+    expect(french).to.include('- id: session.new\n  translation: Se connecter\n')
+    expect(french).to.include("# Leave\n- id: session.destroy\n  translation: ''\n")
+    expect(french.match(/^ {2}translation: ''$/gm)).to.have.length(1)
+  })
+
   it('shows the mails of development below authenticateUser, so that their pages have the user', () => {
     generate(application.folder, authActions(application.folder, 'user'))
     const lines = application.read('src/app.ts').split('\n')
-    const places = ['app.use(mailer())', 'app.use(authenticateUser)', 'mailInbox(app)', 'app.use(requireUser())']
+    const places = [
+      'app.use(mailer())',
+      'app.use(authenticateUser)',
+      'mailInbox(app)',
+      'app.use(requireUser())',
+    ]
     expect(lines.filter((line) => places.includes(line))).to.deep.equal(places)
   })
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { CommandError } from '../command-errors.js'
@@ -6,12 +6,13 @@ import { frameworkCatalog, frameworkLocales, languageOf, localeFiles } from '../
 import { pluralRules } from '../translations/formatters.js'
 import { readLocaleFile, type Entry, type Translation } from '../translations/locale-file.js'
 import type { FileAction } from './files/files.js'
+import { frameworkScaffolds } from './files/templates.js'
 
 type Text = Pick<Entry, 'id' | 'translation'>
 
 /**
- * Returns the steps that add a language: each file with English texts gets a file with the same ids and empty
- * translations. Existing files keep their texts, and get the ids that the language lacks.
+ * Returns the steps that add a language: each file with English texts gets a file with the same ids and the translations of
+ * the framework, or empty ones. Existing files keep their texts, and get the ids that the language lacks.
  *
  * @param folder the application's folder
  * @param word the language: `de`, `pt-BR`
@@ -29,8 +30,8 @@ export function localeActions(folder: string, word: string): FileAction[] {
 }
 
 /**
- * Returns the steps that add the texts of a new English file to each other language of the application, with empty
- * translations.
+ * Returns the steps that add the texts of a new English file to each other language of the application, with the
+ * translations of the framework, or empty ones.
  *
  * @param english the file, which is not written yet
  */
@@ -142,7 +143,8 @@ function pathOf(folder: string, file: string): string {
 }
 
 function writing(folder: string, path: string, entries: readonly Text[], locale: string): FileAction {
-  const text = entries.map((entry) => emptyEntry(entry, locale)).join('')
+  const known = knownTranslations(path, locale)
+  const text = entries.map((entry) => translatedEntry(entry, known) ?? emptyEntry(entry, locale)).join('')
   if (!existsSync(join(folder, path))) return { path, content: text }
   return {
     path,
@@ -151,6 +153,20 @@ function writing(folder: string, path: string, entries: readonly Text[], locale:
     remove: (after) => after,
     leftover: () => undefined,
   }
+}
+
+/** The translations of the texts that a generator writes to a file, by the English text: those of `locales/authentication`. */
+function knownTranslations(path: string, locale: string): ReadonlyMap<unknown, string> {
+  const file = join(frameworkScaffolds, `locales/${basename(nameOf(path))}.${languageOf(locale)}.yaml`)
+  return new Map(existsSync(file) ? Object.entries(parse(readFileSync(file, 'utf8'))) : [])
+}
+
+/** An entry whose translation is known; undefined for another one. */
+function translatedEntry({ id, translation }: Text, known: ReadonlyMap<unknown, string>): string | undefined {
+  const text = known.get(translation)
+  return text === undefined
+    ? undefined
+    : `- id: ${stringify(id).trim()}\n  translation: ${stringify(text, { lineWidth: 0 })}`
 }
 
 /** An entry to be translated, with the English text as a comment. */

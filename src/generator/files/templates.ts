@@ -11,7 +11,7 @@ export interface Rendered {
 }
 
 /** The framework's own scaffolds. */
-const frameworkScaffolds = join(import.meta.dirname, '../../../../scaffolds')
+export const frameworkScaffolds = join(import.meta.dirname, '../../../../scaffolds')
 
 /**
  * Renders the files of several scaffolds, for example `resource/common` and `resource/web`. If two scaffolds have a file
