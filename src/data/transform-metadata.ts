@@ -2,10 +2,16 @@ import { createRequire } from 'node:module'
 import type * as ClassTransformer from 'class-transformer'
 import { memoizeByObject } from '../common/memoize.js'
 
+/** The directions in which a rule applies; without both in each. */
+interface RuleOptions {
+  toClassOnly?: boolean
+  toPlainOnly?: boolean
+}
+
 /** The part of class-transformer's storage that shows whether a class has rules. */
 interface Storage {
-  getExposedMetadatas(target: unknown): unknown[]
-  getExcludedMetadatas(target: unknown): unknown[]
+  getExposedMetadatas(target: unknown): { options?: RuleOptions }[]
+  getExcludedMetadatas(target: unknown): { options?: RuleOptions }[]
   getStrategy(target: unknown): 'none' | 'exposeAll' | 'excludeAll'
   getExposedProperties(target: unknown, type: number): string[]
   getExcludedProperties(target: unknown, type: number): string[]
@@ -26,21 +32,31 @@ export function classTransformer(): typeof ClassTransformer {
   return require('class-transformer')
 }
 
+/** What rules apply to: fields of a request that become attributes (`toClass`), or records in responses (`toPlain`). */
+type Direction = 'toClass' | 'toPlain'
+
 /** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
-export function hasTransformMetadata(target: unknown): boolean {
+export function hasTransformMetadata(target: unknown, direction: Direction): boolean {
   if (typeof target !== 'function' || target === Object) return false
-  return hasRules(target)
+  return direction === 'toClass' ? hasRulesToClass(target) : hasRulesToPlain(target)
 }
 
-const hasRules = memoizeByObject((target: object): boolean => {
+const hasRulesToClass = memoizeByObject((target: object) =>
+  hasRules(target, ({ toPlainOnly }) => !toPlainOnly),
+)
+const hasRulesToPlain = memoizeByObject((target: object) =>
+  hasRules(target, ({ toClassOnly }) => !toClassOnly),
+)
+
+function hasRules(target: object, applies: (options: RuleOptions) => boolean): boolean {
   const storage = storageModule.defaultMetadataStorage
+  const rules = [...storage.getExposedMetadatas(target), ...storage.getExcludedMetadatas(target)]
   return (
-    storage.getExposedMetadatas(target).length > 0 ||
-    storage.getExcludedMetadatas(target).length > 0 ||
+    rules.some(({ options = {} }) => applies(options)) ||
     storage.getStrategy(target) !== 'none' ||
     isTransformed(storage, target)
   )
-})
+}
 
 function isTransformed(storage: Storage, target: object): boolean {
   for (
@@ -58,7 +74,7 @@ const toPlainType = 1
 
 /** Whether the rules of a class exclude a property from JSON and XML, restrict it to groups, or change its value. */
 export function isHiddenProperty(target: unknown, name: string): boolean {
-  if (!hasTransformMetadata(target)) return false
+  if (!hasTransformMetadata(target, 'toPlain')) return false
   const storage = storageModule.defaultMetadataStorage
   const isExposed = storage.getExposedProperties(target, toPlainType).includes(name)
   return (

@@ -125,6 +125,7 @@ function modelLocals({ names, attributes: all, uniques, list, owner }: ResourceP
     all,
     /** The foreign keys of the parent and of the owner. */
     keys,
+    ownerKey: owner && `${owner.singular}_id`,
     modelImports: modelImports(all, belongsTo[0], pairs.length > 0),
     imports: modelImportsOf(related, `src/models/${names.singular}`).filter(
       ({ model }) => model !== names.model,

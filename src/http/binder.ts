@@ -139,7 +139,7 @@ function transform(
   attributes: readonly Attribute[],
   fields: Record<string, unknown>,
 ): Record<string, unknown> {
-  if (!hasTransformMetadata(record.constructor)) return fields
+  if (!hasTransformMetadata(record.constructor, 'toClass')) return fields
   // `constructor` of an object is typed as Function; a record's is a class that can be instantiated without arguments.
   const instance: object = new (record.constructor as ClassConstructor<object>)()
   // Defaults of the class (`done = false`) do not come from the request.

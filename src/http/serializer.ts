@@ -25,7 +25,7 @@ function isOutOfOrder(value: unknown): value is object {
 function needsTransform(value: unknown, above: readonly object[] = []): boolean {
   if (!isTree(value)) return false
   if (above.includes(value)) return false
-  if (hasTransformMetadata(value.constructor)) return true
+  if (hasTransformMetadata(value.constructor, 'toPlain')) return true
   let path: readonly object[] | undefined
   for (const name in value) {
     const inner = value[name]

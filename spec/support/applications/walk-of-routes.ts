@@ -196,6 +196,20 @@ describe('Every route', () => {
       })
     }
 
+    if (action === 'create') {
+      it('has no field for the owner, even if the handler lists no fields', async () => {
+        if (!isOwned(model)) return
+        let bound
+        const handler = type.prototype.create
+        type.prototype.create = async (ctx) => {
+          bound = ctx.bind(new model())
+        }
+        const restore = () => (type.prototype.create = handler)
+        await send(visitors.owner, 'json', await target(), 'owner').finally(restore)
+        expect(bound).to.not.have.property('user_id')
+      })
+    }
+
     if (isSafe) return
     it('is rolled back if its handler does not call ctx.authorize', async () => {
       const record = await target()

@@ -1,3 +1,4 @@
+import { Exclude } from 'class-transformer'
 import { Model, Present } from 'resource-kit'
 import { Column, Entity, JoinColumn, ManyToOne, type Relation } from 'typeorm'
 import { User } from './user.js'
@@ -12,7 +13,9 @@ export class Post extends Model {
   @Column('text', { nullable: true })
   body!: string | null
 
+  /** Requests cannot set it. */
   @Column('uuid')
+  @Exclude({ toClassOnly: true })
   user_id!: string
 
   @ManyToOne(() => User, { onDelete: 'CASCADE' })
