@@ -1,4 +1,5 @@
-// Writes the applications in examples/ again: the output of `kit new` and `kit generate`, and nothing else. Build first.
+// Writes the applications in examples/ again: the output of `kit new` and `kit generate`, which depends on this checkout. Build
+// first.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,8 +12,8 @@ const kit = join(root, 'dist/src/cli/main.js')
 const list = ['--filter=title,created_at', '--sort=title,created_at', '--search=title,description']
 
 example('blog', [
-  ['resource', 'post', 'title', 'description:nulls.Text', ...list],
-  ['resource', 'comment', 'body:text', '--parent', 'post'],
+  ['resource', 'post', 'title', 'description:nulls.Text', ...list, '--spec=full'],
+  ['resource', 'comment', 'body:text', '--parent=post', '--spec=full'],
 ])
 example('members', [['auth'], ['resource', 'post', 'title', 'body:nulls.Text', '--owner', 'user']])
 
@@ -25,6 +26,7 @@ function example(name, steps) {
     run(application, 'generate', ...words)
     stamp(application, String(1795132800000 + index * 1000))
   }
+  useCheckout(application)
   rmSync(join(root, 'examples', name), { recursive: true, force: true })
   cpSync(application, join(root, 'examples', name), { recursive: true })
   rmSync(folder, { recursive: true })
@@ -32,6 +34,25 @@ function example(name, steps) {
 
 function run(cwd, ...args) {
   execFileSync(process.execPath, [kit, ...args], { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+/** Lets npm install a packed copy of this checkout. A linked folder would have a second copy of TypeORM. */
+function useCheckout(application) {
+  edit(application, 'package.json', '"resource-kit": "^0.1.0"', '"resource-kit": "file:../.."')
+  edit(
+    application,
+    'README.md',
+    '```sh\nnpm install',
+    '```sh\n(cd ../.. && npm ci && npm run build) # this example uses the framework in ../..\nnpm install',
+  )
+  writeFileSync(join(application, '.npmrc'), 'install-links=true\npackage-lock=false\n')
+}
+
+function edit(application, path, before, after) {
+  const file = join(application, path)
+  const text = readFileSync(file, 'utf8')
+  if (!text.includes(before)) throw new Error(`${path} does not contain ${before}.`)
+  writeFileSync(file, text.replace(before, after))
 }
 
 /** A migration is named for the time at which it is generated. In the examples this is always the same one. */

@@ -29,8 +29,8 @@ describe('kit generate and kit destroy', () => {
 
   it('writes examples/blog exactly', async () => {
     const queries = ['--filter=title,created_at', '--sort=title,created_at', '--search=title,description']
-    await kitGenerate('resource', 'post', 'title', 'description:nulls.Text', ...queries)
-    await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post')
+    await kitGenerate('resource', 'post', 'title', 'description:nulls.Text', ...queries, '--spec=full')
+    await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post', '--spec=full')
     expect(timeless(app.tree(), generated)).to.deep.equal(timeless(blogFiles(), generated))
     expect(app.read('src/app.ts')).to.equal(blogFiles()['src/app.ts'])
   })
