@@ -130,7 +130,7 @@ export class RandomResources {
     return [third && this.random.chance(0.3) ? [first, second, third] : [first, second]]
   }
 
-  /** What clients may filter, sort and search by. */
+  /** The queries that clients may send to the list. */
   private list(attributes: readonly Attribute[]): ResourceOptions {
     const shown = attributes.filter(({ isSecret, isList, kind }) => !isSecret && !isList && kind !== 'json')
     const texts = shown.filter(({ kind }) => kind === 'string' || kind === 'text').map(({ name }) => name)
