@@ -334,6 +334,20 @@ export class NotAwaited extends HttpError {
   }
 }
 
+/**
+ * 500: a stream of rows was still open when a statement of the same transaction began, or when the handler ended. Only the
+ * response to a GET that has written nothing may read on after the handler.
+ */
+export class RowsNotRead extends HttpError {
+  constructor() {
+    super(
+      500,
+      'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and before the ' +
+        'handler ends, or make them ctx.body in the handler of a GET that writes nothing.',
+    )
+  }
+}
+
 /** `transactionOptions()` ran after the first query of its request. */
 export class TransactionAlreadyBegun extends NamedError {
   constructor() {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { Context } from '../../src/index.js'
 import { newDatabase } from '../support/databases.js'
 import { engine } from '../support/engine.js'
 import {
@@ -140,6 +141,48 @@ describe('A request whose database connection is lost', () => {
       }
       expect((await site.get('/', json)).status).to.equal(200)
     }))
+
+  const beginnings: Record<string, (ctx: Context) => Promise<unknown>> = {
+    'a stream of rows': async (ctx) => {
+      const rows: unknown = await ctx.tx.createQueryBuilder(Shelf, 'shelf').stream()
+      ctx.body = rows
+    },
+    // TypeORM returns the connection of the driver, whose type it doesn't know.
+    'a named query': async (ctx) => {
+      const connection = await ctx.tx.queryRunner?.connect()
+      await connection.query({ name: 'one', text: 'SELECT 1' })
+    },
+    'a query with a callback': async (ctx) => {
+      const connection = await ctx.tx.queryRunner?.connect()
+      await new Promise((resolve, reject) => {
+        connection.query('SELECT 1', (error: unknown) => (error ? reject(error) : resolve(undefined)))
+      })
+    },
+    'a query that submits itself': async (ctx) => {
+      const connection = await ctx.tx.queryRunner?.connect()
+      await new Promise((resolve, reject) => {
+        const { Query } = Reflect.get(ctx.tx.dataSource.driver, 'postgres')
+        const query = new Query('SELECT 1', [])
+        query.on('end', resolve)
+        query.on('error', reject)
+        connection.query(query)
+      })
+    },
+  }
+  for (const [what, work] of Object.entries(beginnings)) {
+    it(`returns an error, and the process goes on, if the transaction begins with ${what}`, function () {
+      if (engine === 'mariadb' && what !== 'a stream of rows') this.skip()
+      return withProxy({}, async ({ site, handle, proxy }) => {
+        handle(work)
+        for (const when of ['before', 'after'] as const) {
+          proxy.cut('START TRANSACTION', when)
+          expect((await site.get('/', json)).status).to.be.oneOf([500, 503])
+        }
+        handle((ctx) => void (ctx.body = 'done'))
+        expect((await site.get('/', json)).status).to.equal(200)
+      })
+    })
+  }
 
   it('without a reset returns 503 five seconds after the statementTimeout', () =>
     withProxy(

@@ -104,4 +104,32 @@ describe('A body that is a stream', () => {
     expect((await site.request('HEAD', '/')).status).to.equal(200)
     await site.close()
   })
+
+  it('ends the connection if the handler fails after it has flushed the headers', async () => {
+    const app = new App({ logger: captureLog().logger })
+    const failing: Record<string, Handler> = {
+      '/handler': (ctx) => {
+        ctx.flushHeaders()
+        throw new Error('failed')
+      },
+      '/stream': (ctx) => {
+        const body = new PassThrough()
+        ctx.body = body
+        ctx.flushHeaders()
+        body.destroy(new Error('failed'))
+      },
+    }
+    for (const [path, handler] of Object.entries(failing)) app.get(path, handler)
+    const site = await Site.open(app)
+    for (const path of Object.keys(failing)) {
+      const text = await fetch(site.url + path)
+        .then(
+          (response) => response.text(),
+          () => 'failed',
+        )
+        .catch(() => 'failed')
+      expect(text, path).to.equal('failed')
+    }
+    await site.close()
+  })
 })

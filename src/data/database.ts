@@ -52,6 +52,8 @@ export class Database extends DataSource {
   readonly environment: string
   /** The database's URL including its password. Messages must not contain it. */
   readonly url: string
+  /** The maximum number of connections. */
+  readonly pool: number
   private readonly sendPing: Ping
   private opening: Promise<this> | undefined
   private closing: Promise<void> | undefined
@@ -70,7 +72,9 @@ export class Database extends DataSource {
     }
     this.environment = environment
     this.url = settings.url
-    this.sendPing = engineOf(this).adapt(this, limitsOf(settings))
+    const limits = limitsOf(settings)
+    this.pool = limits.size
+    this.sendPing = engineOf(this).adapt(this, limits)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
@@ -49,6 +50,8 @@ export interface TransactionOptions extends RetryingOptions {
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
   let pending: string[] = []
+  /** The number of responses that stream rows. */
+  let streams = 0
 
   function transaction(ctx: Context, next: Next): Promise<void> {
     const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
@@ -76,12 +79,31 @@ export function transaction(database: Database, options: TransactionOptions = {}
       )
     }
     if (ctx.status >= 400) return rollback(ctx, lazy)
+    if (lazy.isStreaming && SAFE_METHODS.includes(ctx.method) && ctx.body instanceof Readable)
+      return streamOn(ctx, lazy, ctx.body)
     try {
       await lazy.commit()
     } catch (error) {
       throw explainCommit(ctx, error)
     }
-    for (const hook of lazy.hooks) await runHook(ctx, hook)
+    await runHooks(ctx, lazy)
+  }
+
+  /** Ends the transaction with the response, whose body reads rows. */
+  async function streamOn(ctx: Context, lazy: LazyTransaction, body: Readable): Promise<void> {
+    if (streams >= Math.max(1, Math.floor(database.pool / 2))) {
+      await rollback(ctx, lazy)
+      throw new ServiceUnavailable(`${streams} responses already stream rows of the database.`, 5)
+    }
+    const rows = await lazy.streamOn(() => runHooks(ctx, lazy))
+    // Most bodies that read from another stream do not notice that it has failed.
+    rows.once('error', (error) => body.destroy(error))
+    if (ctx.method === 'HEAD' || ctx.res.closed) return rollback(ctx, lazy)
+    streams += 1
+    ctx.res.once('close', () => {
+      streams -= 1
+      void rollback(ctx, lazy)
+    })
   }
 
   /** Stops logging queries that failed and were not awaited. Without a guard, such a failure ends the process. */
@@ -161,6 +183,10 @@ async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
   await lazy
     .rollback()
     .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
+}
+
+async function runHooks(ctx: Context, { hooks }: LazyTransaction): Promise<void> {
+  for (const hook of hooks) await runHook(ctx, hook)
 }
 
 /** Runs a callback of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */

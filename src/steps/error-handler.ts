@@ -17,6 +17,8 @@ export function errorHandler(pages: ErrorPages): Middleware {
     } catch (error) {
       const explained = explainDatabaseError(error)
       if (statusOf(explained) >= 500) ctx.log.error({ err: error }, 'the request failed')
+      // A response that has begun must not look complete, so that the client notices the error.
+      if (ctx.res.headersSent) return void ctx.res.destroy()
       respondWithError(ctx, explained, pages)
     }
     // The rest of a rejected body is read and discarded, or the client would never see the response.

@@ -178,6 +178,11 @@ export interface Engine {
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Begins a read-only transaction. */
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
+  /**
+   * Reads the rows of a query, some at a time, at the pace of their reader. The runner is in a transaction, and runs no other
+   * statement in the meantime.
+   */
+  rows(runner: QueryRunner, sql: string, values: unknown[]): AsyncIterable<unknown[]>
   /** Closes a connection in an unknown state, so that it doesn't return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
 

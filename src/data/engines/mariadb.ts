@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../columns.js'
@@ -12,7 +13,9 @@ type Driver = DataSource['driver']
 
 /** The members of a `mysql2` connection that this file uses. */
 interface Connection {
-  query(sql: unknown, ...others: unknown[]): unknown
+  query(sql: unknown, ...others: unknown[]): { stream(options: object): Readable }
+  on(event: 'error', listener: (error: Error) => unknown): unknown
+  off(event: 'error', listener: (error: Error) => unknown): unknown
   promise(): { query(sql: string): Promise<unknown> }
   release(): void
   destroy(): void
@@ -138,6 +141,28 @@ export const mariadb: Engine = {
       if (Reflect.get(Object(error), 'code') !== 'ER_CANT_CHANGE_TX_CHARACTERISTICS') throw error
     }
     await runner.startTransaction(isolation)
+  },
+
+  async *rows(runner, sql, values) {
+    const connection: Connection = await runner.connect()
+    runner.dataSource.logger.logQuery(sql, values, runner)
+    // The time for which the reader waits is no time of the statement. mysql2 limits only statements that are text.
+    const query = { sql: `/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ ${sql}`, values }
+    const stream = connection.query(query).stream({ highWaterMark: 100 })
+    // mysql2 reports a lost connection to the callbacks of its statements. A stream has none.
+    const lose = (error: Error): unknown => stream.destroy(error)
+    connection.on('error', lose)
+    try {
+      let part: unknown[] = []
+      for await (const row of stream) {
+        part.push(row)
+        if (stream.readableLength > 0 && part.length < 100) continue
+        yield part
+        part = []
+      }
+    } finally {
+      connection.off('error', lose)
+    }
   },
 
   async discard(runner) {

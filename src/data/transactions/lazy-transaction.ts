@@ -1,8 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Readable } from 'node:stream'
+import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { ClientClosedRequest, NotAwaited, TransactionAlreadyBegun, TransactionEnded } from '../../errors.js'
+import {
+  ClientClosedRequest,
+  HttpError,
+  NotAwaited,
+  RowsNotRead,
+  TransactionAlreadyBegun,
+  TransactionEnded,
+} from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
+import { RowStream } from './row-stream.js'
 import { RunningWork } from './running-work.js'
 import { explainBegin, TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
@@ -62,6 +72,10 @@ export class LazyTransaction {
   private isWhole = false
   /** The number of open savepoints. */
   private open = 0
+  /** Whether a statement may have changed something. */
+  private hasWritten = false
+  /** The last stream of rows. While it is open, the connection belongs to it. */
+  private rows: RowStream | undefined
   private hasEnded = false
 
   /**
@@ -98,12 +112,36 @@ export class LazyTransaction {
 
   /** Runs one statement in a savepoint, so that the transaction survives if the database rejects it. */
   write(sql: string, values: unknown[]): Promise<unknown> {
+    this.hasWritten = true
     return this.work.nestStatement(() => this.inSavepoint(() => this.runner.query(sql, values)))
+  }
+
+  /** Whether rows of a stream have not been read yet. */
+  get isStreaming(): boolean {
+    return this.rows?.isOpen ?? false
+  }
+
+  /**
+   * Lets the open stream outlive the handler. The transaction is committed after the last row, before the stream ends, so that
+   * the stream fails if the commit does.
+   *
+   * @param committed runs after the commit
+   * @returns the stream
+   * @throws RowsNotRead when the transaction has written; it is then rolled back
+   */
+  async streamOn(committed: () => Promise<void>): Promise<Readable> {
+    if (!this.rows || this.hasWritten) return this.rejectStream()
+    this.rows.afterLast = async () => {
+      await this.commit()
+      await committed()
+    }
+    return this.rows
   }
 
   /**
    * Commits, if there is anything to commit, and releases the connection.
    *
+   * @throws RowsNotRead when a stream of rows is still open; the transaction is then rolled back
    * @throws NotAwaited when some of its work is still running; it is then rolled back
    * @throws the error that has ended the transaction before, even if the handler has caught it
    * @throws OutcomeUnknown when the connection is lost during the commit
@@ -115,6 +153,7 @@ export class LazyTransaction {
       await this.rollback()
       throw new NotAwaited()
     }
+    if (this.isStreaming) return this.rejectStream()
     this.end()
     // Without a query, the runner has no connection.
     if (!this.isUsed) return
@@ -134,6 +173,7 @@ export class LazyTransaction {
     this.end()
     if (!this.isUsed) return
     try {
+      if (await this.closeRows()) return await this.discard()
       await this.work.settled()
       if (this.health.isConnectionLost) return await this.discard()
       // Also ends savepoints that a promise without await has left open.
@@ -151,6 +191,22 @@ export class LazyTransaction {
     this.hasEnded = true
     this.work.stopClock()
     this.onIdle?.(this.work.maxIdle)
+  }
+
+  private async rejectStream(): Promise<never> {
+    await this.rollback()
+    throw new RowsNotRead()
+  }
+
+  /** Closes an open stream. Returns true if the engine would have to read the rest of its rows before anything else. */
+  private async closeRows(): Promise<boolean> {
+    if (!this.rows?.isOpen) return false
+    if (engineOf(this.runner.dataSource).discard) {
+      this.rows.destroy()
+      return this.rows.hasBegun
+    }
+    await this.rows.close()
+    return false
   }
 
   /** Closes the connection, whose state is unknown. */
@@ -255,11 +311,31 @@ export class LazyTransaction {
 
   private async send<T>(command: () => Promise<T>): Promise<T> {
     if (this.health.end) throw this.health.end
+    if (this.rows?.isOpen) await this.afterRows()
     try {
       return await command()
     } catch (error) {
       throw this.health.note(error, this.isReadOnly)
     }
+  }
+
+  /** Statements run one after the other, so one that waited for rows that are read later would wait for itself. */
+  private async afterRows(): Promise<void> {
+    if (!this.rows?.destroyed) throw new RowsNotRead()
+    await this.rows.close()
+  }
+
+  /** Streams the rows of a query. The statements that run now end before. */
+  private async stream(sql: string, values: unknown[] = []): Promise<Readable> {
+    const { runner } = this
+    this.work.stopClock()
+    const rows = await this.attempt(async () => engineOf(runner.dataSource).rows(runner, sql, values))
+    this.rows = new RowStream(rows, (thrown) => {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+      const isKnown = error instanceof QueryFailedError || error instanceof HttpError
+      return this.health.note(isKnown ? error : new QueryFailedError(sql, values, error), this.isReadOnly)
+    })
+    return this.rows
   }
 
   private rejectAfterEnd(): void {
@@ -292,13 +368,15 @@ export class LazyTransaction {
   private runnerMembers(): RunnerMembers {
     const { runner } = this
     return {
-      query: (...args: Parameters<QueryRunner['query']>) =>
-        this.work.query(() => this.attempt(() => runner.query(...args))),
-      stream: async (...args: Parameters<QueryRunner['stream']>) => {
-        await this.begin()
-        this.isUntouched = false
-        this.work.stopClock()
-        return runner.stream(...args)
+      query: (...args: Parameters<QueryRunner['query']>) => {
+        this.hasWritten ||= !isRead(args[0])
+        return this.work.query(() => this.attempt(() => runner.query(...args)))
+      },
+      stream: async (...[sql, values, onEnd, onError]: Parameters<QueryRunner['stream']>) => {
+        const rows = await this.work.query(() => this.stream(sql, values))
+        if (onEnd) rows.on('end', () => void onEnd())
+        if (onError) rows.on('error', (error) => void onError(error))
+        return rows
       },
       connect: async () => {
         await this.begin()
@@ -363,6 +441,12 @@ export class LazyTransaction {
     this.hasBegun = false
     this.isUntouched = true
   }
+}
+
+/** Whether a statement only reads, as far as its text shows. */
+function isRead(sql: string): boolean {
+  if (!/^\s*(SELECT|WITH|VALUES|SHOW|SET|EXPLAIN|PRAGMA)\b/i.test(sql)) return false
+  return !/^\s*WITH\b/i.test(sql) || !/\b(INSERT|UPDATE|DELETE|MERGE)\b/i.test(sql)
 }
 
 type RunnerMembers = Partial<Record<keyof QueryRunner, unknown>>

@@ -33,7 +33,7 @@ export class TransactionHealth {
   }
 
   /** Records the error of a statement, and returns the error to throw. */
-  note(error: unknown, isReadOnly = false): unknown {
+  note<E>(error: E, isReadOnly = false): E | Error {
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
     // The database reports the same error if the server itself is read-only, which is a failure of the database.
     if (problem === 'readonly' && isReadOnly)
@@ -83,7 +83,7 @@ export class TransactionHealth {
   }
 
   /** The error for a transaction in which PostgreSQL rejects all statements after an earlier failure. */
-  private abortion(): unknown {
+  private abortion(): Error {
     const explained = explainDatabaseError(this.failure)
     return explained instanceof TransactionConflict
       ? explained

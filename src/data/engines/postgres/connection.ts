@@ -29,9 +29,9 @@ export function prepareConnection(connection: Connection, Query: QueryClass): vo
 
   connection.query = (...args) => {
     const begins = beginning.delete(connection)
-    // Calls with a callback, and streams, are left to pg.
-    if (typeof args[0] !== 'string' || args.some((arg) => typeof arg === 'function')) {
-      if (begins) void query(BEGIN)
+    // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the beginning does.
+    if (isSubmitted(args[0]) || args.some((arg) => typeof arg === 'function')) {
+      if (begins) Promise.resolve(query(BEGIN)).catch(ignore)
       return query(...args)
     }
     const result = last.then(() => (begins ? begin(args) : query(...args)))
@@ -54,6 +54,14 @@ export function prepareConnection(connection: Connection, Query: QueryClass): vo
     return query(...args)
   }
 }
+
+/** Whether a query sends itself, and receives its own rows and errors. */
+function isSubmitted(query: unknown): boolean {
+  return typeof Object(query).submit === 'function'
+}
+
+/** What follows receives the error, too. */
+function ignore(): void {}
 
 type Callback = (error: unknown, result: unknown) => void
 

@@ -17,6 +17,9 @@ interface Connecting {
 /** The databases whose transactions begin at READ COMMITTED. Their server or their user can have another default. */
 const readCommitted = new WeakSet<DataSource>()
 
+/** The number of streams that have begun. A transaction can read several, one after the other. */
+let cursors = 0
+
 /** SQLSTATE codes. */
 const errors: EngineErrors = {
   codes: {
@@ -99,6 +102,17 @@ export const postgres: Engine = {
   async beginReadOnly(runner, isolation) {
     await runner.startTransaction(isolation)
     await runner.query('SET TRANSACTION READ ONLY')
+  },
+
+  // Each part is a statement of its own, so that the connection is free in between. The end of the transaction closes the cursor.
+  async *rows(runner, sql, values) {
+    const cursor = `kit_rows_${(cursors += 1)}`
+    await runner.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values)
+    for (;;) {
+      const rows: unknown[] = await runner.query(`FETCH 100 FROM ${cursor}`)
+      if (rows.length === 0) return
+      yield rows
+    }
   },
 
   server: {

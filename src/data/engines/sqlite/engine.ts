@@ -65,6 +65,10 @@ export const sqlite: Engine = {
     await runner.startTransaction()
   },
 
+  async *rows(runner, sql, values) {
+    if (runner instanceof PooledSqliteQueryRunner) yield* runner.rows(sql, values)
+  },
+
   async check({ driver }) {
     if (driver instanceof PooledSqliteDriver) await driver.check()
   },

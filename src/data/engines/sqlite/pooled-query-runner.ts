@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { QueryFailedError, QueryResult, QueryRunnerAlreadyReleasedError } from 'typeorm'
 import type { ObjectLiteral, ReplicationMode } from 'typeorm'
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
@@ -9,6 +10,7 @@ import type { PooledSqliteDriver } from './pooled-driver.js'
 import { isStale } from './connection.js'
 import type { SqliteConnection } from './connection.js'
 import { SqliteLease } from './lease.js'
+import { SqliteStatement } from './statement.js'
 import type { StatementResult } from './statement.js'
 
 /** Statements that change the connection itself. The runner then keeps it until the end. */
@@ -140,6 +142,23 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
         ? error
         : new QueryFailedError(query, values, error)
     }
+  }
+
+  /** Reads the rows of a query, 100 at a time. In the meantime, its connection runs no other statement. */
+  async *rows(sql: string, parameters: unknown[]): AsyncGenerator<unknown[]> {
+    this.dataSource.logger.logQuery(sql, parameters, this)
+    const { database } = await this.lease.connect()
+    // A statement of its own: the cached one could not run again before the last row.
+    const statement = new SqliteStatement(database.prepare(sql))
+    let part: unknown[] = []
+    for (const row of statement.iterate(parameters.map(toSqlite))) {
+      if (part.push(row) < 100) continue
+      yield part
+      part = []
+      // Other requests have a turn, because SQLite reads synchronously.
+      await nextTurn()
+    }
+    if (part.length > 0) yield part
   }
 
   /** Whether the application has a subscriber, which may listen to queries and transactions. */

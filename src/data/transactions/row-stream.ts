@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream'
+
+/** The rows of a query, which are read at the pace of their reader. */
+export class RowStream extends Readable {
+  /** Whether its query has been sent. */
+  hasBegun = false
+  /** Runs after the last row has been read, before the stream ends. */
+  afterLast: (() => Promise<void>) | undefined
+  private isComplete = false
+  private readonly parts: AsyncIterator<unknown[]>
+
+  /**
+   * @param parts the rows, some at a time
+   * @param explain converts an error of the database
+   */
+  constructor(
+    parts: AsyncIterable<unknown[]>,
+    private readonly explain: (error: unknown) => Error,
+  ) {
+    super({ objectMode: true })
+    this.parts = parts[Symbol.asyncIterator]()
+    // A stream that fails without a listener would end the process. Its readers receive the error, too.
+    this.on('error', () => {})
+  }
+
+  /** Whether the connection may have rows that have not been read. */
+  get isOpen(): boolean {
+    return !this.isComplete && !this.closed
+  }
+
+  /** Stops reading, and waits until the connection is free. */
+  async close(): Promise<void> {
+    this.destroy()
+    if (!this.closed) await new Promise((closed) => this.once('close', closed))
+  }
+
+  override _read(): void {
+    this.hasBegun = true
+    this.readPart().catch((error: unknown) => this.destroy(this.explain(error)))
+  }
+
+  override async _destroy(cause: Error | null, close: (error: Error | null) => void): Promise<void> {
+    // The reader receives the error of a part that is being read, too.
+    await this.parts.return?.().catch(() => undefined)
+    close(cause)
+  }
+
+  private async readPart(): Promise<void> {
+    const { done, value } = await this.parts.next()
+    if (!done) for (const row of value) this.push(row)
+    if (!done || this.destroyed) return
+    this.isComplete = true
+    await this.afterLast?.()
+    this.push(null)
+  }
+}
