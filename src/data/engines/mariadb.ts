@@ -146,7 +146,7 @@ export const mariadb: Engine = {
   async *rows(runner, sql, values) {
     const connection: Connection = await runner.connect()
     runner.dataSource.logger.logQuery(sql, values, runner)
-    // The time for which the reader waits is no time of the statement. mysql2 limits only statements that are text.
+    // The reader may take its time. mysql2 limits only statements that are text.
     const query = { sql: `/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ ${sql}`, values }
     const stream = connection.query(query).stream({ highWaterMark: 100 })
     // mysql2 reports a lost connection to the callbacks of its statements. A stream has none.

@@ -60,7 +60,7 @@ function isSubmitted(query: unknown): boolean {
   return typeof Object(query).submit === 'function'
 }
 
-/** What follows receives the error, too. */
+/** The statement after the beginning fails, too. */
 function ignore(): void {}
 
 type Callback = (error: unknown, result: unknown) => void

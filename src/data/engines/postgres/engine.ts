@@ -104,7 +104,7 @@ export const postgres: Engine = {
     await runner.query('SET TRANSACTION READ ONLY')
   },
 
-  // Each part is a statement of its own, so that the connection is free in between. The end of the transaction closes the cursor.
+  // The end of the transaction closes the cursor.
   async *rows(runner, sql, values) {
     const cursor = `kit_rows_${(cursors += 1)}`
     await runner.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, values)

@@ -148,7 +148,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   async *rows(sql: string, parameters: unknown[]): AsyncGenerator<unknown[]> {
     this.dataSource.logger.logQuery(sql, parameters, this)
     const { database } = await this.lease.connect()
-    // A statement of its own: the cached one could not run again before the last row.
+    // The cached statement could not run again before the last row.
     const statement = new SqliteStatement(database.prepare(sql))
     let part: unknown[] = []
     for (const row of statement.iterate(parameters.map(toSqlite))) {
