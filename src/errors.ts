@@ -348,6 +348,25 @@ export class RowsNotRead extends HttpError {
   }
 }
 
+/** 500: work of a request waits for a lock or a connection that the request's own transaction holds until its end. */
+export class WaitsForItself extends HttpError {
+  /** The message is for the application's developers, so production does not show it. */
+  override readonly isPublic = false
+
+  /**
+   * @param waiting who waits
+   * @param begun who has begun the transaction
+   */
+  constructor(waiting: string, begun: string) {
+    super(
+      500,
+      `${waiting} uses the database outside of ctx.tx, and waits for the transaction that ${begun} has begun in the same ` +
+        'request. It would wait forever. Change their order, read by database.read instead of ctx.tx in the first one, or ' +
+        'use ctx.tx or ctx.afterCommit in the second one.',
+    )
+  }
+}
+
 /** `transactionOptions()` ran after the first query of its request. */
 export class TransactionAlreadyBegun extends NamedError {
   constructor() {

@@ -3,7 +3,8 @@ import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 import { transactionOf } from '../data/transactions/request-transaction.js'
-import { ServiceUnavailable, TooManyRequests } from '../errors.js'
+import { calledBy } from '../data/engines/own-waits.js'
+import { ServiceUnavailable, TooManyRequests, WaitsForItself } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
 import { workerNumber } from '../workers/worker.js'
 import { logAccess } from './access-log.js'
@@ -99,8 +100,9 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     onFailure = ifStoreFails,
   ): Promise<T | undefined> {
     try {
-      return await work()
+      return await calledBy(`rateLimit() "${name}"`, transactionOf(ctx), work)
     } catch (cause) {
+      if (cause instanceof WaitsForItself) throw cause
       if (onFailure === 'reject')
         throw new ServiceUnavailable('The store of rate limits does not respond.', 5, { cause })
       ctx.log.error({ err: cause }, 'the store of rate limits failed, so the request was not counted')

@@ -1,3 +1,4 @@
+import { noteBeginning } from './engines/own-waits.js'
 import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
 import { rejectBeforeBody } from '../common/before-body.js'
@@ -259,9 +260,12 @@ function inTransaction<T>(ctx: object, work: (tx: EntityManager) => Promise<T>):
 
 function transactionFor(ctx: object): LazyTransaction {
   const transaction = transactionOf(ctx)
-  if (transaction) return transaction
-  rejectBeforeBody(ctx, 'ctx.tx')
-  throw new NoTransaction()
+  if (!transaction) {
+    rejectBeforeBody(ctx, 'ctx.tx')
+    throw new NoTransaction()
+  }
+  noteBeginning(transaction)
+  return transaction
 }
 
 /** Conditions with the scope of the model. */

@@ -8,6 +8,7 @@ import { declaredLists, type ListRoute } from '../data/lists/check.js'
 import { logListWarnings } from '../data/lists/list-warnings.js'
 import { checkBeforeCommit } from '../data/transactions/before-commit.js'
 import { explainDatabaseError } from '../data/database-errors.js'
+import { watchWaits } from '../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../data/migrations/pending.js'
 import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../data/transactions/request-transaction.js'
@@ -68,7 +69,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     const lazy = lazyTransaction(ctx, database, options, attempt)
     beginTransaction(ctx, lazy)
     try {
-      await next()
+      await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
       if (ctx.status < 400) await checkBeforeCommit(ctx)
     } catch (error) {
       await rollback(ctx, lazy)

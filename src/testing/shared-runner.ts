@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
 import { engineOf } from '../data/engines/engines.js'
+import { rejectOwnWait } from '../data/engines/own-waits.js'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
 
 /** The milliseconds after which a statement no longer waits for the rollback of a transaction that has failed. */
@@ -154,6 +155,7 @@ class RunnerUser {
   }
 
   async begin(): Promise<void> {
+    if (!this.releaseLock) rejectOwnWait((runner) => runner.isTransactionActive)
     this.releaseLock ??= await this.lock.acquire()
     this.marks.push(await this.shared.mark())
   }

@@ -1,5 +1,6 @@
 import { ServiceUnavailable } from '../../errors.js'
 import type { ConnectionLimits } from './engine.js'
+import { rejectOwnWait } from './own-waits.js'
 import { Semaphore, type Release } from './semaphore.js'
 
 /** A connection without a response counts as lost this many milliseconds after `statementTimeout`. */
@@ -15,6 +16,16 @@ export const pingConnections = 1
 export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits): Semaphore {
   const message = `None of the ${size} database connections became free within ${acquireTimeout / 1000} s.`
   return new Semaphore(size, acquireTimeout, message)
+}
+
+/**
+ * Waits until a connection may be used.
+ *
+ * @throws WaitsForItself when the only connection belongs to the transaction of the same request
+ */
+export function permitConnection(semaphore: Semaphore, { size }: ConnectionLimits): Promise<Release> {
+  if (size === 1) rejectOwnWait((runner) => !runner.isReleased && Reflect.get(runner, 'databaseConnection'))
+  return semaphore.acquire()
 }
 
 /**

@@ -2,7 +2,13 @@ import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../columns.js'
-import { connected, connectionSemaphore, pingConnections, socketTimeoutMargin } from './connections.js'
+import {
+  connected,
+  connectionSemaphore,
+  permitConnection,
+  pingConnections,
+  socketTimeoutMargin,
+} from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
 import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
@@ -293,7 +299,7 @@ function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
   }
 
   driver.obtainMasterConnection = async () => {
-    const leavePool = await semaphore.acquire()
+    const leavePool = await permitConnection(semaphore, limits)
     const connection = await connected(prepared(), leavePool)
     const { release } = connection
     connection.release = () => {

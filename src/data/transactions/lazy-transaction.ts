@@ -54,7 +54,10 @@ export class LazyTransaction {
   readonly work: RunningWork
   /** The callbacks that the request runs after the commit. */
   readonly hooks: (() => unknown)[] = []
-  private readonly runner: QueryRunner
+  /** Its connection. */
+  readonly runner: QueryRunner
+  /** Where it was used first, in development and in tests. */
+  begunAt: Error | undefined
   private readonly isReading: boolean
   private isolation: IsolationLevel | undefined
   private isReadOnly = false
@@ -62,7 +65,7 @@ export class LazyTransaction {
   private readonly onIdle: LazyOptions['onIdle']
   private readonly health: TransactionHealth
   /** Whether the runner may have a connection. */
-  private isUsed = false
+  isUsed = false
   private connecting: Promise<void> | undefined
   private beginning: Promise<void> | undefined
   private hasBegun = false

@@ -1,9 +1,14 @@
 import type { DataSource } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import { connected, connectionSemaphore, pingConnections, socketTimeoutMargin } from '../connections.js'
+import {
+  connected,
+  connectionSemaphore,
+  permitConnection,
+  pingConnections,
+  socketTimeoutMargin,
+} from '../connections.js'
 import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
 import { pingBy, type Ping } from '../ping.js'
-import type { Semaphore } from '../semaphore.js'
 import { discardBegin, prepareConnection, type Connection, type QueryClass } from './connection.js'
 import { PostgresRunner } from './query-runner.js'
 
@@ -82,7 +87,7 @@ export const postgres: Engine = {
 
   adapt({ driver }, limits) {
     // Type assertion: the members are those of TypeORM's PostgresDriver.
-    const ping = limitConnections(driver as unknown as Connecting, connectionSemaphore(limits))
+    const ping = limitConnections(driver as unknown as Connecting, limits)
     keepDatetimesInUtc(driver)
     // Type assertion: `adapt` is called for this engine's own driver.
     driver.createQueryRunner = (mode) => new PostgresRunner(driver as PostgresDriver, mode)
@@ -195,11 +200,12 @@ function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits)
   return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + socketTimeoutMargin }) }
 }
 
-function limitConnections(driver: Connecting, semaphore: Semaphore): Ping {
+function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
+  const semaphore = connectionSemaphore(limits)
   const obtain = driver.obtainMasterConnection.bind(driver)
   const known = new WeakSet<Connection>()
   driver.obtainMasterConnection = async () => {
-    const leavePool = await semaphore.acquire()
+    const leavePool = await permitConnection(semaphore, limits)
     const [connection, release] = await connected(obtain(), leavePool)
     if (!known.has(connection)) prepareConnection(connection, driver.postgres.Query)
     known.add(connection)

@@ -1,3 +1,4 @@
+import { rejectOwnWait } from '../own-waits.js'
 import { Semaphore, type Release } from '../semaphore.js'
 import type { SqliteConnection } from './connection.js'
 import type { StatementResult } from './statement.js'
@@ -57,6 +58,7 @@ export class SqlitePool {
 
   /** Waits for the write lock. */
   acquireWriteLock(): Promise<Release> {
+    rejectOwnWait((runner) => Reflect.get(runner, 'holdsWriteLock') === true)
     return this.writeLock.acquire()
   }
 

@@ -40,6 +40,11 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     return this.isReadOnly || this.replicationMode === 'slave'
   }
 
+  /** Whether other transactions that write wait for it. */
+  get holdsWriteLock(): boolean {
+    return this.lease.canWrite
+  }
+
   override getReplicationMode(): ReplicationMode {
     return this.replicationMode
   }

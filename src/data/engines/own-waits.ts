@@ -1,0 +1,94 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { existsSync } from 'node:fs'
+import { sep } from 'node:path'
+import type { QueryRunner } from 'typeorm'
+import { WaitsForItself } from '../../errors.js'
+
+/** The transaction of a request. */
+interface Transaction {
+  readonly runner: QueryRunner
+  /** Whether it has begun, or is about to. */
+  readonly isUsed: boolean
+  /** Where it was used first, if that is known. */
+  begunAt?: Error | undefined
+}
+
+/** The code that may wait for a transaction. */
+interface Caller {
+  readonly transaction: Transaction
+  /** The framework's own middleware. */
+  readonly name?: string
+}
+
+/** The request that the current code belongs to. Only development and tests have one. */
+const requests = new AsyncLocalStorage<Caller>()
+
+/** The same in production, while the framework's own middleware calls something. */
+let calling: Caller | undefined
+
+/**
+ * Runs the middleware below a transaction, and notices if it waits for the transaction. AsyncLocalStorage makes each promise
+ * slower, so this isn't for production.
+ */
+export function watchWaits<T>(transaction: Transaction, work: () => T): T {
+  return requests.run({ transaction }, work)
+}
+
+/** Notes where a transaction is about to begin, if its request is watched. */
+export function noteBeginning(transaction: Transaction): void {
+  if (!transaction.isUsed && requests.getStore()?.transaction === transaction) transaction.begunAt = here()
+}
+
+/** Calls work of a middleware that uses another connection than the transaction of its request. */
+export function calledBy<T>(name: string, transaction: Transaction | undefined, work: () => T): T {
+  if (!transaction) return work()
+  const caller = { name, transaction }
+  if (requests.getStore()) return requests.run(caller, work)
+  calling = caller
+  try {
+    return work()
+  } finally {
+    calling = undefined
+  }
+}
+
+/**
+ * Call it before waiting for something that the transaction of the same request may hold until its end.
+ *
+ * @throws WaitsForItself when it does
+ */
+export function rejectOwnWait(isHeldBy: (runner: QueryRunner) => unknown): void {
+  const caller = calling ?? requests.getStore()
+  if (!caller || !isHeldBy(caller.transaction.runner)) return
+  const waiting = caller.name ?? placeOf(here()) ?? 'A query of the database'
+  throw new WaitsForItself(waiting, placeOf(caller.transaction.begunAt) ?? 'an earlier query of ctx.tx')
+}
+
+/** The current place in the code. The frames of TypeORM can be more than ten. */
+function here(): Error {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 50
+  try {
+    return new Error('here')
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** The application's innermost function, with its file and line: `loadTeam (src/app.ts:12:3)`. */
+function placeOf(error: Error | undefined): string | undefined {
+  const [own = '', ...lines] = (error?.stack?.split('\n').slice(1) ?? []).map((line) => line.trim())
+  // The place of `here`, which source maps may have changed.
+  const framework = own.replace(/^.*\(|data.engines.own-waits.*$/g, '')
+  const line = lines.find((it) => !it.includes('node_modules') && !it.includes(framework) && hasFile(it))
+  return line
+    ?.replace(/^at (async )?/, '')
+    .replace('file://', '')
+    .replace(process.cwd() + sep, '')
+}
+
+/** Whether a line of a stack has a file. Source maps name files of packages that are not installed. */
+function hasFile(line: string): boolean {
+  const file = /(?:file:\/\/)?(?<path>\/[^()]+):\d+:\d+\)?$/.exec(line)?.groups?.['path']
+  return file !== undefined && existsSync(file)
+}
