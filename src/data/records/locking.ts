@@ -35,15 +35,20 @@ export function markLocked(record: object): void {
 /**
  * Prepares saving a record that was read under a lock. TypeORM reads the row again and writes the differences, but MariaDB
  * reads it as it was before the lock if the transaction had read anything earlier. A transaction always sees rows that it
- * has written itself, so this function writes the row first.
+ * has written itself, so this function writes the row first. It leaves the version, which `save` raises: otherwise `save` would
+ * write the old version back.
  */
 export async function updateLocked(tx: EntityManager, record: Model): Promise<void> {
   if (!lockedRecords.has(record) || !engineOf(tx.dataSource).readsSnapshots) return
   const updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
+  const { versionColumn } = tx.dataSource.getMetadata(record.constructor)
+  const version = versionColumn && {
+    [versionColumn.propertyName]: () => tx.dataSource.driver.escape(versionColumn.databaseName),
+  }
   await tx
     .createQueryBuilder()
     .update(record.constructor)
-    .set({ updated_at })
+    .set({ updated_at, ...version })
     .where({ id: record.id })
     .callListeners(false)
     .updateEntity(false)
