@@ -31,7 +31,6 @@ import { knownTimeZone } from './common/time-zones.js'
 import { Pages, type Helper } from './views/pages.js'
 import { securityHeaders, type SecurityHeadersOptions } from './middleware/security-headers.js'
 import { sessions } from './steps/session.js'
-import { chain } from './routing/chain.js'
 import { canonicalPath, type PathArgument } from './routing/path.js'
 import type { Match } from './routing/route-table.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
@@ -285,9 +284,8 @@ export class App extends Scope {
     tolerateBodyErrors(this.koa.response)
     setSingleHeaders(this.koa.response)
     checkStatusMessages(this.koa.response)
-    const run = chain(this.steps(pages))
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
-    this.koa.use((ctx) => run(ctx as unknown as Context))
+    for (const step of this.steps(pages)) this.koa.use(step as unknown as Koa.Middleware)
     this.koa.on('error', (error: unknown, ctx?: Koa.Context) =>
       this.logger[isCausedByClient(error, ctx?.res) ? 'debug' : 'error'](
         { err: error },
@@ -320,11 +318,13 @@ export class App extends Scope {
         render: (ctx, view, locals) => pages.render(ctx, view, locals),
       }),
       ...(isDevelopment ? [developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)] : []),
-      (ctx) => {
+      function begin(ctx, next) {
         rejectSeveralHosts(ctx.req.rawHeaders)
         for (const middleware of beginning) middleware.begin?.(ctx)
-        return dispatcher.dispatch(ctx)
+        return next()
       },
+      // Tools for Koa find the routes in the property `router`, as in the middleware of @koa/router.
+      Object.assign((ctx: Context) => dispatcher.dispatch(ctx), { router: table.router }),
     ]
   }
 

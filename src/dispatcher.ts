@@ -11,6 +11,7 @@ import { hasUploads, removeUploads } from './http/body/uploads.js'
 import { checkQuery } from './http/query.js'
 import { sendFile } from './http/static/static-files.js'
 import { chain } from './routing/chain.js'
+import { matchedLayer } from './routing/members.js'
 import { canonicalPath } from './routing/path.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 import type { Match, RouteTable } from './routing/route-table.js'
@@ -102,7 +103,7 @@ export class Dispatcher {
     // The route of a form is known when its method is.
     if (!ctx.route && (await this.override(ctx))) match = find(matches, ctx.method)
     if (!match) return reject(ctx, matches)
-    const { route } = match
+    const { route, layer } = match
     setRoute(ctx, match)
     if (ctx.request.body === undefined) {
       if (route.readsBody) await this.steps.readBody(ctx)
@@ -110,7 +111,8 @@ export class Dispatcher {
     }
     this.steps.guard?.(ctx)
     const left = done === route.beforeBody ? [] : route.beforeBody.filter((one) => !done.includes(one))
-    await (left.length > 0 ? chain([...left, () => route.run(ctx)])(ctx) : route.run(ctx))
+    const run = async (): Promise<unknown> => layer.stack[0]?.(ctx)
+    await (left.length > 0 ? chain([...left, run])(ctx) : run())
   }
 
   /** Applies the field `_method` of a form. Returns whether it overrides the method. */
@@ -174,10 +176,11 @@ function commonMiddleware([first, ...others]: DeclaredRoute[]): readonly Middlew
   return common.filter((one) => others.every((route) => route.beforeBody.includes(one)))
 }
 
-function setRoute(ctx: Context, { route, params }: Match): void {
+function setRoute(ctx: Context, { route, params, layer }: Match): void {
   const routed: Routed = ctx
   routed.route = route
   routed.params = params
+  matchedLayer.set(ctx, layer)
 }
 
 function find(matches: Match[], method: string): Match | undefined {
@@ -194,8 +197,5 @@ function reject(ctx: Context, matches: Match[]): void {
 
 /** The methods of a path, for the header `Allow`. */
 function methodsOf(matches: Match[]): string[] {
-  const methods = matches.flatMap(({ route }) =>
-    route.secondMethod ? [route.method, route.secondMethod] : [route.method],
-  )
-  return [...new Set([...methods, 'OPTIONS'])]
+  return [...new Set([...matches.flatMap(({ route }) => route.methods), 'OPTIONS'])]
 }

@@ -68,10 +68,10 @@ describe('The name of a route', () => {
 
 describe('RouteIndex', () => {
   it('yields few candidates, however many resources there are', () => {
-    const index = new RouteIndex<{ route: { order: number } }>()
+    const index = new RouteIndex<{ order: number }>()
     for (let order = 0; order < 1000; order++) {
-      index.add(new PathPattern(`/api/things${order}/{id}`), { route: { order } })
+      index.add(new PathPattern(`/api/things${order}/{id}`), { order })
     }
-    expect(index.candidates('/api/things999/1')).to.deep.equal([{ route: { order: 999 } }])
+    expect(index.candidates('/api/things999/1')).to.deep.equal([{ order: 999 }])
   })
 })

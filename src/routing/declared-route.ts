@@ -90,8 +90,8 @@ export class DeclaredRoute {
   readonly handler: Middleware
   /** The function as the application declared it, which leads to its file. */
   readonly declared: unknown
-  /** The method that the route handles in addition to its own. */
-  readonly secondMethod: string | undefined
+  /** The methods that the route handles: GET includes HEAD, and PUT of an item includes PATCH. */
+  readonly methods: readonly string[]
   /** Runs the middleware that follows the reading of the body, and the handler. Composed once. */
   readonly run: (ctx: Context) => Promise<unknown>
 
@@ -113,7 +113,7 @@ export class DeclaredRoute {
     this.middleware = [...this.beforeBody, ...afterBody]
     this.handler = options.handler
     this.declared = options.declared
-    this.secondMethod = secondMethodOf(options)
+    this.methods = methodsOf(options)
     const clash = this.host?.params.find((name) => this.pattern.params.includes(name))
     if (clash) {
       throw new DeclarationError(
@@ -133,13 +133,13 @@ export class DeclaredRoute {
     return this.pattern.fill(args, this.name)
   }
 
-  /** Whether the route handles a method: GET includes HEAD, and PUT of an item includes PATCH. */
+  /** Whether the route handles a method. */
   handles(method: string): boolean {
-    return this.method === method || this.secondMethod === method
+    return this.methods.includes(method)
   }
 }
 
-function secondMethodOf({ method, includesPatch }: RouteDeclaration): string | undefined {
-  if (method === 'GET') return 'HEAD'
-  return includesPatch ? 'PATCH' : undefined
+function methodsOf({ method, includesPatch }: RouteDeclaration): readonly string[] {
+  if (method === 'GET') return ['GET', 'HEAD']
+  return includesPatch ? [method, 'PATCH'] : [method]
 }

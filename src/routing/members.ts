@@ -1,10 +1,36 @@
+import type { Router } from '@koa/router'
 import type { Context } from '../context.js'
+import { PerRequest } from '../common/per-request.js'
 import { baseUrl } from './base-url.js'
 import { canonicalPath, type PathArgument } from './path.js'
-import type { RouteTable } from './route-table.js'
+import type { RouteLayer, RouteTable } from './route-table.js'
 
-/** The context's methods that build paths. */
+/** The layer of @koa/router for the route of a request. */
+export const matchedLayer = new PerRequest<RouteLayer>()
+
+/** The context's methods that build paths, and what tools for @koa/router read. */
 export interface RoutingMembers {
+  /**
+   * The router that has all routes of the application.
+   *
+   * @internal
+   */
+  readonly router: Router
+
+  /**
+   * The layer of the router for the route of the request, as a list.
+   *
+   * @internal
+   */
+  readonly matched: readonly RouteLayer[]
+
+  /**
+   * The path of the route in the syntax of @koa/router: `/posts/:post_id`.
+   *
+   * @internal
+   */
+  readonly _matchedRoute: string | RegExp | undefined
+
   /**
    * Returns the path of a named route: `ctx.pathFor('postPath', post)`, `ctx.pathFor('postsPath', { page: 2 })`.
    *
@@ -31,6 +57,17 @@ export interface RoutingMembers {
 
 export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Context> {
   return {
+    router: table.router,
+
+    get matched() {
+      const layer = matchedLayer.get(this)
+      return layer ? [layer] : []
+    },
+
+    get _matchedRoute() {
+      return matchedLayer.get(this)?.path
+    },
+
     pathFor: (name, ...args) => table.pathFor(name, ...args),
 
     urlFor(name, ...args) {

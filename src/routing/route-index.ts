@@ -2,7 +2,7 @@ import type { PathPattern } from './path.js'
 
 /** An entry of the index, with its position in the order of declaration. */
 export interface Indexed {
-  route: { order: number }
+  order: number
 }
 
 interface Node<Entry> {
@@ -42,7 +42,7 @@ export class RouteIndex<Entry extends Indexed> {
   candidates(path: string): Entry[] {
     const found: Entry[] = []
     collect(this.root, path, path === '/' ? 2 : 1, found)
-    return found.length > 1 ? found.toSorted((a, b) => a.route.order - b.route.order) : found
+    return found.length > 1 ? found.toSorted((a, b) => a.order - b.order) : found
   }
 }
 

@@ -1,4 +1,5 @@
 import { Router, type Layer } from '@koa/router'
+import type { Context } from '../context.js'
 import { DeclarationError, UnknownRoute } from '../errors.js'
 import { nearest } from '../words/spelling.js'
 import { actions } from '../resources/actions.js'
@@ -7,19 +8,29 @@ import { PathPattern, type PathArgument } from './path.js'
 import { RouteIndex } from './route-index.js'
 import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
 
-/** A route that matches a request, and the parameters in its path. */
-export interface Match {
-  route: DeclaredRoute
+/** A layer of the router: a path of a route, and the function that runs it. Tools that trace requests wrap the function. */
+export interface RouteLayer extends Pick<Layer, 'path' | 'regexp' | 'paramNames'> {
+  stack: Array<(ctx: Context) => Promise<unknown>>
+}
+
+/** A route that matches a request, its layer of the router, and the parameters in the path. */
+export interface Match extends RoutedLayer {
   params: Record<string, string>
+}
+
+/** A route and its layer, whose only function runs the route. */
+interface RoutedLayer {
+  route: DeclaredRoute
+  layer: RouteLayer
 }
 
 /** The routes of one path, which have the same parameters. */
 interface PathEntry {
-  /** The first of the routes. Its position orders the entries of the index. */
-  route: DeclaredRoute
-  routes: DeclaredRoute[]
-  /** The path as a regular expression. */
-  layer: Layer
+  /** The order of the first route. */
+  order: number
+  /** The layer of the first route, which matches for all of them. */
+  layer: RouteLayer
+  routed: RoutedLayer[]
 }
 
 /** The routes of an application in the order of declaration, for serving, listing and naming them. */
@@ -31,8 +42,8 @@ export class RouteTable {
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
   /** The first page of each resource, for links. The key is the path of the item that the resource is nested in, or ''. */
   private readonly firstPages = new Map<string, DeclaredRoute[]>()
-  /** Compiles paths to regular expressions. It serves no requests. */
-  private readonly router = new Router({ sensitive: true })
+  /** Has a layer for each path of each route, in the order of declaration. Tools for Koa find the routes here. */
+  readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
   private readonly entries = new Map<string, PathEntry>()
   private readonly named = new Map<string, DeclaredRoute>()
@@ -56,14 +67,14 @@ export class RouteTable {
   match(host: string, path: string): Match[] {
     const matches: Match[] = []
     const entries = this.index.candidates(path)
-    for (const { routes, layer } of entries) {
-      const captures = layer.regexp.exec(path)
+    for (const entry of entries) {
+      const captures = entry.layer.regexp.exec(path)
       if (!captures) continue
-      const params = paramsOf(layer, captures)
-      for (const route of routes) {
+      const params = paramsOf(entry.layer, captures)
+      for (const { route, layer } of entry.routed) {
         const hostParams = route.host?.match(host)
-        if (!route.host) matches.push({ route, params })
-        else if (hostParams) matches.push({ route, params: { ...hostParams, ...params } })
+        if (!route.host) matches.push({ route, layer, params })
+        else if (hostParams) matches.push({ route, layer, params: { ...hostParams, ...params } })
       }
     }
     return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
@@ -91,15 +102,15 @@ export class RouteTable {
 
   private register(pattern: PathPattern, route: DeclaredRoute): void {
     const path = pattern.toRouterPath()
+    const run = (ctx: unknown): Promise<unknown> => route.run(ctx as Context)
+    // It runs with our context, and `register` returns the router itself only for a list of paths.
+    const layer = this.router.register(path, [...route.methods], run) as unknown as RouteLayer
     const known = this.entries.get(path)
     if (known) {
-      known.routes.push(route)
+      known.routed.push({ route, layer })
       return
     }
-    const layer = this.router.register(path, [route.method], [])
-    // `register` returns the router itself only for a list of paths.
-    if (layer instanceof Router) return
-    const entry = { route, routes: [route], layer }
+    const entry = { order: route.order, layer, routed: [{ route, layer }] }
     this.entries.set(path, entry)
     this.index.add(pattern, entry)
   }
@@ -148,7 +159,10 @@ function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): bool
 }
 
 /** The decoded parameters of a path. Decoding cannot fail, because `canonicalPath` has encoded the path. */
-function paramsOf({ paramNames }: Layer, captures: RegExpExecArray): Record<string, string> {
+function paramsOf(
+  { paramNames }: Pick<Layer, 'paramNames'>,
+  captures: RegExpExecArray,
+): Record<string, string> {
   const params: Record<string, string> = {}
   for (let index = 0; index < paramNames.length; index++) {
     const name = paramNames[index]?.name
