@@ -1,19 +1,6 @@
-import type Koa from 'koa'
 import type { Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
-import { dataMembers, type DataMembers } from './data/members.js'
-import { httpMembers, type HttpMembers } from './http/members.js'
-import type { Format } from './http/negotiation.js'
-import { loggingMembers, type LoggingMembers } from './logging/members.js'
-import { policyMembers, type PolicyMembers } from './policies/members.js'
-import type { PolicyClass } from './policies/policy.js'
-import { routingMembers, type RoutingMembers } from './routing/members.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
-import type { RouteTable } from './routing/route-table.js'
-import { sessionMembers, type SessionMembers } from './sessions/members.js'
-import { translationMembers, type TranslationMembers } from './translations/members.js'
-import { pageMembers, type PageMembers } from './views/members.js'
-import type { Pages } from './views/pages.js'
 
 /**
  * The context of a request: Koa's context with the framework's members. An application can declare its own members.
@@ -42,17 +29,11 @@ export interface State {
   [name: string]: unknown
 }
 
-/** The members that the framework adds to Koa's context: those of each folder, and the fields of the request. */
-export interface ContextMembers
-  extends
-    RoutingMembers,
-    HttpMembers,
-    DataMembers,
-    PolicyMembers,
-    SessionMembers,
-    TranslationMembers,
-    LoggingMembers,
-    PageMembers {
+/**
+ * The members that the framework adds to Koa's context. Each folder adds its own ones by `declare module` in its
+ * `members.ts`.
+ */
+export interface ContextMembers {
   /** Koa's request, with the parsed body and the uploaded files. */
   request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
 
@@ -128,32 +109,3 @@ export interface Middleware {
 
 /** A function that responds to a request. A returned Error is treated as thrown. */
 export type Handler = (ctx: Context) => unknown
-
-/** The services that the members of an application's contexts use. */
-export interface ContextServices {
-  table: RouteTable
-  pages: Pages
-  env: string
-  defaultFormat: Format
-  hasSession: boolean
-  timeZone: string
-  /** The policy of each model that has one. */
-  policies: ReadonlyMap<Function, PolicyClass>
-}
-
-/** Adds the framework's members to the context that an application passes to its handlers. */
-export function extendContext(context: Koa['context'], services: ContextServices): void {
-  const { table, pages, env, defaultFormat, hasSession, policies, timeZone } = services
-  const folders = [
-    { env },
-    routingMembers(table),
-    httpMembers(defaultFormat),
-    dataMembers,
-    policyMembers(policies),
-    sessionMembers(hasSession),
-    translationMembers(timeZone),
-    loggingMembers,
-    pageMembers(pages),
-  ]
-  for (const members of folders) Object.defineProperties(context, Object.getOwnPropertyDescriptors(members))
-}

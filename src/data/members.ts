@@ -25,6 +25,10 @@ import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
 import { attributeName, messageOf, validate } from './validation.js'
 
+declare module '../context.js' {
+  interface ContextMembers extends DataMembers {}
+}
+
 /** The members of a context that work with the request's transaction and its records. */
 export interface DataMembers {
   /**

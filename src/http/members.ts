@@ -11,6 +11,10 @@ import { chooseFormat, respond, type Responses } from './responder.js'
 import { VisitorCookies } from './visitor-cookies.js'
 import { writableAttributes } from './writable.js'
 
+declare module '../context.js' {
+  interface ContextMembers extends HttpMembers {}
+}
+
 /** The members of a context that read the request's body, and respond. */
 export interface HttpMembers {
   /** The format of responses to clients that do not ask for one: html, or json in an API application. */

@@ -3,6 +3,10 @@ import type { Context } from '../context.js'
 import { parameterFilter, type ParameterFilter } from './filter.js'
 import { loggerOf } from './request-logger.js'
 
+declare module '../context.js' {
+  interface ContextMembers extends LoggingMembers {}
+}
+
 /** The members of a context that log. */
 export interface LoggingMembers {
   /** A logger whose lines carry the request's id. */

@@ -21,6 +21,10 @@ import {
 import { isAbility, isAllowed, scopeOf } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 
+declare module '../context.js' {
+  interface ContextMembers extends PolicyMembers {}
+}
+
 /** The members of a context that call policies. */
 export interface PolicyMembers {
   /**

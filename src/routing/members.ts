@@ -8,6 +8,10 @@ import type { RouteLayer, RouteTable } from './route-table.js'
 /** The layer of @koa/router for the route of a request. */
 export const matchedLayer = new PerRequest<RouteLayer>()
 
+declare module '../context.js' {
+  interface ContextMembers extends RoutingMembers {}
+}
+
 /** The context's methods that build paths, and what tools for @koa/router read. */
 export interface RoutingMembers {
   /**

@@ -2,6 +2,10 @@ import { NoSession } from '../errors.js'
 import type { Flash, FlashType } from './flash.js'
 import { tokenOfPage } from './request-token.js'
 
+declare module '../context.js' {
+  interface ContextMembers extends SessionMembers {}
+}
+
 /** The members of a context that belong to its visitor's session. */
 export interface SessionMembers {
   /**

@@ -7,6 +7,10 @@ import { withChoices } from './interpolation.js'
 import { chooseLocale } from './locale-choice.js'
 import { assignLocale, catalogOf, requestLocale, setCatalog } from './request-locale.js'
 
+declare module '../context.js' {
+  interface ContextMembers extends TranslationMembers {}
+}
+
 /** The members of a context that translate. */
 export interface TranslationMembers {
   /**

@@ -1,6 +1,10 @@
 import type { Context } from '../context.js'
 import type { Pages } from './pages.js'
 
+declare module '../context.js' {
+  interface ContextMembers extends PageMembers {}
+}
+
 /** The members of a context that render templates. */
 export interface PageMembers {
   /** Responds with a template of the `templates` folder: `ctx.render('posts/show', { post })`. */
