@@ -13,14 +13,11 @@ export interface RouteLayer extends Pick<Layer, 'path' | 'regexp' | 'paramNames'
   stack: Array<(ctx: Context) => Promise<unknown>>
 }
 
-/** A route that matches a request, its layer of the router, and the parameters in the path. */
-export interface Match extends RoutedLayer {
-  params: Record<string, string>
-}
-
-/** A route and its layer, whose only function runs the route. */
-interface RoutedLayer {
+/** A route that matches a request, and the parameters in its path. */
+export interface Match {
   route: DeclaredRoute
+  params: Record<string, string>
+  /** @internal */
   layer: RouteLayer
 }
 
@@ -30,7 +27,7 @@ interface PathEntry {
   order: number
   /** The layer of the first route, which matches for all of them. */
   layer: RouteLayer
-  routed: RoutedLayer[]
+  routed: Pick<Match, 'route' | 'layer'>[]
 }
 
 /** The routes of an application in the order of declaration, for serving, listing and naming them. */
