@@ -79,7 +79,7 @@ const rules: Record<string, Rule> = {
 }
 
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
-const assembling = ['application', 'context', 'dispatcher', 'index']
+const assembling = ['application', 'context', 'context-members', 'dispatcher', 'index']
 const aboveApplication = ['index', 'auth/', 'cli/', 'generator/', 'testing/']
 
 describe('The imports of src', () => {
@@ -97,8 +97,8 @@ describe('The imports of src', () => {
     })
   }
 
-  it('of application, context and dispatcher lead to no command, generator, test kit or accounts', () => {
-    const upward = ['application', 'context', 'dispatcher'].flatMap((file) =>
+  it('of application, context, context-members and dispatcher lead to no command, generator, test kit or accounts', () => {
+    const upward = ['application', 'context', 'context-members', 'dispatcher'].flatMap((file) =>
       importsOf(file).filter(({ target }) => isIn(target, [...aboveApplication, 'mail/'])),
     )
     expect(upward).to.deep.equal([])

@@ -1,10 +1,11 @@
 import type { RequestListener } from 'node:http'
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { DependencyContainer } from 'tsyringe'
-import type { Context, Middleware } from './context.js'
-import { extendContext } from './context-members.js'
+import type { Context, Hooks, Middleware } from './context.js'
+import { addMembers, extendContext } from './context-members.js'
 import { defaultMembersLimit } from './data/json-limits.js'
 import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from './errors.js'
@@ -158,6 +159,8 @@ export class App extends Scope {
       logger,
       callback: () => this.callback(),
       start: () => this.start(),
+      listening: () => this.listening(),
+      drain: (deadline: Date) => this.drain(deadline),
       stop: () => this.stop(),
     }
     this.lifecycle = new Lifecycle(served, options, worker === undefined ? undefined : primary)
@@ -257,8 +260,30 @@ export class App extends Scope {
     return this.lifecycle.close()
   }
 
+  private listening(): void {
+    if (this.env !== 'test') for (const middleware of this.lifecycles) middleware.listening?.(this.logger)
+  }
+
+  /** Lets the middleware finish its work. It never rejects, because the shutdown goes on. */
+  private async drain(deadline: Date): Promise<void> {
+    const timeout = setTimeout(Math.max(0, deadline.getTime() - Date.now()), undefined, { ref: false })
+    const work = this.lifecycles.map(async (middleware) => middleware.drain?.(deadline))
+    for (const one of work) one.catch((error: unknown) => this.logger.error(error, 'work was not finished'))
+    await Promise.race([Promise.allSettled(work), timeout])
+  }
+
+  /** Stops all middleware, in the reverse of the declared order, even if some of it fails. */
   private async stop(): Promise<void> {
-    for (const middleware of this.lifecycles) await middleware.stop?.()
+    const errors: unknown[] = []
+    for (const middleware of this.lifecycles.toReversed()) {
+      try {
+        await middleware.stop?.()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 1) throw new AggregateError(errors, 'Several middleware functions failed to stop.')
+    if (errors.length === 1) throw errors[0]
   }
 
   /** Composes the function that handles requests. */
@@ -282,6 +307,8 @@ export class App extends Scope {
       policies,
       timeZone,
     })
+    for (const { name, contextMembers } of this.declarations.middleware)
+      if (contextMembers) addMembers(this.koa.context, contextMembers, name)
     tolerateBodyErrors(this.koa.response)
     setSingleHeaders(this.koa.response)
     checkStatusMessages(this.koa.response)
@@ -377,7 +404,7 @@ export class App extends Scope {
     for (const lifecycle of this.lifecycles) await lifecycle.check?.()
   }
 
-  private get lifecycles(): Array<Pick<Middleware, 'start' | 'stop' | 'check' | 'begin'>> {
+  private get lifecycles(): Hooks[] {
     const { sessionStore } = this.settings
     return [...this.declarations.middleware, ...(sessionStore ? [sessionStore] : [])]
   }

@@ -1,4 +1,5 @@
 import type Koa from 'koa'
+import { DeclarationError } from './errors.js'
 import { dataMembers } from './data/members.js'
 import { httpMembers } from './http/members.js'
 import type { Format } from './http/negotiation.js'
@@ -39,4 +40,23 @@ export function extendContext(context: Koa['context'], services: ContextServices
     pageMembers(pages),
   ]
   for (const members of folders) Object.defineProperties(context, Object.getOwnPropertyDescriptors(members))
+}
+
+/**
+ * Adds the members that a middleware declares to the context.
+ *
+ * @throws DeclarationError when the context has a member of this name
+ */
+export function addMembers(
+  context: Koa['context'],
+  members: PropertyDescriptorMap,
+  middleware: string,
+): void {
+  const taken = Object.keys(members).find((name) => name in context)
+  if (taken !== undefined) {
+    throw new DeclarationError(
+      `${middleware}() adds ctx.${taken}, which the context already has. Choose another name for the member.`,
+    )
+  }
+  Object.defineProperties(context, members)
 }

@@ -64,12 +64,25 @@ export interface UploadedFile {
   size: number
 }
 
-/** A function that runs before and after the handler, which it calls by `next`. Koa's middleware can be used, too. */
-export interface Middleware {
+/**
+ * A function that runs before and after the handler, which it calls by `next`. Koa's middleware can be used, too. Its
+ * hooks are properties of the function, or static members of a middleware class.
+ */
+export interface Middleware extends Hooks {
   (ctx: Context, next: Next): unknown
   /**
+   * The class that it instantiates for each request.
+   *
+   * @internal
+   */
+  middlewareClass?: Function
+}
+
+/** What a middleware can declare in addition to its function. */
+export interface Hooks {
+  /**
    * Whether it runs before the body is read. All other middleware runs after it, and declared order holds within both groups.
-   * It has neither `ctx.request.body` nor `ctx.tx`. A middleware class declares it as a static property.
+   * It has neither `ctx.request.body` nor `ctx.tx`.
    */
   beforeBody?: boolean
   /** Whether it also runs before static files that are declared below it. Other middleware does not. */
@@ -80,6 +93,8 @@ export interface Middleware {
   needsSecret?: boolean
   /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean
+  /** The properties and methods that it adds to the context of every request. Declare their types in `Context`. */
+  contextMembers?: PropertyDescriptorMap & ThisType<Context>
   /**
    * Runs when the application starts.
    *
@@ -93,18 +108,20 @@ export interface Middleware {
    * @throws DeclarationError when one of them cannot work
    */
   checkRoutes?(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void>
-  /** Runs when the application stops, to release resources. */
-  stop?(): Promise<void>
+  /** Runs when the application accepts requests, but not in the `test` environment. */
+  listening?(logger: Logger): void
   /** Rejects if the middleware is not able to work. `GET /up` then returns 503. */
   check?(): Promise<void>
+  /**
+   * Finishes work when the application begins to shut down, beside the pending requests.
+   *
+   * @param deadline the time at which the shutdown goes on without it
+   */
+  drain?(deadline: Date): Promise<void>
+  /** Runs when the application stops, to release resources. The middleware that was declared last stops first. */
+  stop?(): Promise<void>
   /** Prepares the context of every request, including requests that no route matches. */
   begin?(ctx: Context): void
-  /**
-   * The class that it instantiates for each request.
-   *
-   * @internal
-   */
-  middlewareClass?: Function
 }
 
 /** A function that responds to a request. A returned Error is treated as thrown. */

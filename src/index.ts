@@ -15,7 +15,7 @@ export type { CorsOptions } from './http/security/cors.js'
 export type { TrustedProxies } from './http/security/forwarded.js'
 export type { BodyFormat } from './http/body/body-kind.js'
 export type { Responses } from './http/responder.js'
-export type { Context, Handler, Middleware, State, UploadedFile } from './context.js'
+export type { Context, Handler, Hooks, Middleware, State, UploadedFile } from './context.js'
 export type { Next } from 'koa'
 
 // Resources

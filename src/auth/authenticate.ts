@@ -45,7 +45,7 @@ export function authenticate<User extends Account>(
     if (currentUser(ctx)) keepPrivate(ctx)
   }
 
-  return Object.assign(authenticate, { beforeBody: true })
+  return Object.assign(authenticate, { beforeBody: true, needsSecret: true })
 
   async function ofSession(known: SessionUser | undefined): Promise<User | undefined> {
     if (!known) return undefined
@@ -64,8 +64,6 @@ export function authenticate<User extends Account>(
     const where = { id } as object
     return (await database.read((tx) => tx.findOne(model, { where }))) ?? undefined
   }
-
-  return Object.assign(authenticate, { needsSecret: true })
 }
 
 /** The value that middleware below may have set, because the response depends on the session. */

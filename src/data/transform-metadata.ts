@@ -87,7 +87,9 @@ export function isHiddenProperty(target: unknown, name: string): boolean {
 
 /** A record as the rules of its class show it in JSON and XML. */
 export function exposed(record: object): object {
-  return hasTransformMetadata(record.constructor, 'toPlain') ? classTransformer().instanceToPlain(record) : record
+  return hasTransformMetadata(record.constructor, 'toPlain')
+    ? classTransformer().instanceToPlain(record)
+    : record
 }
 
 /** The name of a property in JSON and XML. */

@@ -6,7 +6,7 @@ import {
   type DependencyContainer,
   type InjectionToken,
 } from 'tsyringe'
-import type { Context, Middleware } from '../context.js'
+import type { Context, Hooks, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
 import {
@@ -18,7 +18,12 @@ import {
   inheritRegistrations,
 } from './dependencies.js'
 import { checkDependencies } from './dependency-checks.js'
-import { isMiddlewareClass, type AnyMiddleware, type MiddlewareConstructor } from './middleware-class.js'
+import {
+  hookNames,
+  isMiddlewareClass,
+  type AnyMiddleware,
+  type MiddlewareConstructor,
+} from './middleware-class.js'
 import { withReplacements, type Replacement } from './replacements.js'
 
 /** Calls `work` with a new instance of a class. */
@@ -80,7 +85,7 @@ export class Injector {
     const handle: Middleware = (ctx, next) => withInstance(ctx, (instance) => instance.handle(ctx, next))
     Object.defineProperty(handle, 'name', { value: middleware.name })
     handle.middlewareClass = middleware
-    handle.beforeBody = Reflect.get(middleware, 'beforeBody') === true
+    for (const hook of hookNames) if (hook in middleware) bindHook(handle, middleware, hook)
     this.middleware.set(middleware, handle)
     return handle
   }
@@ -133,6 +138,12 @@ export class Injector {
       hasLifecycle(this.container, token, Lifecycle.ContainerScoped),
     )
   }
+}
+
+/** Lets a function have a hook that a middleware class declares as a static member. */
+function bindHook(handle: Middleware, middleware: MiddlewareConstructor, hook: keyof Hooks): void {
+  const value: unknown = Reflect.get(middleware, hook)
+  Object.assign(handle, { [hook]: typeof value === 'function' ? value.bind(middleware) : value })
 }
 
 /** The singletons that a class depends on. */

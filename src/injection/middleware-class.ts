@@ -1,5 +1,5 @@
 import type { Next } from 'koa'
-import type { Context, Middleware } from '../context.js'
+import type { Context, Hooks, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 
 /**
@@ -22,6 +22,23 @@ export interface MiddlewareClass {
   /** Runs before and after the handler, which it calls by `next`. */
   handle(ctx: Context, next: Next): unknown
 }
+
+/** The names of all hooks, which a middleware class declares as static members. */
+export const hookNames = [
+  'beforeBody',
+  'guardsFiles',
+  'needsSession',
+  'needsSecret',
+  'callsAgain',
+  'contextMembers',
+  'start',
+  'checkRoutes',
+  'listening',
+  'check',
+  'drain',
+  'stop',
+  'begin',
+] as const satisfies readonly (keyof Hooks)[]
 
 /** A class whose instances are middleware. */
 // tsyringe calls the constructor with the dependencies it resolves, of any type.

@@ -36,9 +36,6 @@ export interface Mail {
 const recipient =
   /^(?:(?:"[^"\r\n]*"|[^<>,;:@"\r\n]*) ?<[^\s<>,;:@"]+@[^\s<>,;:@"]+>|[^\s<>,;:@"]+@[^\s<>,;:@"]+)$/
 
-/** Milliseconds that a closing application waits for mails that are being sent. */
-const closeTimeout = 10_000
-
 /** The mails of a request. */
 interface Delivery {
   /** Prepares a mail, and returns the function that sends it. */
@@ -98,9 +95,8 @@ export function mailer(options: MailerOptions = {}): Middleware {
       const server = env === 'test' ? options.url : url
       if (server) transport = await connect(server)
     },
+    drain: async () => void (await Promise.all(pending)),
     stop: async () => {
-      const timeout = new Promise<void>((resolve) => setTimeout(resolve, closeTimeout).unref())
-      await Promise.race([Promise.all(pending), timeout])
       transport?.close()
       transport = undefined
     },

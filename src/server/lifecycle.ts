@@ -22,6 +22,8 @@ export interface ServedApplication {
   readonly logger: Logger
   callback(): RequestListener
   start(): Promise<void>
+  listening(): void
+  drain(deadline: Date): Promise<void>
   stop(): Promise<void>
 }
 
@@ -91,7 +93,9 @@ export class Lifecycle {
     this.server = new GracefulServer(this.app.callback(), this.options, this.primary?.source)
     try {
       await this.app.start()
-      return await this.server.listen(port, host)
+      const address = await this.server.listen(port, host)
+      this.app.listening()
+      return address
     } catch (error) {
       await this.close()
       throw error
@@ -99,8 +103,10 @@ export class Lifecycle {
   }
 
   private async drain(): Promise<void> {
+    const drained = this.app.drain(new Date(Date.now() + this.shutdownTimeout))
     if (this.server && this.drainDelay) await setTimeout(this.drainDelay)
     await this.server?.close(this.drainTimeout)
+    await drained
     this.server = undefined
     await this.app.stop()
     this.removeSignalHandlers()
