@@ -216,8 +216,9 @@ export class RouteNotFound extends HttpError {
 
 /** 404: there is no record with this id. */
 export class RecordNotFound extends HttpError {
-  constructor(model: string) {
-    super(404, `${model} not found.`)
+  /** @param advice sentences for the application's developers */
+  constructor(model: string, advice = '') {
+    super(404, `${model} not found.${advice}`)
   }
 }
 
@@ -577,8 +578,12 @@ export class TemplateNotFound extends NamedError {
 
 /** A path helper was called without a parameter of its path. */
 export class MissingParameter extends NamedError {
-  constructor(helper: string, path: string, parameter: string) {
-    super(`${helper} (${path}) requires the parameter "${parameter}", which is missing.`)
+  /** @param unsaved the class of a record without an id that was passed */
+  constructor(helper: string, path: string, parameter: string, unsaved?: string) {
+    const advice = unsaved
+      ? ` The ${unsaved} that was passed has not been saved. Was \`await ctx.save(...)\` forgotten?`
+      : ''
+    super(`${helper} (${path}) requires the parameter "${parameter}", which is missing.${advice}`)
   }
 }
 

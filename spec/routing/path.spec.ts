@@ -80,6 +80,16 @@ describe('A path helper', () => {
     expect(() => app.pathFor('postPath', '')).to.throw(MissingParameter)
   })
 
+  it('says that a record without an id has not been saved', () => {
+    class Post {
+      id?: string
+    }
+    expect(() => app.pathFor('postPath', new Post())).to.throw(
+      'postPath (/posts/{post_id}) requires the parameter "post_id", which is missing. The Post that was passed has not been ' +
+        'saved. Was `await ctx.save(...)` forgotten?',
+    )
+  })
+
   it('throws an error with the nearest name if it does not exist', () => {
     expect(() => app.pathFor('postPaht')).to.throw(
       UnknownRoute,

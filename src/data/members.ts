@@ -1,6 +1,6 @@
 import { noteBeginning } from './engines/own-waits.js'
 import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
-import { LockWhileReading, NoTransaction, ValidationErrors } from '../errors.js'
+import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } from '../errors.js'
 import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './added-errors.js'
@@ -142,6 +142,7 @@ export interface FindAllOptions<T> {
 
 /** The parts of the context that these members use. */
 interface DataRequest extends ListRequest {
+  readonly env: string
   readonly method: string
   readonly locale: string
   status: number
@@ -170,6 +171,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   find(model, id, options) {
     return inTransaction(this, (tx) => {
       rejectLockWhileReading(this, options)
+      rejectUndefined(this, tx, model, { id })
       return findRecord(tx, model, id, options, this.scopeFor)
     })
   },
@@ -177,6 +179,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   findOneBy(model, conditions, options) {
     return inTransaction(this, (tx) => {
       rejectLockWhileReading(this, options)
+      rejectUndefined(this, tx, model, conditions)
       return findRecordBy(tx, model, conditions, options, this.scopeFor)
     })
   },
@@ -337,6 +340,27 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
 /** On SQLite, a request that only reads does not wait for writers, so it cannot lock anything. */
 function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
   if (options?.lock && SAFE_METHODS.includes(method)) throw new LockWhileReading(method)
+}
+
+/**
+ * In development, explains that a value is undefined, most often because of a misspelled parameter of the path.
+ *
+ * @throws RecordNotFound (404)
+ */
+function rejectUndefined(
+  { env, params }: DataRequest,
+  tx: EntityManager,
+  model: EntityTarget<unknown>,
+  conditions: object,
+): void {
+  if (env !== 'development') return
+  const [name] = Object.entries(Object(conditions)).find(([, value]) => value === undefined) ?? []
+  if (name === undefined) return
+  const known = Object.keys(params).join(', ') || 'none'
+  throw new RecordNotFound(
+    tx.dataSource.getMetadata(model as EntityTarget<object>).targetName,
+    ` "${name}" is undefined. If it is from ctx.params, the route has no parameter of this name; it has ${known}.`,
+  )
 }
 
 /** Sets the language of the response, which is that of the messages. */

@@ -46,9 +46,9 @@ export class PathPattern {
     const quick = this.fillOne(args)
     if (quick !== undefined) return quick
     const { values, query } = this.assign(args)
-    const filled = this.segments.map((tokens) =>
-      tokens.map((token) => this.fillToken(token, values, helper)).join(''),
-    )
+    const missing = this.params.find((name) => !values.get(name))
+    if (missing !== undefined) throw new MissingParameter(helper, this.path, missing, unsavedIn(args))
+    const filled = this.segments.map((tokens) => tokens.map((token) => fillToken(token, values)).join(''))
     const search = isEmpty(query) ? '' : toSearch(query)
     // Two slashes at the beginning would lead to another host.
     return `/${filled.join('/').replace(/^\/+/, '')}${search ? `?${search}` : ''}`
@@ -70,13 +70,6 @@ export class PathPattern {
     const marked = `/${this.segments.map((tokens) => tokens.map(toText).join('')).join('/')}`
     const [before, after] = marked.split('\0')
     return after === undefined ? [before] : [before, after]
-  }
-
-  private fillToken(token: Token, values: Map<string, string>, helper: string): string {
-    if (token.kind === 'text') return encodeSegment(token.text)
-    const value = values.get(token.name)
-    if (value === undefined || value === '') throw new MissingParameter(helper, this.path, token.name)
-    return token.kind === 'rest' ? value.split('/').map(encodeSegment).join('/') : encodeSegment(value)
   }
 
   private assign(args: readonly PathArgument[]): {
@@ -105,6 +98,17 @@ export class PathPattern {
     }
     return { values, query }
   }
+}
+
+function fillToken(token: Token, values: Map<string, string>): string {
+  if (token.kind === 'text') return encodeSegment(token.text)
+  const value = values.get(token.name) ?? ''
+  return token.kind === 'rest' ? value.split('/').map(encodeSegment).join('/') : encodeSegment(value)
+}
+
+/** The name of the class of a record without an id. */
+function unsavedIn(args: readonly PathArgument[]): string | undefined {
+  return args.find((arg) => isRecord(arg) && (arg.id === undefined || arg.id === null))?.constructor.name
 }
 
 /**
