@@ -97,7 +97,7 @@ describe('kit generate auth in an API application', () => {
     expect(application.tree()).to.deep.equal(before)
   })
 
-  it('adds the translated texts to each language of the application, which has a name of its own', () => {
+  it('adds the translated texts to each language of the application, except its name', () => {
     application.write('locales/pages.de.yaml', '- id: pages.home\n  translation: Start\n')
     generate(application.folder, authActions(application.folder, 'user'))
     const german = application.read('locales/authentication.de.yaml')

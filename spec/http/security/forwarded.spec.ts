@@ -27,7 +27,7 @@ describe('new App({ proxy })', () => {
     return (await site.get('/client', { headers, accept: 'json' })).json
   }
 
-  /** What the application sees of a request whose connection comes from an address. */
+  /** Sends a request whose connection comes from an address, and returns what the application sees. */
   async function seenFrom(
     address: string | undefined,
     headers: Record<string, string>,
