@@ -296,8 +296,10 @@ export class UnsupportedMediaType extends HttpError {
 
 /** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it. */
 export class NoTransaction extends HttpError {
-  constructor() {
-    super(500, 'no transaction found')
+  /** @param isDevelopment whether the message says what to do */
+  constructor(isDevelopment = false) {
+    const advice = '. Add app.use(transaction(database)) above the routes.'
+    super(500, `no transaction found${isDevelopment ? advice : ''}`)
   }
 }
 

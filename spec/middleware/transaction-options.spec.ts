@@ -153,5 +153,17 @@ describe('transactionOptions', () => {
     site = await Site.open(app)
     expect((await site.get('/')).status).to.equal(500)
     expect(log.text()).to.include('no transaction found')
+    expect(log.text()).not.to.include('Add app.use')
+  })
+
+  itOnce('say in development how to add transaction()', async () => {
+    log = captureLog()
+    const app = new App({ api: true, env: 'development', logger: log.logger })
+    app.get('/', (ctx) => ctx.tx.query('SELECT 1'))
+    site = await Site.open(app)
+    expect((await site.get('/')).status).to.equal(500)
+    expect(log.text()).to.include(
+      'no transaction found. Add app.use(transaction(database)) above the routes.',
+    )
   })
 })

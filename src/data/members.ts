@@ -1,3 +1,4 @@
+import { environmentOf } from '../common/environment.js'
 import { noteBeginning } from './engines/own-waits.js'
 import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } from '../errors.js'
@@ -269,7 +270,7 @@ function transactionFor(ctx: object): LazyTransaction {
   const transaction = transactionOf(ctx)
   if (!transaction) {
     rejectBeforeBody(ctx, 'ctx.tx')
-    throw new NoTransaction()
+    throw new NoTransaction(environmentOf(ctx) === 'development')
   }
   noteBeginning(transaction)
   return transaction

@@ -1,6 +1,7 @@
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import type { BeginOptions } from '../data/transactions/lazy-transaction.js'
+import { environmentOf } from '../common/environment.js'
 import { transactionOf } from '../data/transactions/request-transaction.js'
 import { NoTransaction } from '../errors.js'
 
@@ -22,7 +23,7 @@ import { NoTransaction } from '../errors.js'
 export function transactionOptions(options: BeginOptions): Middleware {
   return function transactionOptions(ctx: Context, next: Next) {
     const transaction = transactionOf(ctx)
-    if (!transaction) throw new NoTransaction()
+    if (!transaction) throw new NoTransaction(environmentOf(ctx) === 'development')
     transaction.configure(options)
     return next()
   }

@@ -97,7 +97,11 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
    * longer than its column allows, as on the other engines
    */
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    const prepared: unknown = super.preparePersistentValue(value, column)
+    const given: unknown = super.preparePersistentValue(value, column)
+    // SQLite would store the text `12.0` for 12, and NULL for NaN.
+    if (Number.isNaN(given)) throw notANumber(column)
+    const isText = typeof given === 'number' && ['string', 'text'].includes(kindOf(column.type) ?? '')
+    const prepared = isText ? String(given) : given
     if (typeof prepared === 'string' && kindOf(column.type) === 'decimal' && digitsOf(prepared) > 15)
       throw tooManyDigits(column)
     if (typeof prepared === 'string' && isTooLong(prepared, column)) throw tooLong(column)
@@ -140,6 +144,11 @@ function tooLong(column: ColumnMetadata): ValidationErrors {
   return new ValidationErrors().add(column.propertyPath, 'too_long', `${attribute} is too long.`, {
     attribute,
   })
+}
+
+function notANumber(column: ColumnMetadata): ValidationErrors {
+  const attribute = humanize(column.propertyName)
+  return new ValidationErrors().add(column.propertyPath, 'type', `${attribute} is not valid.`, { attribute })
 }
 
 function tooManyDigits(column: ColumnMetadata): ValidationErrors {

@@ -105,7 +105,8 @@ export class FastPath {
   }
 
   private async insert(tx: EntityManager, record: Model): Promise<void> {
-    stampsOf(record).setGeneratedColumns()
+    const stamped = stampsOf(record).setGeneratedColumns()
+    if (stamped) await stamped
     // NULL for columns without a value.
     const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
     await write(tx, this.insertion, values)
@@ -118,7 +119,8 @@ export class FastPath {
     if (!found) return false
     if (this.changesOf(record, found).length === 0) return true
 
-    stampsOf(record).stampUpdate()
+    const stamped = stampsOf(record).stampUpdate()
+    if (stamped) await stamped
     const changes = this.changesOf(record, found)
     await write(tx, this.updateOf(changes), [...changes.map(([, value]) => value), record.id])
     this.fillWithNull(record)
@@ -192,8 +194,8 @@ function isHeard({ dataSource: { subscribers } }: EntityManager, events: Events)
 }
 
 /** The methods of Model that set ids and timestamps before a write. They are protected, because no other code may call them. */
-function stampsOf(record: Model): { setGeneratedColumns(): void; stampUpdate(): void } {
-  return record as unknown as { setGeneratedColumns(): void; stampUpdate(): void }
+function stampsOf(record: Model): Stamps {
+  return record as unknown as Stamps
 }
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
@@ -229,4 +231,10 @@ function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unkno
 /** The placeholder of a query's n-th parameter. */
 export function placeholder(tx: EntityManager, position: number): string {
   return tx.dataSource.driver.createParameter('', position - 1)
+}
+
+/** The methods of `Model` that set timestamps. A model may override them by asynchronous ones. */
+interface Stamps {
+  setGeneratedColumns(): unknown
+  stampUpdate(): unknown
 }
