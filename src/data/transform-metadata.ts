@@ -32,7 +32,7 @@ export function classTransformer(): typeof ClassTransformer {
   return require('class-transformer')
 }
 
-/** What rules apply to: fields of a request that become attributes (`toClass`), or records in responses (`toPlain`). */
+/** The use of rules: for fields of a request that become attributes (`toClass`), or for records in responses (`toPlain`). */
 type Direction = 'toClass' | 'toPlain'
 
 /** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
