@@ -48,6 +48,7 @@ export function specLocals(
   // The changed sample of the first record is greater than that of the newer one.
   const isFirst = given.some(({ name, kind }) => name === defaultSort(plan.list) && kind !== 'bool')
   const first = given.map((attribute) => `${attribute.name}: ${modelValue(attribute, 'changed')}`)
+  const listed = isOnlyOne ? ['record.id'] : isFirst ? ['record.id', 'newer.id'] : ['newer.id', 'record.id']
   return {
     ...specPaths(file, model),
     models: modelImportsOf([model, ...others.map((other) => other.model), ...nesting.parents], file),
@@ -63,8 +64,7 @@ export function specLocals(
     /** Whether no other record can exist beside the first one, unless it has another parent or owner. */
     isOnlyOne,
     /** The ids of the records in the order of the list. */
-    listed: `[${(isOnlyOne ? ['record.id'] : isFirst ? ['record.id', 'newer.id'] : ['newer.id', 'record.id']).concat(listsOwner ? 'owner.id' : []).join(', ')}]`,
-
+    listed: `[${[...listed, ...(listsOwner ? ['owner.id'] : [])].join(', ')}]`,
     users: usersOf(file, model, plan),
     /** Whether another user can send the same: the records that `sent` refers to have no owner, and there can be a second record. */
     othersCanCreate:

@@ -83,9 +83,10 @@ export class RandomResources {
     const onePerOwner = isSingular && owner ? [['user_id']] : []
     const isScarce =
       parent?.isScarce === true || isAnyScarce(attributes, [...uniques, ...onePerOwner], owner && 'user_id')
-    const resource = { name, model, options, command: commandOf(name, options), isSingular, isScarce }
-    made.push({ ...resource, depth: parent ? parent.depth + 1 : 0 })
-    return made.at(-1)!
+    const depth = parent ? parent.depth + 1 : 0
+    const resource = { name, model, options, command: commandOf(name, options), isSingular, depth, isScarce }
+    made.push(resource)
+    return resource
   }
 
   private attributes(model: string): string[] {
