@@ -18,6 +18,16 @@ export type { Responses } from './http/responder.js'
 export type { Context, Handler, Hooks, Middleware, State, UploadedFile } from './context.js'
 export type { Next } from 'koa'
 
+// The members of the context. Each of these files adds its own to the type `Context`.
+export type { DataMembers } from './data/members.js'
+export type { HttpMembers } from './http/members.js'
+export type { LoggingMembers } from './logging/members.js'
+export type { PolicyMembers } from './policies/members.js'
+export type { RoutingMembers } from './routing/members.js'
+export type { SessionMembers } from './sessions/members.js'
+export type { TranslationMembers } from './translations/members.js'
+export type { PageMembers } from './views/members.js'
+
 // Resources
 export {
   BaseResource,
@@ -45,7 +55,7 @@ export {
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
 export { RelationIds } from './data/relation-ids.js'
-export type { DataMembers, FindAllOptions } from './data/members.js'
+export type { FindAllOptions } from './data/members.js'
 export type { Choices } from './data/records/choices.js'
 export type { Where } from './data/records/conditions.js'
 export type { FindRecordOptions } from './data/records/locking.js'
