@@ -1,5 +1,5 @@
 import { RouteTable } from '../src/routing/route-table.js'
-import { pathNames } from '../src/words/names.js'
+import { pathNames } from '../src/naming/names.js'
 import { actions } from '../src/resources/actions.js'
 import { median } from './statistics.js'
 

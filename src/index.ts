@@ -5,7 +5,7 @@
  */
 
 // The application
-export { App, type AppOptions } from './application.js'
+export { App, type AppOptions } from './application/application.js'
 export { Scope } from './routing/scope.js'
 export type { DeclaredRoute, RouteResource } from './routing/declared-route.js'
 export type { Match } from './routing/route-table.js'
@@ -54,18 +54,18 @@ export {
 // Data
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
-export { RelationIds } from './data/relation-ids.js'
+export { RelationIds } from './data/attributes/relation-ids.js'
 export type { FindAllOptions } from './data/members.js'
-export type { Choices } from './data/records/choices.js'
+export type { Choices } from './data/lists/choices.js'
 export type { Where } from './data/records/conditions.js'
 export type { FindRecordOptions } from './data/records/locking.js'
 export type { RelationOf } from './data/records/relations.js'
-export { column, primaryKey, timestamps, type ColumnDetails } from './data/columns.js'
-export type { AttributeKind } from './data/attributes.js'
-export type { AttributeOf } from './data/attribute-of.js'
+export { column, primaryKey, timestamps, type ColumnDetails } from './data/attributes/columns.js'
+export type { AttributeKind } from './data/attributes/attributes.js'
+export type { AttributeOf } from './data/attributes/attribute-of.js'
 export type { MigrationReport, MigrationState } from './data/migrations/run.js'
-export { Present } from './data/validation.js'
-export { CursorPagination, Pagination, type Page, type PageOptions } from './data/records/pagination.js'
+export { Present } from './data/validation/validation.js'
+export { CursorPagination, Pagination, type Page, type PageOptions } from './data/lists/pagination.js'
 export {
   as,
   filter,
@@ -91,8 +91,8 @@ export {
   type ContentSecurityPolicy,
   type SecurityHeadersOptions,
 } from './middleware/security-headers.js'
-export { transaction, type TransactionOptions } from './middleware/transaction.js'
-export { transactionOptions } from './middleware/transaction-options.js'
+export { transaction, type TransactionOptions } from './middleware/transaction/transaction.js'
+export { transactionOptions } from './middleware/transaction/transaction-options.js'
 export type { BeginOptions } from './data/transactions/lazy-transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 

@@ -10,7 +10,7 @@ import {
   type LimitStore,
   type RateLimitOptions,
 } from '../../src/auth/index.js'
-import { clientNetwork } from '../../src/common/client-network.js'
+import { clientNetwork } from '../../src/http/security/client-network.js'
 import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
 import { App, Database, transaction } from '../../src/index.js'
 import { databaseWithTables, newDatabase } from '../support/databases.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context } from '../context.js'
-import { attributeName, messageOf } from '../data/validation.js'
+import { attributeName, messageOf } from '../data/validation/validation.js'
 import type { ValidationErrors } from '../errors.js'
 import type { Account } from './account.js'
 import { normalizeEmail } from './email.js'

@@ -25,7 +25,7 @@ async function entryOf(args: readonly string[]): Promise<Entry | undefined> {
   if (name === undefined || name.startsWith('-')) return undefined
   const entry = COMMANDS.find((one) => one.name === name || one.alias === name)
   if (entry) return entry
-  const { nearest } = await import('../words/spelling.js')
+  const { nearest } = await import('../naming/spelling.js')
   throw new UnknownCommand(
     name,
     nearest(

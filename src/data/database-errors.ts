@@ -7,8 +7,8 @@ import {
   TransactionConflict,
   ValidationErrors,
 } from '../errors.js'
-import { humanize } from '../words/words.js'
-import { kindOf } from './attributes.js'
+import { humanize } from '../naming/words.js'
+import { kindOf } from './attributes/attributes.js'
 import type { Problem } from './engines/engine.js'
 import {
   checkedColumn,

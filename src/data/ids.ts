@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { coerce, unreadable } from './coerce.js'
+import { coerce, unreadable } from './attributes/coerce.js'
 import { pooledRandomBytes } from '../common/random.js'
 
 let latest = 0

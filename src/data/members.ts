@@ -4,15 +4,15 @@ import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } 
 import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } from '../errors.js'
 import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
-import { markTranslated, translateAdded } from './added-errors.js'
-import type { Attribute } from './attributes.js'
-import { findChoices, type Choices } from './records/choices.js'
+import { markTranslated, translateAdded } from './validation/added-errors.js'
+import type { Attribute } from './attributes/attributes.js'
+import { findChoices, type Choices } from './lists/choices.js'
 import { readAlternatives, type Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
 import type { Model } from './model.js'
 import { paginateRequest, type ListRequest } from './lists/request.js'
-import { linkHeader, type Page, type PageOptions, type Pagination } from './records/pagination.js'
+import { linkHeader, type Page, type PageOptions, type Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import {
@@ -24,7 +24,7 @@ import {
 import type { ScopeFor } from './records/scoped-ids.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
-import { attributeName, messageOf, validate } from './validation.js'
+import { attributeName, messageOf, validate } from './validation/validation.js'
 
 declare module '../context.js' {
   interface ContextMembers extends DataMembers {}

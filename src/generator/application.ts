@@ -10,8 +10,8 @@ import {
 import type { Attribute } from './arguments/attributes.js'
 import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
 import { applicationName, isRegistered } from './files/registration.js'
-import { nearest } from '../words/spelling.js'
-import { itemName } from '../words/words.js'
+import { nearest } from '../naming/spelling.js'
+import { itemName } from '../naming/words.js'
 
 /**
  * Returns the text of src/app.ts.

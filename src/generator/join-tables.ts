@@ -1,5 +1,5 @@
 import type { Attribute } from './arguments/attributes.js'
-import { itemName } from '../words/words.js'
+import { itemName } from '../naming/words.js'
 import { indexName, indicesOf } from './tables.js'
 
 /** The table of a many-to-many relation. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { itemName } from '../words/words.js'
+import { itemName } from '../naming/words.js'
 import { handlersIn } from './application.js'
 import type { Names } from './arguments/names.js'
 import { indexName } from './tables.js'

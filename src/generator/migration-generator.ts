@@ -10,7 +10,7 @@ import { migrationNames } from './migration-names.js'
 import { isName, snakeCase, tableOf } from './arguments/names.js'
 import { columnsOf, indexName, indicesOf, tableFunctions } from './tables.js'
 import { renderScaffolds } from './files/templates.js'
-import { nearest } from '../words/spelling.js'
+import { nearest } from '../naming/spelling.js'
 
 /**
  * Returns the step that writes a migration. Its name describes the change: `create_posts`, `add_state_to_posts`,

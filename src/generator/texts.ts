@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { humanize } from '../words/words.js'
+import { humanize } from '../naming/words.js'
 import type { Attribute } from './arguments/attributes.js'
 import type { Names } from './arguments/names.js'
 import type { routeLocals } from './arguments/routes.js'

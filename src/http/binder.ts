@@ -1,8 +1,8 @@
 import type { ClassConstructor } from 'class-transformer'
-import type { Attribute } from '../data/attributes.js'
+import type { Attribute } from '../data/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
-import { coerce, unreadable } from '../data/coerce.js'
-import { classTransformer, hasTransformMetadata } from '../data/transform-metadata.js'
+import { coerce, unreadable } from '../data/attributes/coerce.js'
+import { classTransformer, hasTransformMetadata } from '../data/attributes/transform-metadata.js'
 
 /** The submitted data of a request. */
 export interface Submission {

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import type { ValidationErrors } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
-import type { Format } from './negotiation.js'
+import type { Format } from './formats/negotiation.js'
 
 type Errors = () => ValidationErrors | undefined
 

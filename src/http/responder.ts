@@ -1,11 +1,11 @@
 import { memoize } from '../common/memoize.js'
 import type { Context } from '../context.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
-import { toJson } from './json.js'
-import { formats, negotiate, type Format } from './negotiation.js'
+import { toJson } from './formats/json.js'
+import { formats, negotiate, type Format } from './formats/negotiation.js'
 import { problemOf, writeProblem } from './errors/problem.js'
-import { toPlain } from './serializer.js'
-import { rootName, toXml } from './xml.js'
+import { toPlain } from './formats/serializer.js'
+import { rootName, toXml } from './formats/xml.js'
 
 /**
  * The responses that a handler offers.

@@ -1,5 +1,5 @@
-import { attributesOf, isEntity, type Attribute } from '../data/attributes.js'
-import { plainAttributesOf } from '../data/plain-attributes.js'
+import { attributesOf, isEntity, type Attribute } from '../data/attributes/attributes.js'
+import { plainAttributesOf } from '../data/attributes/plain-attributes.js'
 import { NoAttributes, UnknownAttribute } from '../errors.js'
 
 /**

@@ -1,7 +1,7 @@
 import { DeclarationError } from '../errors.js'
 import { memoize } from '../common/memoize.js'
 import { errorHead, fieldsOf, withoutCredentials } from './error-fields.js'
-import { bareName, nameMatcher, secretNames } from '../words/secret-names.js'
+import { bareName, nameMatcher, secretNames } from '../naming/secret-names.js'
 
 /** Copies values for the log and for error pages, without secrets and up to a limit of size. */
 export interface ParameterFilter {

@@ -2,7 +2,7 @@ import helmet, { type HelmetOptions } from 'helmet'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
-import { PreparedHeaders } from '../common/header-list.js'
+import { PreparedHeaders } from '../server/header-list.js'
 
 /** The sources that a content security policy allows, by directive: `{ imgSrc: ["'self'", 'https://images.example.com'] }`. */
 export type ContentSecurityPolicy = Record<string, Iterable<string> | null>

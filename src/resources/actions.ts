@@ -1,4 +1,4 @@
-import type { PathNames } from '../words/names.js'
+import type { PathNames } from '../naming/names.js'
 
 /** One of the seven actions of a resource, and its route. */
 export interface Action {

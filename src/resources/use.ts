@@ -1,7 +1,7 @@
 import type { Handler } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
-import { nearest } from '../words/spelling.js'
+import { nearest } from '../naming/spelling.js'
 import { actions } from './actions.js'
 import { decorationsOf, recordClassMiddleware, recordMethodMiddleware } from './decorations.js'
 import { checkMethod, type MethodDecoration } from './method-decorator.js'

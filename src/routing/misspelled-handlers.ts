@@ -1,4 +1,4 @@
-import { isOneLetterOff } from '../words/spelling.js'
+import { isOneLetterOff } from '../naming/spelling.js'
 import { decorationsOf } from '../resources/decorations.js'
 import { BaseResource, type ResourceClass } from '../resources/resource.js'
 import { actionsOf, isImplemented } from '../resources/scanner.js'

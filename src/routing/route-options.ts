@@ -1,4 +1,4 @@
-import { defaultPathName } from '../words/names.js'
+import { defaultPathName } from '../naming/names.js'
 import { describeRoute } from '../resources/route-description.js'
 import type { RouteOptions } from '../resources/route.js'
 import type { RouteDeclaration } from './declared-route.js'

@@ -1,7 +1,7 @@
 import { Router, type Layer } from '@koa/router'
 import type { Context } from '../context.js'
 import { DeclarationError, UnknownRoute } from '../errors.js'
-import { nearest } from '../words/spelling.js'
+import { nearest } from '../naming/spelling.js'
 import { actions } from '../resources/actions.js'
 import { BaseResource } from '../resources/resource.js'
 import { PathPattern, type PathArgument } from './path.js'

@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { HeaderListResponse } from '../common/header-list.js'
+import { HeaderListResponse } from './header-list.js'
 import { listenOn, stopListening } from './port.js'
 import { StalledConnections } from './stalled-connections.js'
 import { checkInterval, serverOptions, type Timeouts } from './timeouts.js'

@@ -1,6 +1,6 @@
 import { Table } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
-import { column } from '../data/columns.js'
+import { column } from '../data/attributes/columns.js'
 import type { Database } from '../data/database.js'
 import { ExpiredRows } from '../data/expired-rows.js'
 import { explainMissingTable } from '../data/migrations/pending.js'

@@ -2,8 +2,8 @@ import { Agent, request, type IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { text as textOf } from 'node:stream/consumers'
-import type { App } from '../application.js'
-import { toXml } from '../http/xml.js'
+import type { App } from '../application/application.js'
+import { toXml } from '../http/formats/xml.js'
 import { Cookies } from './cookies.js'
 
 /** The fields of a form. A list of values, or of pairs, repeats a name. */

@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import { kindOf, type AttributeKind } from '../data/attributes.js'
+import { kindOf, type AttributeKind } from '../data/attributes/attributes.js'
 import type { Database } from '../data/database.js'
 import { newId } from '../data/ids.js'
 import type { Model } from '../data/model.js'

@@ -1,5 +1,5 @@
 import type { InjectionToken } from 'tsyringe'
-import type { App } from '../application.js'
+import type { App } from '../application/application.js'
 import type { Database } from '../data/database.js'
 import { dropDatabase, openOrCreate } from '../data/engines/create-drop.js'
 import type { Replacement } from '../injection/replacements.js'

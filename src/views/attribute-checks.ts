@@ -1,5 +1,5 @@
 import { getMetadataArgsStorage } from 'typeorm'
-import { nearest } from '../words/spelling.js'
+import { nearest } from '../naming/spelling.js'
 
 /** The function that checks call, a local of every template in development. */
 export const CHECK = 'kitCheckAttribute'

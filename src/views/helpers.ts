@@ -1,5 +1,5 @@
 import type { ListQuery } from '../data/lists/query/list-query.js'
-import type { Pagination } from '../data/records/pagination.js'
+import type { Pagination } from '../data/lists/pagination.js'
 import { ActionButtons, type ActionButtonOptions } from './forms/action-button.js'
 import { display, time } from './formats.js'
 import type { FormOptions } from './forms/fields.js'

@@ -1,4 +1,4 @@
-import { humanize } from '../words/words.js'
+import { humanize } from '../naming/words.js'
 import type { ViewContext } from './view-context.js'
 
 /**

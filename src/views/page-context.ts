@@ -5,7 +5,7 @@ import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { RouteTable } from '../routing/route-table.js'
 import type { Flash } from '../sessions/flash.js'
 import type { Catalog } from '../translations/catalog.js'
-import { collectionIds, singularIds } from '../words/names.js'
+import { collectionIds, singularIds } from '../naming/names.js'
 import type { CollectionLink, ViewContext } from './view-context.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { ListQuery } from '../data/lists/query/list-query.js'
-import { recordName } from '../words/words.js'
+import { recordName } from '../naming/words.js'
 import { html, type Html } from './html.js'
 import { label } from './labels.js'
 import type { ViewContext } from './view-context.js'

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import type { Context } from '../context.js'
-import { nearest } from '../words/spelling.js'
+import { nearest } from '../naming/spelling.js'
 import { attributeCheck, CHECK } from './attribute-checks.js'
 
 /** Warns in development, once each, about misspelled texts and attributes in templates, which would only show an id or nothing. */

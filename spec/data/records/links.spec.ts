@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity, ManyToOne, type EntityManager, type Relation } from 'typeorm'
-import { paginate } from '../../../src/data/records/pagination.js'
+import { paginate } from '../../../src/data/lists/pagination.js'
 import { findRecord } from '../../../src/data/records/find.js'
 import { loadRelations } from '../../../src/data/records/relations.js'
 import { destroyRecord, saveRecord } from '../../../src/data/records/save.js'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity, VersionColumn } from 'typeorm'
-import { columnTypes } from '../../../src/data/columns.js'
+import { columnTypes } from '../../../src/data/attributes/columns.js'
 import { findRecord } from '../../../src/data/records/find.js'
 import { saveRecord } from '../../../src/data/records/save.js'
 import { Database, Model } from '../../../src/index.js'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity } from 'typeorm'
-import { columnTypes } from '../../../src/data/columns.js'
+import { columnTypes } from '../../../src/data/attributes/columns.js'
 import { saveRecord } from '../../../src/data/records/save.js'
 import { Database, Model } from '../../../src/index.js'
 import { newDatabase } from '../../support/databases.js'

@@ -8,10 +8,10 @@ import {
   type MigrationInterface,
   type QueryRunner,
 } from 'typeorm'
-import { coerce } from '../../../src/data/coerce.js'
-import { attributesOf, type AttributeKind } from '../../../src/data/attributes.js'
+import { coerce } from '../../../src/data/attributes/coerce.js'
+import { attributesOf, type AttributeKind } from '../../../src/data/attributes/attributes.js'
 import { RecordNotFound } from '../../../src/errors.js'
-import { columnTypes, type ColumnDetails } from '../../../src/data/columns.js'
+import { columnTypes, type ColumnDetails } from '../../../src/data/attributes/columns.js'
 import {
   App,
   BaseResource,

@@ -1,6 +1,6 @@
 import { parseAttributes, type Attribute } from '../../../src/generator/arguments/attributes.js'
 import type { ResourceOptions } from '../../../src/generator/resource-generator.js'
-import { collectionName } from '../../../src/words/words.js'
+import { collectionName } from '../../../src/naming/words.js'
 import type { Random } from '../random.js'
 
 /** A resource to generate with a full spec. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { start, type REPLServer } from 'node:repl'
 import { PassThrough, type Readable } from 'node:stream'
-import type { App } from '../../application.js'
+import type { App } from '../../application/application.js'
 import type { Database } from '../../data/database.js'
 import { loadApp, loadDatabase } from '../support/application-modules.js'
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { App } from '../../application.js'
+import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { currentEnvironment } from '../../common/environment.js'
 import { createLogger } from '../../logging/logger.js'
 import { onStopSignal } from '../../server/signals.js'
-import { workerCount } from '../../workers/worker-count.js'
-import { runWorker, workerNumber } from '../../workers/worker.js'
+import { workerCount } from '../../server/workers/worker-count.js'
+import { runWorker, workerNumber } from '../../server/workers/worker.js'
 import { enterApplication } from '../support/application-folder.js'
 import { loadDatabase, loadMain } from '../support/application-modules.js'
 import { buildWhenStale } from '../support/compilation.js'
@@ -71,7 +71,7 @@ async function migrate(): Promise<void> {
 /** Serves with several worker processes. The primary process loads nothing of the application. */
 async function startWorkerPool(count: number): Promise<void> {
   await buildWhenStale(enterApplication())
-  const { WorkerPool } = await import('../../workers/worker-pool.js')
+  const { WorkerPool } = await import('../../server/workers/worker-pool.js')
   const logger = createLogger(currentEnvironment())
   const pool = new WorkerPool(count, logger)
   onStopSignal(

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { App } from '../../application.js'
+import type { App } from '../../application/application.js'
 import type { Database } from '../../data/database.js'
 import { BuildFailed, CommandError, MissingExport } from '../../command-errors.js'
 import { enterApplication } from './application-folder.js'

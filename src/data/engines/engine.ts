@@ -1,8 +1,8 @@
 import type { DataSource, DataSourceOptions, EntityMetadata, FindOneOptions, QueryRunner } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import type { AttributeKind } from '../attributes.js'
-import type { ColumnDetails } from '../columns.js'
+import type { AttributeKind } from '../attributes/attributes.js'
+import type { ColumnDetails } from '../attributes/columns.js'
 import type { Ping } from './ping.js'
 
 /** The problems that an error of a database can report, the same for every engine. */

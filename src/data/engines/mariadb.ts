@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
-import type { ColumnDetails } from '../columns.js'
+import type { ColumnDetails } from '../attributes/columns.js'
 import {
   connected,
   connectionSemaphore,

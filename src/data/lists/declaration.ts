@@ -1,5 +1,5 @@
 import type { FindOptionsWhere } from 'typeorm'
-import type { AttributeKind } from '../attributes.js'
+import type { AttributeKind } from '../attributes/attributes.js'
 
 /** A comparison of a column with the value of a query parameter. */
 export type Operator = 'eq' | 'not' | 'in' | 'prefix' | 'contains' | 'lt' | 'lte' | 'gt' | 'gte' | 'null'

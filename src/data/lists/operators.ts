@@ -1,4 +1,4 @@
-import type { AttributeKind } from '../attributes.js'
+import type { AttributeKind } from '../attributes/attributes.js'
 import type { Engine } from '../engines/engine.js'
 import type { Operator } from './declaration.js'
 

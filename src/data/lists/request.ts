@@ -20,11 +20,11 @@ import {
   type PagePosition,
   type PageQuery,
   type RecordPage,
-} from '../records/pagination.js'
+} from './pagination.js'
 import { loadLinks } from '../records/links.js'
 import { loadRelations } from '../records/relations.js'
 import type { ScopeFor } from '../records/scoped-ids.js'
-import type { Translate } from '../validation.js'
+import type { Translate } from '../validation/validation.js'
 import { encodeCursor } from './query/cursor.js'
 import type { Queryable } from './declaration.js'
 import { definitionOf } from './definition/compile.js'

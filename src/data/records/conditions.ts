@@ -2,8 +2,8 @@ import type { EntityMetadata, FindOptionsWhere } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { memoizeByObject } from '../../common/memoize.js'
-import { coerce, unreadable } from '../coerce.js'
-import { kindOf, type Attribute, type AttributeKind } from '../attributes.js'
+import { coerce, unreadable } from '../attributes/coerce.js'
+import { kindOf, type Attribute, type AttributeKind } from '../attributes/attributes.js'
 import { Model } from '../model.js'
 
 /** The values of columns that a record must have. Undefined or null finds nothing: use `IsNull()`. */

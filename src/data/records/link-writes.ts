@@ -1,6 +1,6 @@
 import { In, type EntityManager, type EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
-import { humanize } from '../../words/words.js'
+import { humanize } from '../../naming/words.js'
 import { engineOf } from '../engines/engines.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'

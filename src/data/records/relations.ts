@@ -9,7 +9,7 @@ import { markLoaded } from './loaded-values.js'
 import { withinScope } from './scope.js'
 import { scopedIds, unscoped, type Conditions, type ScopeFor } from './scoped-ids.js'
 import { Model } from '../model.js'
-import { exposed, exposedName } from '../transform-metadata.js'
+import { exposed, exposedName } from '../attributes/transform-metadata.js'
 
 /** The relations of a model, or of the records of a list, by their names. */
 export type RelationOf<R> = R extends readonly (infer One)[]

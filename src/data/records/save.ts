@@ -1,17 +1,17 @@
 import type { EntityManager } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
-import { translateAdded } from '../added-errors.js'
+import { translateAdded } from '../validation/added-errors.js'
 import { explainDatabaseError } from '../database-errors.js'
 import { engineOf } from '../engines/engines.js'
 import { insertChosenId, Model } from '../model.js'
 import { inSavepoint } from '../transactions/transaction-manager.js'
-import { validate, type Translate } from '../validation.js'
+import { validate, type Translate } from '../validation/validation.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { assignmentsOf, syncLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
 import { unscoped, type ScopeFor } from './scoped-ids.js'
-import { translate, violationsOf } from './violations.js'
+import { translate, violationsOf } from '../validation/violations.js'
 
 /**
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.

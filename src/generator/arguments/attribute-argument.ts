@@ -1,8 +1,8 @@
-import type { AttributeKind } from '../../data/attributes.js'
+import type { AttributeKind } from '../../data/attributes/attributes.js'
 import { BadAttribute, ReservedAttribute, UnknownAttributeType } from '../../command-errors.js'
 import { isName, modelNamesOf, type Names } from './names.js'
-import { isSecretAttribute } from '../../words/secret-names.js'
-import { collectionName, itemName } from '../../words/words.js'
+import { isSecretAttribute } from '../../naming/secret-names.js'
+import { collectionName, itemName } from '../../naming/words.js'
 import { reservedAttributes } from './reserved.js'
 
 /** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */

@@ -1,5 +1,5 @@
-import type { AttributeKind } from '../../data/attributes.js'
-import { columnTypes } from '../../data/columns.js'
+import type { AttributeKind } from '../../data/attributes/attributes.js'
+import { columnTypes } from '../../data/attributes/columns.js'
 import { RepeatedAttribute } from '../../command-errors.js'
 import { readAttribute, type AttributeArgument, type Digits } from './attribute-argument.js'
 import { quote } from '../files/lines.js'

@@ -1,6 +1,6 @@
 import { CommandError } from '../../command-errors.js'
-import type { AttributeKind } from '../../data/attributes.js'
-import { nearest } from '../../words/spelling.js'
+import type { AttributeKind } from '../../data/attributes/attributes.js'
+import { nearest } from '../../naming/spelling.js'
 import type { Attribute } from './attributes.js'
 
 /** The queries that clients may send to a generated list. */

@@ -1,7 +1,7 @@
 import { camelize } from 'inflection'
 import { BadName, RepeatedParameter, ReservedName } from '../../command-errors.js'
-import { collectionId, pathNames, resourceNames, type PathNames } from '../../words/names.js'
-import { collectionName, humanize, itemName } from '../../words/words.js'
+import { collectionId, pathNames, resourceNames, type PathNames } from '../../naming/names.js'
+import { collectionName, humanize, itemName } from '../../naming/words.js'
 import { reservedResources, templateNames } from './reserved.js'
 
 /** All names that are derived from the word for a resource on the command line. */

@@ -1,7 +1,7 @@
 import { camelize } from 'inflection'
 import { BadRoute } from '../../command-errors.js'
-import { defaultPathName } from '../../words/names.js'
-import { humanize } from '../../words/words.js'
+import { defaultPathName } from '../../naming/names.js'
+import { humanize } from '../../naming/words.js'
 import { isName, snakeCase, type Names } from './names.js'
 import type { Nesting } from './nesting.js'
 

@@ -1,4 +1,4 @@
-import { clientNetwork } from '../../common/client-network.js'
+import { clientNetwork } from '../security/client-network.js'
 import type { Context } from '../../context.js'
 import { BadRequest, RequestTimeout, ServiceUnavailable } from '../../errors.js'
 

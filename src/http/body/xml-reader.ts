@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import type * as Saxes from 'saxes'
-import { defaultMembersLimit } from '../../data/json-limits.js'
+import { defaultMembersLimit } from '../../data/attributes/json-limits.js'
 import { BadRequest, TooManyMembers } from '../../errors.js'
-import { childName } from '../xml.js'
+import { childName } from '../formats/xml.js'
 
 /** saxes is loaded with the first document: an application that gets none starts without it. */
 const require = createRequire(import.meta.url)

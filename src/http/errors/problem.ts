@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { Context } from '../../context.js'
 import { HttpError, ValidationErrors } from '../../errors.js'
-import type { Format } from '../negotiation.js'
-import { toXml, XmlList } from '../xml.js'
+import type { Format } from '../formats/negotiation.js'
+import { toXml, XmlList } from '../formats/xml.js'
 
 /** Problem details (RFC 9457): an error in JSON or XML. */
 export interface Problem {

@@ -1,5 +1,5 @@
 import type { ValidationErrors } from '../../errors.js'
-import { recordName } from '../../words/words.js'
+import { recordName } from '../../naming/words.js'
 import type { FormMethod } from './hidden-fields.js'
 import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
 import { label } from '../labels.js'

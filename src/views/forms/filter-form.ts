@@ -1,6 +1,6 @@
-import type { Choices } from '../../data/records/choices.js'
+import type { Choices } from '../../data/lists/choices.js'
 import type { ListQuery, QueryField } from '../../data/lists/query/list-query.js'
-import { recordName } from '../../words/words.js'
+import { recordName } from '../../naming/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { errorSummary } from './error-summary.js'
 import { hiddenField } from './hidden-fields.js'

@@ -1,4 +1,4 @@
-import type { Choices } from '../../data/records/choices.js'
+import type { Choices } from '../../data/lists/choices.js'
 import { choiceLabel, sortByLabel, type Choice } from './choices.js'
 import { html, type Html } from '../html.js'
 import { linkTo } from '../links.js'

@@ -17,7 +17,7 @@ import {
 import type { EntitySubscriberInterface, FindOptionsWhere, ValueTransformer } from 'typeorm'
 import { Database } from '../../../../src/data/database.js'
 import { Model } from '../../../../src/data/model.js'
-import { paginate } from '../../../../src/data/records/pagination.js'
+import { paginate } from '../../../../src/data/lists/pagination.js'
 import { fastPath } from '../../../../src/data/records/fast-path/fast-path.js'
 import { findRecord } from '../../../../src/data/records/find.js'
 import { destroyRecord, saveRecord } from '../../../../src/data/records/save.js'

@@ -6,14 +6,14 @@ import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js'
 import { ServiceUnavailable, ValidationErrors } from '../../../errors.js'
-import { humanize } from '../../../words/words.js'
-import { kindOf } from '../../attributes.js'
+import { humanize } from '../../../naming/words.js'
+import { kindOf } from '../../attributes/attributes.js'
 import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 import { SqliteConnection } from './connection.js'
 import type { Sqlite } from './connection.js'
 import { SqlitePool } from './pool.js'
 import type { PoolOptions } from './pool.js'
-import { isTooLong } from '../../text-length.js'
+import { isTooLong } from '../../attributes/text-length.js'
 
 /**
  * TypeORM's SQLite driver with a connection for each transaction. TypeORM's own driver has one connection and one query

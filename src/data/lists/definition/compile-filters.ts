@@ -1,4 +1,4 @@
-import { coerce } from '../../coerce.js'
+import { coerce } from '../../attributes/coerce.js'
 import {
   CustomFilter,
   listParameters,

@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import type { AttributeKind } from '../../attributes.js'
+import type { AttributeKind } from '../../attributes/attributes.js'
 import type { Reader } from '../../records/conditions.js'
 import type { FilterConditions, Operator } from '../declaration.js'
 

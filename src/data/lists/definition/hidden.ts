@@ -1,5 +1,5 @@
 import type { EntityMetadata } from 'typeorm'
-import { isHiddenProperty } from '../../transform-metadata.js'
+import { isHiddenProperty } from '../../attributes/transform-metadata.js'
 
 /**
  * Whether JSON and XML don't show a property of a model as it is stored: `select: false`, or the rules of

@@ -1,5 +1,5 @@
-import { coerce, unreadable } from '../../coerce.js'
-import type { Attribute } from '../../attributes.js'
+import { coerce, unreadable } from '../../attributes/coerce.js'
+import type { Attribute } from '../../attributes/attributes.js'
 import { bounds, isTooLong } from './bounds.js'
 import type { Operator } from '../declaration.js'
 import type { ColumnFilter, OwnFilter } from '../definition/definition.js'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { unreadable } from '../../coerce.js'
+import { unreadable } from '../../attributes/coerce.js'
 import type { ListColumn, SortKey } from '../definition/definition.js'
 
 /** A position in a list: the values of a row in the columns of the order. */

@@ -1,6 +1,6 @@
 import type { ValidationErrors } from '../../../errors.js'
 import { memoizeByObject } from '../../../common/memoize.js'
-import type { AttributeKind } from '../../attributes.js'
+import type { AttributeKind } from '../../attributes/attributes.js'
 import type { Operator } from '../declaration.js'
 import type { ListDefinition } from '../definition/definition.js'
 import { parameterOf } from './conditions.js'

@@ -1,4 +1,4 @@
-import type { Translate } from '../../validation.js'
+import type { Translate } from '../../validation/validation.js'
 import { bounds } from './bounds.js'
 import {
   givenValues,

@@ -1,7 +1,7 @@
 import { ValidationErrors } from '../../../errors.js'
-import { nearest } from '../../../words/spelling.js'
-import { markTranslated } from '../../added-errors.js'
-import { attributeName, messageOf, type Translate } from '../../validation.js'
+import { nearest } from '../../../naming/spelling.js'
+import { markTranslated } from '../../validation/added-errors.js'
+import { attributeName, messageOf, type Translate } from '../../validation/validation.js'
 
 /** The maximum number of parameters with errors that a response names. */
 const maxNames = 20

@@ -1,4 +1,4 @@
-import { unreadable } from '../../coerce.js'
+import { unreadable } from '../../attributes/coerce.js'
 import { bounds, isTooLong } from './bounds.js'
 import type { Include, ListDefinition, SortKey } from '../definition/definition.js'
 import type { QueryErrors } from './query-errors.js'

@@ -1,0 +1,62 @@
+import type Koa from 'koa'
+import { DeclarationError } from '../errors.js'
+import { dataMembers } from '../data/members.js'
+import { httpMembers } from '../http/members.js'
+import type { Format } from '../http/formats/negotiation.js'
+import { loggingMembers } from '../logging/members.js'
+import { policyMembers } from '../policies/members.js'
+import type { PolicyClass } from '../policies/policy.js'
+import { routingMembers } from '../routing/members.js'
+import type { RouteTable } from '../routing/route-table.js'
+import { sessionMembers } from '../sessions/members.js'
+import { translationMembers } from '../translations/members.js'
+import { pageMembers } from '../views/members.js'
+import type { Pages } from '../views/pages.js'
+
+/** The services that the members of an application's contexts use. */
+export interface ContextServices {
+  table: RouteTable
+  pages: Pages
+  env: string
+  defaultFormat: Format
+  hasSession: boolean
+  timeZone: string
+  /** The policy of each model that has one. */
+  policies: ReadonlyMap<Function, PolicyClass>
+}
+
+/** Adds the framework's members to the context that an application passes to its handlers. */
+export function extendContext(context: Koa['context'], services: ContextServices): void {
+  const { table, pages, env, defaultFormat, hasSession, policies, timeZone } = services
+  const folders = [
+    { env },
+    routingMembers(table),
+    httpMembers(defaultFormat),
+    dataMembers,
+    policyMembers(policies),
+    sessionMembers(hasSession),
+    translationMembers(timeZone),
+    loggingMembers,
+    pageMembers(pages),
+  ]
+  for (const members of folders) Object.defineProperties(context, Object.getOwnPropertyDescriptors(members))
+}
+
+/**
+ * Adds the members that a middleware declares to the context.
+ *
+ * @throws DeclarationError when the context has a member of this name
+ */
+export function addMembers(
+  context: Koa['context'],
+  members: PropertyDescriptorMap,
+  middleware: string,
+): void {
+  const taken = Object.keys(members).find((name) => name in context)
+  if (taken !== undefined) {
+    throw new DeclarationError(
+      `${middleware}() adds ctx.${taken}, which the context already has. Choose another name for the member.`,
+    )
+  }
+  Object.defineProperties(context, members)
+}

@@ -1,0 +1,163 @@
+import { getMetadataArgsStorage } from 'typeorm'
+import type { ColumnType } from 'typeorm'
+import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
+import { memoizeByObject } from '../../common/memoize.js'
+import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
+
+/** The kind of an attribute's values, independent of the engine's column types. */
+export type AttributeKind =
+  | 'string'
+  | 'text'
+  | 'int'
+  | 'bigint'
+  | 'float'
+  | 'decimal'
+  | 'bool'
+  | 'date'
+  | 'time'
+  | 'datetime'
+  | 'uuid'
+  | 'json'
+  | 'enum'
+
+/** A property of a model that a client may set: a column, or the ids of a to-many relation. */
+export interface Attribute {
+  /** The property's name. The column, the JSON member and the form field have the same name. */
+  name: string
+  kind: AttributeKind
+  nullable: boolean
+  /** Whether it is a list of such values: the ids of a to-many relation. */
+  isList?: true
+  /** The values of an enum, as text. */
+  values?: string[]
+  /** The maximum number of characters of a string. */
+  length?: number
+  /** The number of digits of a decimal. */
+  precision?: number
+  /** The number of digits of a decimal after its point. */
+  scale?: number
+}
+
+/** The kinds of the column types of SQLite, PostgreSQL and MariaDB/MySQL. TypeORM maps `Number` to an integer. */
+const TYPES: Record<AttributeKind, readonly ColumnType[]> = {
+  string: [
+    String,
+    'varchar',
+    'character varying',
+    'varying character',
+    'char varying',
+    'char',
+    'character',
+    'native character',
+    'nchar',
+    'national char',
+    'nvarchar',
+    'national varchar',
+  ],
+  text: ['text', 'tinytext', 'mediumtext', 'longtext', 'clob', 'citext'],
+  int: [Number, 'int', 'integer', 'int2', 'int4', 'tinyint', 'smallint', 'mediumint'],
+  bigint: ['bigint', 'int8', 'unsigned big int'],
+  float: ['float', 'float4', 'float8', 'double', 'double precision', 'real'],
+  decimal: ['decimal', 'numeric', 'dec', 'fixed'],
+  bool: [Boolean, 'boolean', 'bool'],
+  date: ['date'],
+  time: ['time', 'timetz', 'time with time zone', 'time without time zone'],
+  datetime: [
+    Date,
+    'datetime',
+    'timestamp',
+    'timestamptz',
+    'timestamp with time zone',
+    'timestamp without time zone',
+  ],
+  uuid: ['uuid'],
+  json: ['json', 'jsonb', 'simple-json'],
+  enum: ['enum', 'simple-enum'],
+}
+
+const KINDS = new Map<ColumnType, AttributeKind>(
+  (Object.keys(TYPES) as AttributeKind[]).flatMap((kind) => TYPES[kind].map((type) => [type, kind] as const)),
+)
+
+/** Returns the kind of a column type, or undefined if attributes cannot have this type (blobs, arrays, geometries). */
+export function kindOf(type: ColumnType | undefined): AttributeKind | undefined {
+  return type === undefined ? undefined : KINDS.get(type)
+}
+
+/**
+ * The attributes of a model that a client may set: its regular columns, the inherited ones first. It leaves out the id,
+ * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
+ * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array). The lists of
+ * `@RelationIds` follow the columns.
+ */
+export const attributesOf = memoizeByObject((model: Function): Attribute[] => [
+  ...columnsOf(model).filter(isSettable).flatMap(toAttribute),
+  ...relationIdsOf(model).map(({ name }): Attribute => ({
+    name,
+    kind: 'uuid',
+    nullable: false,
+    isList: true,
+  })),
+])
+
+/** The properties of a model with the ids of a relation, the inherited ones first. */
+export function relationIdsOf(model: Function): RelationIdsProperty[] {
+  return ancestorsOf(model).flatMap(ownRelationIds)
+}
+
+/** Whether a class, or a class that it extends, is marked with `@Entity`. */
+export function isEntity(model: Function): boolean {
+  const ancestors: unknown[] = ancestorsOf(model)
+  return getMetadataArgsStorage().tables.some(({ target }) => ancestors.includes(target))
+}
+
+/** The columns of a class and its ancestors. If a class redeclares a column, its declaration counts. */
+function columnsOf(model: Function): ColumnMetadataArgs[] {
+  const ancestors = ancestorsOf(model)
+  const { columns } = getMetadataArgsStorage()
+  const byName = new Map<string, ColumnMetadataArgs>()
+  for (const ancestor of ancestors) {
+    for (const column of columns) if (column.target === ancestor) byName.set(column.propertyName, column)
+  }
+  return [...byName.values()]
+}
+
+/** A class and its ancestors, the most general one first. */
+function ancestorsOf(model: Function): Function[] {
+  const parent: unknown = Object.getPrototypeOf(model)
+  return typeof parent === 'function' && parent !== Function.prototype
+    ? [...ancestorsOf(parent), model]
+    : [model]
+}
+
+function isSettable({ target, propertyName, mode, options }: ColumnMetadataArgs): boolean {
+  const isGenerated = getMetadataArgsStorage().generations.some(
+    (generation) => generation.target === target && generation.propertyName === propertyName,
+  )
+  const isWritten = options.insert !== false && options.update !== false && !options.asExpression
+  return mode === 'regular' && !options.primary && !isGenerated && isWritten && options.select !== false
+}
+
+function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attribute[] {
+  const kind = options.array ? undefined : kindOf(options.type)
+  if (!kind) return []
+  return [
+    {
+      name: propertyName,
+      kind,
+      nullable: options.nullable ?? false,
+      ...(options.enum && { values: valuesOf(options.enum) }),
+      ...(options.length && { length: Number(options.length) }),
+      ...(typeof options.precision === 'number' && { precision: options.precision }),
+      ...(options.scale !== undefined && { scale: options.scale }),
+    },
+  ]
+}
+
+/** The values of an enum. A numeric TypeScript enum also maps its numbers to names: those keys are left out. */
+function valuesOf(enumeration: object): string[] {
+  if (Array.isArray(enumeration)) return enumeration.map(String)
+  return Object.entries(enumeration)
+    .filter(([key]) => Number.isNaN(Number(key)))
+    .map(([, value]) => String(value))
+}

@@ -1,0 +1,81 @@
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
+import { UntypedAttribute } from '../../errors.js'
+import { memoizeByObject } from '../../common/memoize.js'
+import type { Attribute, AttributeKind } from './attributes.js'
+import { getMetadataStorage } from '../validation/class-validator.js'
+
+/** The kinds of the types that TypeScript emits for a decorated property. For a union like `string | null` it emits Object. */
+const TYPES = new Map<unknown, AttributeKind>([
+  [String, 'string'],
+  [Number, 'float'],
+  [Boolean, 'bool'],
+  [Date, 'datetime'],
+])
+
+/** The kinds of the values that rules of class-validator accept. */
+const RULES = new Map<string | undefined, AttributeKind>([
+  ...kindsOf(
+    'string',
+    'isString isEmail isUrl isUuid isLength minLength maxLength matches isDateString isIso8601',
+  ),
+  ...kindsOf('float', 'isNumber isInt min max isPositive isNegative isDivisibleBy'),
+  ...kindsOf('bool', 'isBoolean'),
+  ...kindsOf('datetime', 'isDate minDate maxDate'),
+  ...kindsOf('json', 'isObject'),
+])
+
+/**
+ * The attributes of a class that is not an entity, for example of a search: its properties with decorators of class-validator,
+ * in the order of their declaration. A property with `@IsOptional()` is nullable.
+ *
+ * @throws UntypedAttribute if neither the type of a property nor its rules tell the kind of its values
+ */
+export const plainAttributesOf = memoizeByObject((model: Function): Attribute[] =>
+  [...rulesByProperty(model)].map(([name, rules]) => attributeOf(model, name, rules)),
+)
+
+/** The names of the properties that have decorators of class-validator. */
+export function validatedProperties(model: Function): string[] {
+  return [...rulesByProperty(model).keys()]
+}
+
+const rulesByProperty = memoizeByObject((model: Function) => {
+  const properties = new Map<string, ValidationMetadata[]>()
+  for (const rule of getMetadataStorage().getTargetValidationMetadatas(model, '', false, false)) {
+    properties.set(rule.propertyName, [...(properties.get(rule.propertyName) ?? []), rule])
+  }
+  return properties
+})
+
+function attributeOf(model: Function, name: string, rules: readonly ValidationMetadata[]): Attribute {
+  const type = typeOf(model, name)
+  const isList =
+    type === Array || rules.some(({ each, name: rule }) => each || /^(isA|a)rray/.test(rule ?? ''))
+  const accepted = rules.filter(({ each }) => each === isList).map((rule) => RULES.get(rule.name))
+  const kind = TYPES.get(type) ?? accepted.find(Boolean)
+  if (!kind) throw new UntypedAttribute(model.name, name)
+  const nullable = rules.some((rule) => rule.name === 'isOptional')
+  return { name, kind, nullable, ...(isList && { isList }) }
+}
+
+/** The type of a property: the one that TypeScript has emitted, else that of its initial value. */
+function typeOf(model: Function, name: string): unknown {
+  const prototype: object = model.prototype
+  const emitted: unknown = Reflect.getMetadata('design:type', prototype, name)
+  if (emitted !== undefined && emitted !== Object) return emitted
+  const initial: unknown = Reflect.get(instanceOf(model), name)
+  return initial === null || initial === undefined ? undefined : initial.constructor
+}
+
+/** A new instance, for its initial values; an empty object if the class cannot be created without arguments. */
+const instanceOf = memoizeByObject((model: Function): object => {
+  try {
+    return Reflect.construct(model, [])
+  } catch {
+    return {}
+  }
+})
+
+function kindsOf(kind: AttributeKind, rules: string): [rule: string, kind: AttributeKind][] {
+  return rules.split(' ').map((rule) => [rule, kind])
+}

@@ -1,0 +1,99 @@
+import { createRequire } from 'node:module'
+import type * as ClassTransformer from 'class-transformer'
+import { memoizeByObject } from '../../common/memoize.js'
+
+/** The directions in which a rule applies; without both in each. */
+interface RuleOptions {
+  toClassOnly?: boolean
+  toPlainOnly?: boolean
+}
+
+/** The part of class-transformer's storage that shows whether a class has rules. */
+interface Storage {
+  getExposedMetadatas(target: unknown): { options?: RuleOptions }[]
+  getExcludedMetadatas(target: unknown): { options?: RuleOptions }[]
+  getStrategy(target: unknown): 'none' | 'exposeAll' | 'excludeAll'
+  getExposedProperties(target: unknown, type: number): string[]
+  getExcludedProperties(target: unknown, type: number): string[]
+  findExposeMetadata(
+    target: unknown,
+    name: string,
+  ): { options?: { groups?: string[]; name?: string } } | undefined
+  findTransformMetadatas(target: unknown, name: string, type: number): unknown[]
+  _transformMetadatas?: Map<unknown, unknown>
+}
+
+// class-transformer does not export its storage; its CommonJS build is the one that Node loads.
+const require = createRequire(import.meta.url)
+const storageModule: { defaultMetadataStorage: Storage } = require('class-transformer/cjs/storage.js')
+
+/** class-transformer, loaded with the first class that has rules of it. */
+export function classTransformer(): typeof ClassTransformer {
+  return require('class-transformer')
+}
+
+/** The use of rules: for fields of a request that become attributes (`toClass`), or for records in responses (`toPlain`). */
+type Direction = 'toClass' | 'toPlain'
+
+/** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
+export function hasTransformMetadata(target: unknown, direction: Direction): boolean {
+  if (typeof target !== 'function' || target === Object) return false
+  return direction === 'toClass' ? hasRulesToClass(target) : hasRulesToPlain(target)
+}
+
+const hasRulesToClass = memoizeByObject((target: object) =>
+  hasRules(target, ({ toPlainOnly }) => !toPlainOnly),
+)
+const hasRulesToPlain = memoizeByObject((target: object) =>
+  hasRules(target, ({ toClassOnly }) => !toClassOnly),
+)
+
+function hasRules(target: object, applies: (options: RuleOptions) => boolean): boolean {
+  const storage = storageModule.defaultMetadataStorage
+  const rules = [...storage.getExposedMetadatas(target), ...storage.getExcludedMetadatas(target)]
+  return (
+    rules.some(({ options = {} }) => applies(options)) ||
+    storage.getStrategy(target) !== 'none' ||
+    isTransformed(storage, target)
+  )
+}
+
+function isTransformed(storage: Storage, target: object): boolean {
+  for (
+    let it: unknown = target;
+    typeof it === 'function' && it !== Function.prototype;
+    it = Object.getPrototypeOf(it)
+  ) {
+    if (storage._transformMetadatas?.has(it)) return true
+  }
+  return false
+}
+
+/** class-transformer's number for the conversion of a record to JSON or XML. */
+const toPlainType = 1
+
+/** Whether the rules of a class exclude a property from JSON and XML, restrict it to groups, or change its value. */
+export function isHiddenProperty(target: unknown, name: string): boolean {
+  if (!hasTransformMetadata(target, 'toPlain')) return false
+  const storage = storageModule.defaultMetadataStorage
+  const isExposed = storage.getExposedProperties(target, toPlainType).includes(name)
+  return (
+    storage.getExcludedProperties(target, toPlainType).includes(name) ||
+    (storage.getStrategy(target) === 'excludeAll' && !isExposed) ||
+    (storage.findExposeMetadata(target, name)?.options?.groups ?? []).length > 0 ||
+    storage.findTransformMetadatas(target, name, toPlainType).length > 0
+  )
+}
+
+/** A record as the rules of its class show it in JSON and XML. */
+export function exposed(record: object): object {
+  return hasTransformMetadata(record.constructor, 'toPlain')
+    ? classTransformer().instanceToPlain(record)
+    : record
+}
+
+/** The name of a property in JSON and XML. */
+export function exposedName(target: Function, name: string): string {
+  if (!hasTransformMetadata(target, 'toPlain')) return name
+  return storageModule.defaultMetadataStorage.findExposeMetadata(target, name)?.options?.name ?? name
+}

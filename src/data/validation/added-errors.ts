@@ -1,0 +1,59 @@
+import type { ValidationErrors, Violation } from '../../errors.js'
+import { humanize, recordName } from '../../naming/words.js'
+import { RECORD } from '../database-errors.js'
+import { attributeName, type Translate } from './validation.js'
+
+const translated = new WeakSet<Violation>()
+
+/** Marks the errors of a record as translated, so that `translateAdded` leaves them unchanged. */
+export function markTranslated(errors: ValidationErrors): void {
+  for (const violation of [...errors.fields.values()].flat()) translated.add(violation)
+}
+
+/**
+ * Translates the errors that a hook of a model or a handler has added, once.
+ *
+ * The message is the first of these that exists: the translation `validation.<model>.<field>.<rule>`, the application's
+ * translation `validation.<rule>`, the given message, the framework's `validation.<rule>`, and `validation.invalid`.
+ *
+ * @param model the class of the record, if it is known
+ */
+export function translateAdded(
+  errors: ValidationErrors,
+  model: Function | undefined,
+  t: Translate = () => undefined,
+): void {
+  for (const [field, violations] of errors.fields) {
+    for (const violation of violations) {
+      if (translated.has(violation)) continue
+      const attribute = nameOf(field, model, t)
+      violation.values = { ...violation.values, attribute }
+      violation.message = messageOf(field, violation, model, t)
+      translated.add(violation)
+    }
+  }
+}
+
+function messageOf(
+  field: string,
+  { rule, message, values = {}, isDefault = false }: Violation,
+  model: Function | undefined,
+  t: Translate,
+): string {
+  return (
+    (model && t(`validation.${recordName(model.name)}.${field}.${rule}`, values)) ??
+    t(`validation.${rule}`, values, 'application') ??
+    (isDefault ? undefined : message) ??
+    t(`validation.${rule}`, values) ??
+    t('validation.invalid', values) ??
+    message
+  )
+}
+
+/** The name of a field in messages, or that of the record for errors that belong to no field. */
+function nameOf(field: string, model: Function | undefined, t: Translate): string {
+  if (!model) return humanize(field)
+  if (field !== RECORD) return attributeName(model, field, t)
+  const record = recordName(model.name)
+  return t(record, {}) ?? humanize(record)
+}

@@ -1,0 +1,171 @@
+import type { ValidationArguments, ValidationError, ValidationOptions } from 'class-validator'
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
+import { ValidationErrors } from '../../errors.js'
+import { memoizeByObject } from '../../common/memoize.js'
+import { humanize, recordName } from '../../naming/words.js'
+import { attributesOf } from '../attributes/attributes.js'
+import { brokenRules, getMetadataStorage, ValidateBy } from './class-validator.js'
+import { validatedProperties } from '../attributes/plain-attributes.js'
+
+/**
+ * Returns the text of a translation id; undefined if there is none.
+ *
+ * @param source `application` leaves out the framework's texts
+ */
+export type Translate = (
+  id: string,
+  values: Record<string, unknown>,
+  source?: 'application' | 'all',
+) => string | undefined
+
+/**
+ * Validates a record by the class-validator decorators of its class.
+ *
+ * The message of a broken rule is the translation `validation.<model>.<attribute>.<rule>`, else the decorator's own
+ * `message` option, else the translation `validation.<rule>`, else class-validator's default. The errors of nested records
+ * belong to fields such as `author.name`.
+ *
+ * @param known the errors of fields that could not be read; other errors of these fields are left out
+ * @returns the errors, or undefined
+ */
+export async function validate(
+  record: object,
+  t?: Translate,
+  known?: ValidationErrors,
+): Promise<ValidationErrors | undefined> {
+  const found = await brokenRules(record, { forbidUnknownValues: false, stopAtFirstError: false })
+  if (found.length === 0 && !known?.fields.size) return undefined
+  const errors = new ValidationErrors()
+  for (const [field, violations] of known?.fields ?? []) errors.fields.set(field, [...violations])
+  for (const error of found) if (!known?.fields.has(error.property)) addError(errors, error, record, '', t)
+  if (errors.isEmpty) return undefined
+  return errors.fields.size > 1 ? inOrder(errors, record) : errors
+}
+
+/** Sorts the errors as the model declares its attributes, which is the order of the form. Other fields follow. */
+function inOrder(errors: ValidationErrors, record: object): ValidationErrors {
+  const names = [
+    ...attributesOf(record.constructor).map(({ name }) => name),
+    ...validatedProperties(record.constructor),
+  ]
+  const declared = names.filter((name) => errors.fields.has(name))
+  const ordered = new ValidationErrors()
+  for (const name of new Set([...declared, ...errors.fields.keys()])) {
+    ordered.fields.set(name, errors.fields.get(name) ?? [])
+  }
+  return ordered
+}
+
+/**
+ * Requires a value: text that isn't blank, or any other value except null and undefined.
+ */
+export function Present(options?: ValidationOptions): PropertyDecorator {
+  return ValidateBy(
+    { name: 'present', validator: { validate: isPresent, defaultMessage: notPresent } },
+    options,
+  )
+}
+
+/** The message of a broken rule, translated if there is a translation. */
+export function messageOf(
+  model: Function,
+  attribute: string,
+  rule: string,
+  values: Record<string, unknown>,
+  fallback: { given?: string | undefined; own: string },
+  t: Translate = () => undefined,
+): string {
+  return (
+    t(`validation.${recordName(model.name)}.${attribute}.${rule}`, values) ??
+    fallback.given ??
+    t(`validation.${rule}`, values) ??
+    fallback.own
+  )
+}
+
+/** The name of an attribute in messages: its translation `<model>.<attribute>`, as on the form, else its own name. */
+export function attributeName(model: Function, attribute: string, t: Translate = () => undefined): string {
+  return t(`${recordName(model.name)}.${attribute}`, {}) ?? humanize(attribute)
+}
+
+function isPresent(value: unknown): boolean {
+  return typeof value === 'string' ? value.trim() !== '' : value !== null && value !== undefined
+}
+
+function notPresent(args?: ValidationArguments): string {
+  return `${humanize(args?.property ?? '')} cannot be blank.`
+}
+
+function addError(
+  errors: ValidationErrors,
+  error: ValidationError,
+  record: object,
+  prefix: string,
+  t: Translate | undefined,
+): void {
+  const field = prefix + error.property
+  const owner = error.target ?? record
+  for (const [rule, own] of Object.entries(error.constraints ?? {})) {
+    const metadata = ruleOf(owner.constructor, error.property, rule)
+    const attribute = attributeName(owner.constructor, error.property, t)
+    const values = { attribute, ...valuesOf(rule, metadata?.constraints ?? []) }
+    const given = metadata?.message ? own : undefined
+    errors.add(
+      field,
+      rule,
+      messageOf(owner.constructor, error.property, rule, values, { given, own }, t),
+      values,
+    )
+  }
+  for (const child of error.children ?? []) addError(errors, child, record, `${field}.`, t)
+}
+
+/** The options with which the decorator of a rule was called. */
+function ruleOf(model: Function, property: string, rule: string): ValidationMetadata | undefined {
+  const known = rulesOf(model)
+  const key = `${property} ${rule}`
+  const metadata = known.get(key) ?? findRule(model, property, rule)
+  if (metadata) known.set(key, metadata)
+  return metadata
+}
+
+/** A cache of rules, because class-validator searches all models each time. */
+const rulesOf = memoizeByObject((_model: Function) => new Map<string, ValidationMetadata>())
+
+function findRule(model: Function, property: string, rule: string): ValidationMetadata | undefined {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(model, '', false, false)
+    .find((metadata) => metadata.propertyName === property && metadata.name === rule)
+}
+
+/** The names of a rule's numbers in its message. The rules that are not listed have `constraint1`, `constraint2`. */
+const VALUE_NAMES: Record<string, readonly string[]> = {
+  min: ['min'],
+  max: ['max'],
+  minLength: ['min'],
+  maxLength: ['max'],
+  isLength: ['min', 'max'],
+  arrayMinSize: ['min'],
+  arrayMaxSize: ['max'],
+  minDate: ['min'],
+  maxDate: ['max'],
+  isDivisibleBy: ['divisor'],
+  isIn: ['values'],
+  isNotIn: ['values'],
+  isEnum: ['enum', 'values'],
+  equals: ['other'],
+  notEquals: ['other'],
+  contains: ['text'],
+  notContains: ['text'],
+  matches: ['pattern'],
+}
+
+function valuesOf(rule: string, constraints: unknown[]): Record<string, unknown> {
+  return Object.fromEntries(
+    constraints.map((value, index) => [
+      VALUE_NAMES[rule]?.[index] ?? `constraint${index + 1}`,
+      // The limit of a date may be a function that returns it.
+      rule.endsWith('Date') && typeof value === 'function' ? value() : value,
+    ]),
+  )
+}

@@ -1,0 +1,80 @@
+import { collectionName, itemName, recordName } from '../../naming/words.js'
+
+/**
+ * Writes a value as an XML document.
+ *
+ * @param root the name of the root element; a list's elements carry its singular
+ * @param namespace of the root element
+ */
+export function toXml(value: unknown, root: string, namespace?: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element(root, value, namespace ? ` xmlns="${namespace}"` : '')}\n`
+}
+
+/** A list whose elements have a name that is not the singular of its own. */
+export class XmlList {
+  constructor(
+    readonly name: string,
+    readonly items: readonly unknown[],
+  ) {}
+}
+
+/** The name of a value's root element: its class, else that of the request's resource, else `record`. */
+export function rootName(value: unknown, resource?: { plural: string; singular: string }): string {
+  if (!Array.isArray(value)) return className(value) ?? resource?.singular ?? 'record'
+  const item = className(value[0])
+  return item ? collectionName(item) : (resource?.plural ?? 'records')
+}
+
+function className(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  // A value may have a member `constructor` of its own.
+  const { name }: { name: string } = (Object.getPrototypeOf(value) ?? {}).constructor
+  return name === 'Object' || name === '' ? undefined : recordName(name)
+}
+
+function element(name: string, value: unknown, attributes = ''): string {
+  const tag = isXmlName(name) ? name : 'item'
+  const open = tag === name ? `${tag}${attributes}` : `${tag} name="${escapeXml(name)}"${attributes}`
+  if (value === null || value === undefined) return `<${open} nil="true"/>`
+  const content = contentOf(name, value)
+  return content === '' ? `<${open}/>` : `<${open}>${content}</${tag}>`
+}
+
+function contentOf(name: string, value: unknown): string {
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map((item) => element(childName(name), item)).join('')
+  if (value instanceof XmlList) return value.items.map((item) => element(value.name, item)).join('')
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value)
+      .filter(([, child]) => child !== undefined && typeof child !== 'function')
+      .map(([key, child]) => element(key, child))
+      .join('')
+  }
+  return escapeXml(String(value))
+}
+
+/** The name of the items of a list. */
+export function childName(name: string): string {
+  const singular = itemName(name)
+  return singular === name ? 'item' : singular
+}
+
+/** A cautious reading of XML 1.0, section 2.3: names that need no thought in any parser. */
+function isXmlName(name: string): boolean {
+  return /^[A-Za-z_][\w.-]*$/.test(name) && !/^xml/i.test(name)
+}
+
+/** Escapes text, and replaces what XML 1.0 (section 2.2) cannot hold. */
+function escapeXml(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      // oxlint-disable-next-line no-control-regex
+      .replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, '\uFFFD')
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+      .replaceAll('\r', '&#13;')
+  )
+}

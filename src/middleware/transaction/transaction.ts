@@ -1,0 +1,200 @@
+import { Readable } from 'node:stream'
+import type { Next } from 'koa'
+import type { Logger } from 'pino'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import type { Context, Middleware } from '../../context.js'
+import type { Database } from '../../data/database.js'
+import { declaredLists, type ListRoute } from '../../data/lists/check.js'
+import { logListWarnings } from '../../data/lists/list-warnings.js'
+import { checkBeforeCommit } from '../../data/transactions/before-commit.js'
+import { explainDatabaseError } from '../../data/database-errors.js'
+import { watchWaits } from '../../data/engines/own-waits.js'
+import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
+import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
+import { beginTransaction } from '../../data/transactions/request-transaction.js'
+import { guardUnawaited } from '../../data/transactions/unawaited.js'
+import { environmentOf } from '../../common/environment.js'
+import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
+import { IDEMPOTENT_METHODS, SAFE_METHODS } from '../../common/methods.js'
+import { retrying, type RetryingOptions } from './retrying.js'
+
+/** The options of `transaction()`. */
+export interface TransactionOptions extends RetryingOptions {
+  /** The isolation level. The default is that of the engine. */
+  isolation?: IsolationLevel
+  /** Whether requests are rejected while migrations are pending. The default is true in development, else false. */
+  checksMigrations?: boolean
+  /**
+   * Milliseconds for which an open transaction may wait without a statement before a warning is logged. Time in which the
+   * process computes does not count. The default is 100 in development; otherwise there is no limit.
+   */
+  idleLimit?: number
+}
+
+/**
+ * Gives every request a transaction, `ctx.tx`. It begins with the request's first query. It is committed before the
+ * response is sent if the handler ends with a status below 400, and rolled back otherwise.
+ *
+ * If the transaction conflicts with another one (a deadlock, a serialization failure), the request is retried if that is
+ * safe: the middleware below and the handler run again, and nothing remains of the first attempt.
+ *
+ * If the client has closed the connection before the transaction begins, the first query throws an error.
+ *
+ * Queries that the handler did not await are an error, and the transaction is rolled back. If such a query fails later, the
+ * failure is logged.
+ *
+ * @throws PendingMigrations when migrations are pending, and `checksMigrations` is true or a table is missing
+ * @throws the explained database error when the commit fails
+ * @throws NotAwaited when queries are still running
+ * @throws TransactionConflict after a conflict with another transaction, if the request is not retried or no retry is left
+ * @throws OutcomeUnknown when the connection is lost during the commit
+ */
+export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
+  let pending: string[] = []
+  /** The number of responses that stream rows. */
+  let streams = 0
+
+  function transaction(ctx: Context, next: Next): Promise<void> {
+    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
+    return pending.length > 0 ? rejectPending().then(run) : run()
+  }
+
+  async function rejectPending(): Promise<void> {
+    pending = await pendingMigrations(database)
+    if (pending.length > 0) throw new PendingMigrations(pending)
+  }
+
+  /** Runs the middleware below and the handler in a transaction. The first attempt is 0. */
+  async function runOnce(ctx: Context, next: Next, attempt: number): Promise<void> {
+    const lazy = lazyTransaction(ctx, database, options, attempt)
+    beginTransaction(ctx, lazy)
+    try {
+      await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
+      if (ctx.status < 400) await checkBeforeCommit(ctx)
+    } catch (error) {
+      await rollback(ctx, lazy)
+      throw explainDatabaseError(
+        await explainMissingTable(database, error),
+        undefined,
+        database.entityMetadatas,
+      )
+    }
+    if (ctx.status >= 400) return rollback(ctx, lazy)
+    if (lazy.isStreaming && SAFE_METHODS.includes(ctx.method) && ctx.body instanceof Readable)
+      return streamOn(ctx, lazy, ctx.body)
+    try {
+      await lazy.commit()
+    } catch (error) {
+      throw explainCommit(ctx, error)
+    }
+    await runHooks(ctx, lazy)
+  }
+
+  /** Ends the transaction with the response, whose body reads rows. */
+  async function streamOn(ctx: Context, lazy: LazyTransaction, body: Readable): Promise<void> {
+    if (streams >= Math.max(1, Math.floor(database.pool / 2))) {
+      await rollback(ctx, lazy)
+      throw new ServiceUnavailable(`${streams} responses already stream rows of the database.`, 5)
+    }
+    const rows = await lazy.streamOn(() => runHooks(ctx, lazy))
+    // Most bodies that read from another stream do not notice that it has failed.
+    rows.once('error', (error) => body.destroy(error))
+    if (ctx.method === 'HEAD' || ctx.res.closed) return rollback(ctx, lazy)
+    streams += 1
+    ctx.res.once('close', () => {
+      streams -= 1
+      void rollback(ctx, lazy)
+    })
+  }
+
+  /** Stops logging queries that failed and were not awaited. Without a guard, such a failure ends the process. */
+  let unguard: (() => void) | undefined
+  return Object.assign(transaction, {
+    callsAgain: true,
+    start: async (logger: Logger, env: string) => {
+      unguard ??= guardUnawaited()
+      await database.open()
+      if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
+      else if (env !== 'test') await warnOfPending(database, logger)
+    },
+    checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
+      const lists = declaredLists(database, routes)
+      if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
+    },
+    stop: async () => {
+      await database.close()
+      unguard?.()
+      unguard = undefined
+    },
+    check: () => database.check(),
+  })
+}
+
+/** Creates the transaction of a request. It begins with the first query. */
+function lazyTransaction(
+  ctx: Context,
+  database: Database,
+  { isolation, idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity }: TransactionOptions,
+  attempt: number,
+): LazyTransaction {
+  // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
+  // retry uses `master`, which waits for the write lock before it reads.
+  const mode = SAFE_METHODS.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
+  return new LazyTransaction(database, mode, {
+    isolation,
+    isAbandoned: () => ctx.req.socket.destroyed,
+    onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
+    onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,
+  })
+}
+
+/** Warns if a transaction was idle for longer than the limit, because other requests may wait for its locks. */
+function warnOfIdle(ctx: Context, idle: number, limit: number): void {
+  if (idle <= limit) return
+  const handler = ctx.route?.handlerName ?? 'a handler'
+  const ms = Math.round(idle)
+  ctx.log.warn(
+    { handler, ms },
+    `${handler} left its transaction idle for ${ms} ms. ` +
+      'Do slow work (hashes, mail, other services) before the first query or after the commit.',
+  )
+}
+
+/**
+ * Explains a failed commit. If its outcome is unknown, an idempotent request returns 503, because it can be sent again
+ * whether or not it was committed.
+ */
+function explainCommit(ctx: Context, error: unknown): unknown {
+  if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT_METHODS.includes(ctx.method))
+    return explainDatabaseError(error)
+  return new ServiceUnavailable('The connection to the database was lost.', 5, { cause: error })
+}
+
+/**
+ * Warns about pending migrations. They do not prevent the start, because a migration that removes a column or a table runs
+ * after the last process of the previous release has ended.
+ */
+async function warnOfPending(database: Database, logger: Logger): Promise<void> {
+  const names = await pendingMigrations(database)
+  if (names.length > 0) logger.warn(new PendingMigrations(names).message)
+}
+
+/** Rolls back. A failure is only logged, because the response is already an error. */
+async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
+  await lazy
+    .rollback()
+    .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
+}
+
+async function runHooks(ctx: Context, { hooks }: LazyTransaction): Promise<void> {
+  for (const hook of hooks) await runHook(ctx, hook)
+}
+
+/** Runs a callback of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */
+async function runHook(ctx: Context, hook: () => unknown): Promise<void> {
+  try {
+    await hook()
+  } catch (error) {
+    ctx.log.error(error, 'a callback after the commit failed')
+  }
+}

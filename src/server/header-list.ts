@@ -1,0 +1,147 @@
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  ServerResponse,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http'
+import { memoize } from '../common/memoize.js'
+
+type Value = OutgoingHttpHeader
+
+/** The headers that `writeHead` accepts. */
+type Given = OutgoingHttpHeaders | OutgoingHttpHeader[]
+
+/** The number of header names whose lower-case spelling is cached. */
+const maxNames = 500
+
+const lowerCase = memoize((name) => name.toLowerCase(), maxNames)
+
+/** Checks the name of a header once, and returns it in lower case. */
+const validName = memoize((name) => {
+  validateHeaderName(name)
+  return name.toLowerCase()
+}, maxNames)
+
+/** Headers that are the same for many responses. They are checked once, and a `HeaderListResponse` copies them as a whole. */
+export class PreparedHeaders extends Map<string, string> {
+  readonly names: readonly string[]
+  readonly list: readonly string[]
+
+  /** @throws when a name or a value is malformed */
+  constructor(headers: ReadonlyArray<readonly [name: string, value: string]>) {
+    super(headers)
+    for (const [name, value] of headers) validateHeaderValue(name, value)
+    this.names = [...this.keys()].map(validName)
+    this.list = [...this].flat()
+  }
+}
+
+/**
+ * A response that keeps its headers as a list, which Node writes as it is. Node's own store is a dictionary, which needs more
+ * time than the rest of a small response.
+ */
+export class HeaderListResponse<
+  Request extends IncomingMessage = IncomingMessage,
+> extends ServerResponse<Request> {
+  /** The names in lower case. */
+  private names: string[] = []
+  /** Each name, followed by its value. */
+  private list: Value[] = []
+
+  override setHeader(name: string, value: number | string | readonly string[]): this {
+    // Node's method throws the error.
+    if (this.headersSent) return super.setHeader(name, value)
+    const key = validName(name)
+    validateHeaderValue(name, value as string)
+    const index = this.names.indexOf(key)
+    if (index < 0) {
+      this.names.push(key)
+      this.list.push(name, value as Value)
+    } else {
+      this.list[index * 2] = name
+      this.list[index * 2 + 1] = value as Value
+    }
+    return this
+  }
+
+  override setHeaders(headers: Headers | Map<string, number | string | readonly string[]>): this {
+    const isFirst = this.names.length === 0 && !this.headersSent
+    if (!(headers instanceof PreparedHeaders) || !isFirst) return super.setHeaders(headers)
+    this.names = headers.names.slice()
+    this.list = headers.list.slice()
+    return this
+  }
+
+  override appendHeader(name: string, value: string | readonly string[]): this {
+    if (this.headersSent) return super.appendHeader(name, value)
+    const index = this.names.indexOf(validName(name))
+    const known = this.list[index * 2 + 1]
+    if (index < 0 || known === undefined) return this.setHeader(name, value)
+    return this.setHeader(String(this.list[index * 2]), [known, value].flat().map(String))
+  }
+
+  override getHeader(name: string): Value | undefined {
+    const index = this.names.indexOf(lowerCase(name))
+    return index < 0 ? undefined : this.list[index * 2 + 1]
+  }
+
+  override hasHeader(name: string): boolean {
+    return this.names.includes(lowerCase(name))
+  }
+
+  override removeHeader(name: string): void {
+    // Node must not add a removed header itself, such as Date.
+    super.removeHeader(name)
+    const index = this.names.indexOf(lowerCase(name))
+    if (index < 0) return
+    this.names.splice(index, 1)
+    this.list.splice(index * 2, 2)
+  }
+
+  override getHeaders(): OutgoingHttpHeaders {
+    const headers: OutgoingHttpHeaders = Object.create(null)
+    for (const [index, name] of this.names.entries()) headers[name] = this.list[index * 2 + 1]
+    return headers
+  }
+
+  override getHeaderNames(): string[] {
+    return this.names.slice()
+  }
+
+  // Node's types only declare this method for requests.
+  getRawHeaderNames(): string[] {
+    return this.names.map((_name, index) => String(this.list[index * 2]))
+  }
+
+  override writeHead(statusCode: number, reason?: string | Given, headers?: Given): this {
+    const given = typeof reason === 'string' ? headers : (headers ?? reason)
+    if (typeof reason === 'string') this.statusMessage = reason
+    if (this.names.length === 0 || this.headersSent) return super.writeHead(statusCode, given)
+    if (given) this.setEach(given)
+    return super.writeHead(statusCode, this.list)
+  }
+
+  /**
+   * Takes a snapshot of the headers.
+   *
+   * @returns a function that restores them
+   */
+  snapshotHeaders(): () => void {
+    const [names, list] = [this.names.slice(), this.list.slice()]
+    return () => {
+      this.names = names.slice()
+      this.list = list.slice()
+    }
+  }
+
+  private setEach(headers: Given): void {
+    if (!Array.isArray(headers)) {
+      for (const [name, value] of Object.entries(headers)) this.setHeader(name, value as string)
+      return
+    }
+    for (let index = 0; index < headers.length; index += 2)
+      this.setHeader(String(headers[index]), headers[index + 1] as string)
+  }
+}

@@ -1,0 +1,176 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { WorkerNotStarted } from '../../command-errors.js'
+import { backoffDelay, type Backoff } from '../../common/retry.js'
+import { Acceptor } from './acceptor.js'
+import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
+import { numberVariable } from './worker.js'
+
+/** Milliseconds of service after which the end of a worker counts as a single failure, not as one of a series. */
+const healthyAfter = 10_000
+
+/** Milliseconds between the end of a worker and its restart, for the first failure and at most. */
+const restartBackoff: Backoff = { first: 100, max: 30_000 }
+
+/** Milliseconds after which a worker that does not end is killed, unless it has reported its own shutdown timeout. */
+const defaultShutdownTimeout = 60_000
+
+/** The worker processes of an application. A worker that ends is restarted. */
+export class WorkerPool {
+  private readonly acceptors = new Map<string, Acceptor>()
+  private readonly shutdownTimeouts = new Map<Worker, number>()
+  private readonly servingSince = new WeakMap<Worker, number>()
+  private readonly stopping = new AbortController()
+  private wereKilled = false
+
+  constructor(
+    private readonly count: number,
+    private readonly logger: Logger,
+  ) {
+    cluster.setupPrimary({ exec: join(import.meta.dirname, '../../cli/main.js'), args: ['start'] })
+  }
+
+  /**
+   * Starts the first worker, and the others once it serves, so that an error at start is reported once.
+   *
+   * @throws WorkerNotStarted when the first one ends before it serves
+   */
+  async start(): Promise<void> {
+    const first = this.fork(1)
+    const ended = once(first, 'exit')
+    const isUp = await Promise.race([this.up(first), ended.then(() => false)])
+    if (!isUp) {
+      if (this.stopping.signal.aborted) return
+      const [status, signal] = (await ended) as [number, NodeJS.Signals | null]
+      throw new WorkerNotStarted(status, signal)
+    }
+    void this.supervise(1, first)
+    for (let number = 2; number <= this.count; number++) void this.supervise(number, this.fork(number))
+  }
+
+  /** Shuts all workers down gracefully, and waits until they have ended. Returns the exit status. */
+  async stop(): Promise<number> {
+    this.stopping.abort()
+    await Promise.all(this.workers.map((worker) => this.end(worker)))
+    return this.wereKilled ? 1 : 0
+  }
+
+  /** Kills all workers at once. */
+  kill(): void {
+    for (const worker of this.workers) worker.process.kill('SIGKILL')
+  }
+
+  private get workers(): Worker[] {
+    return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+  }
+
+  /** Restarts a worker whenever it ends. */
+  private async supervise(number: number, first: Worker): Promise<void> {
+    let worker = first
+    for (let failures = 0; ;) {
+      const [status, signal] = (await once(worker, 'exit')) as [number, NodeJS.Signals | null]
+      if (this.stopping.signal.aborted) return
+      // A worker that needs long to start, and then fails, has not served.
+      const served = performance.now() - (this.servingSince.get(worker) ?? Infinity)
+      failures = served > healthyAfter ? 0 : failures + 1
+      const pause = backoffDelay(failures, restartBackoff)
+      this.logger.error(
+        { worker: number, status, signal, pause },
+        `worker ${number} exited with ${signal ?? `status ${status}`} and is restarted`,
+      )
+      try {
+        await delay(pause, undefined, { signal: this.stopping.signal })
+      } catch {
+        return
+      }
+      worker = this.fork(number)
+    }
+  }
+
+  private fork(number: number): Worker {
+    const worker = cluster.fork({ [numberVariable]: number })
+    worker.on('message', (value: unknown) => {
+      const message = readMessage<WorkerMessage>(value)
+      if (message) this.handle(worker, message)
+    })
+    void this.up(worker).then(() => this.servingSince.set(worker, performance.now()))
+    worker.once('exit', () => {
+      this.shutdownTimeouts.delete(worker)
+      for (const acceptor of this.acceptors.values()) acceptor.remove(worker)
+    })
+    return worker
+  }
+
+  private handle(worker: Worker, message: WorkerMessage): void {
+    switch (message.kit) {
+      case 'open':
+        return void this.open(worker, message)
+      case 'received':
+        return this.acceptors.get(message.key)?.confirm(worker)
+      case 'withdraw':
+        return this.withdraw(worker, message.key)
+      case 'shutdownTimeout':
+        return void this.shutdownTimeouts.set(worker, message.milliseconds)
+    }
+  }
+
+  private withdraw(worker: Worker, key: string): void {
+    const acceptor = this.acceptors.get(key)
+    if (this.stopping.signal.aborted) acceptor?.withdrawWithOthers(worker)
+    else acceptor?.withdraw(worker)
+  }
+
+  private async open(worker: Worker, message: Extract<WorkerMessage, { kit: 'open' }>): Promise<void> {
+    const { key, port, host } = message
+    const acceptor = this.acceptors.get(key) ?? new Acceptor(key)
+    const isNew = !this.acceptors.has(key)
+    this.acceptors.set(key, acceptor)
+    let response: PrimaryMessage
+    try {
+      const address = await acceptor.listen(port, host)
+      if (isNew) this.logger.info(`listening on ${address}, with ${this.count} workers`)
+      response = { kit: 'opened', key, address }
+    } catch (error) {
+      this.acceptors.delete(key)
+      response = { kit: 'failed', key, ...textsOf(error) }
+    }
+    if (!worker.isConnected()) return
+    worker.send(response)
+    if (response.kit === 'opened') acceptor.add(worker)
+  }
+
+  /** Waits until a worker serves: on a port of the primary process, or after its `src/main.ts` has run. */
+  private up(worker: Worker): Promise<true> {
+    return new Promise((resolve) => {
+      worker.once('listening', () => resolve(true))
+      worker.on('message', (value: unknown) => {
+        if (readMessage<WorkerMessage>(value)?.kit === 'loaded') resolve(true)
+      })
+    })
+  }
+
+  private async end(worker: Worker): Promise<void> {
+    const ended = once(worker, 'exit')
+    worker.process.kill('SIGTERM')
+    const timer = setTimeout(
+      () => {
+        this.wereKilled = true
+        this.logger.error(`process ${worker.process.pid} did not exit in time and is killed`)
+        worker.process.kill('SIGKILL')
+      },
+      this.shutdownTimeouts.get(worker) ?? defaultShutdownTimeout,
+    )
+    await ended
+    clearTimeout(timer)
+  }
+}
+
+/** The code and the text of an error, for a message. The code belongs to the error's cause. */
+function textsOf(error: unknown): { code: string; message: string } {
+  const { cause = error } = Object(error) as { cause?: unknown }
+  const { code, message } = Object(cause) as { code?: unknown; message?: unknown }
+  return { code: String(code), message: String(message) }
+}
