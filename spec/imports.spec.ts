@@ -48,7 +48,6 @@ const rules: Record<string, Rule> = {
     imports: ['data/', 'http/', 'logging/', 'server/header-list', 'sessions/', 'translations/'],
     types: ['context'],
   },
-  'steps/': { imports: ['http/'], types: ['context'] },
   'testing/': { imports: ['data/', 'http/formats/xml'], types: ['application/application', 'injection/'] },
   'generator/': {
     imports: ['command-errors', 'data/attributes/', 'data/lists/declaration', 'translations/'],

@@ -7,6 +7,7 @@ import {
   ForwardedInDevelopment,
   type HttpError,
 } from '../../errors.js'
+import type { Middleware } from '../../context.js'
 import { trustedValues } from './forwarded.js'
 
 const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
@@ -46,6 +47,22 @@ export function rejectSeveralHosts(rawHeaders: readonly string[]): void {
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
   }
   if (hosts > 1) throw new BadRequest('The request has several Host headers.')
+}
+
+/**
+ * Rejects requests for hosts other than the development hosts, and requests that a proxy forwarded for other hosts.
+ *
+ * @param named the hosts that the application configures
+ * @param listening the address on which it listens
+ */
+export function developmentHosts(named: readonly string[], listening?: string): Middleware {
+  const known = new DevelopmentHosts(named, listening)
+
+  return function developmentHosts(ctx, next) {
+    const error = known.check(ctx.headers)
+    if (error) throw error
+    return next()
+  }
 }
 
 /** The names that browsers resolve to this machine. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { App, type AppOptions } from '../../src/index.js'
-import { captureLog } from '../../src/testing/index.js'
-import { Site } from '../support/site.js'
+import { App, type AppOptions } from '../../../src/index.js'
+import { captureLog } from '../../../src/testing/index.js'
+import { Site } from '../../support/site.js'
 
 const variable = 'DEVELOPMENT_HOSTS'
 const before = process.env[variable]
