@@ -39,11 +39,6 @@ const rules: Record<string, Rule> = {
     imports: ['http/binder', 'http/security/own-site', 'translations/formatters'],
     types: ['context', 'data/', 'http/', 'routing/', 'sessions/', 'translations/'],
   },
-  'mail/': { imports: ['data/', 'routing/base-url'], types: ['context', 'routing/scope'] },
-  'auth/': {
-    imports: ['data/', 'http/', 'logging/', 'server/workers/worker', 'sessions/'],
-    types: ['context'],
-  },
   'middleware/': {
     imports: ['data/', 'http/', 'logging/', 'server/header-list', 'sessions/', 'translations/'],
     types: ['context'],
@@ -67,9 +62,12 @@ const rules: Record<string, Rule> = {
   },
 }
 
+/** Folders that use the public API and `extension.ts` alone, as packages of others do. */
+const extensions = ['auth/', 'mail/']
+
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
-const assembling = ['application/', 'context', 'index']
-const aboveApplication = ['index', 'auth/', 'cli/', 'generator/', 'testing/']
+const assembling = ['application/', 'context', 'extension', 'index']
+const aboveApplication = ['index', 'cli/', 'generator/', 'testing/', ...extensions]
 
 describe('The imports of src', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -86,16 +84,24 @@ describe('The imports of src', () => {
     })
   }
 
+  for (const place of extensions) {
+    it(`of ${place} lead to index and extension only`, () => {
+      const own = files.filter((file) => isIn(file, [place]))
+      expect(own).to.not.deep.equal([])
+      expect(own.flatMap((file) => violations(file, [place, 'extension', 'index'], []))).to.deep.equal([])
+    })
+  }
+
   it('of application/ and context lead to no command, generator, test kit or accounts', () => {
     const core = files.filter((file) => isIn(file, ['application/', 'context']))
     const upward = core.flatMap((file) =>
-      importsOf(file).filter(({ target }) => isIn(target, [...aboveApplication, 'mail/'])),
+      importsOf(file).filter(({ target }) => isIn(target, aboveApplication)),
     )
     expect(upward).to.deep.equal([])
   })
 
   it('have a rule for every folder and file', () => {
-    const places = [...Object.keys(rules), ...assembling]
+    const places = [...Object.keys(rules), ...extensions, ...assembling]
     expect(files.filter((file) => !isIn(file, places))).to.deep.equal([])
   })
 })

@@ -78,7 +78,7 @@ export interface Middleware extends Hooks {
   middlewareClass?: Function
 }
 
-/** What a middleware can declare in addition to its function. */
+/** The properties that a middleware can have. */
 export interface Hooks {
   /**
    * Whether it runs before the body is read. All other middleware runs after it, and declared order holds within both groups.

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js'
+import type { Context } from '../index.js'
 
 /** An event in the life of an account. */
 export type AccessEvent =

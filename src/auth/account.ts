@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Model } from '../data/model.js'
+import type { Model } from '../index.js'
 
 /** The members that the model of users has. */
 export interface Account extends Model {

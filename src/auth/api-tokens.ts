@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Context } from '../context.js'
-import type { Database } from '../data/database.js'
-import { newId } from '../data/ids.js'
-import type { Model } from '../data/model.js'
+import { newId } from '../extension.js'
+import type { Context, Database, Model } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
 
 /** The members that the model of bearer tokens has. */

@@ -1,5 +1,5 @@
-import type { Context } from '../context.js'
-import { PerRequest } from '../common/per-request.js'
+import { PerRequest } from '../extension.js'
+import type { Context } from '../index.js'
 import type { Account } from './account.js'
 
 /** The user of a request. Applications declare the member `user` of the context with their own model. */

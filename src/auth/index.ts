@@ -26,7 +26,7 @@ export { logAccess, type AccessEvent } from './access-log.js'
 // Tokens
 export { readToken, signedToken, type ReadTokenOptions, type SignedTokenOptions } from './signed-tokens.js'
 export { issueToken, type ApiToken, type ApiTokenClass } from './api-tokens.js'
-export type { Duration } from './duration.js'
+export type { Duration } from '../extension.js'
 
 // Rate limits
 export { rateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.js'
@@ -35,4 +35,4 @@ export { databaseLimits, rateLimitsTable, type DatabaseLimitsOptions } from './s
 export { redisLimits, type RedisLimitsOptions } from './stores/redis-limits.js'
 
 // Errors
-export { TooManyRequests, Unauthorized } from '../errors.js'
+export { TooManyRequests, Unauthorized } from '../extension.js'

@@ -1,6 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { currentEnvironment } from '../common/environment.js'
-import { PasswordTooLong } from '../errors.js'
+import { currentEnvironment, PasswordTooLong } from '../extension.js'
 import { WorkQueue } from './work-queue.js'
 
 /** The parameters of scrypt. */

@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { Next } from 'koa'
 import type { Logger } from 'pino'
-import type { Context, Middleware } from '../context.js'
-import { transactionOf } from '../data/transactions/request-transaction.js'
-import { calledBy } from '../data/engines/own-waits.js'
-import { ServiceUnavailable, TooManyRequests, WaitsForItself } from '../errors.js'
-import { PerRequest } from '../common/per-request.js'
-import { workerNumber } from '../server/workers/worker.js'
+import {
+  clientNetwork,
+  type Duration,
+  hasTransaction,
+  milliseconds,
+  outsideTransaction,
+  PerRequest,
+  TooManyRequests,
+  WaitsForItself,
+  workerNumber,
+} from '../extension.js'
+import { type Context, type Middleware, ServiceUnavailable } from '../index.js'
 import { logAccess } from './access-log.js'
-import { clientNetwork } from '../http/security/client-network.js'
 import { currentUser } from './current-user.js'
-import { milliseconds, type Duration } from './duration.js'
 import { MemoryLimits } from './stores/memory-limits.js'
 import type { LimitCount, LimitStore } from './stores/limit-store.js'
 
@@ -90,8 +94,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   /** After the commit, because a store in the database would wait for the request's own transaction. Before the body there is none. */
   function decrement(ctx: Context, key: string): unknown {
     const work = () => callStore(ctx, () => store.decrement(key), 'pass')
-    const transaction = beforeBody ? undefined : transactionOf(ctx)
-    return transaction ? transaction.hooks.push(work) : work()
+    return !beforeBody && hasTransaction(ctx) ? ctx.afterCommit(work) : work()
   }
 
   async function callStore<T>(
@@ -100,7 +103,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     onFailure = ifStoreFails,
   ): Promise<T | undefined> {
     try {
-      return await calledBy(`rateLimit() "${name}"`, transactionOf(ctx), work)
+      return await outsideTransaction(ctx, `rateLimit() "${name}"`, work)
     } catch (cause) {
       if (cause instanceof WaitsForItself) throw cause
       if (onFailure === 'reject')

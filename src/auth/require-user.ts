@@ -1,10 +1,8 @@
 import type { Next } from 'koa'
-import type { Context, Middleware } from '../context.js'
-import { Unauthorized } from '../errors.js'
-import { chooseFormat } from '../http/responder.js'
+import { chooseFormat, type Duration, milliseconds, Unauthorized } from '../extension.js'
+import type { Context, Middleware } from '../index.js'
 import { logAccess } from './access-log.js'
 import { currentUser, signInTime, usesBearer } from './current-user.js'
-import { milliseconds, type Duration } from './duration.js'
 import { keepReturnTo } from './return-to.js'
 
 /** The options of `requireUser()`. */

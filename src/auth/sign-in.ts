@@ -1,5 +1,5 @@
-import type { Context } from '../context.js'
-import { Unauthorized } from '../errors.js'
+import { Unauthorized } from '../extension.js'
+import type { Context } from '../index.js'
 import { logAccess } from './access-log.js'
 import { passwordStamp, type Account } from './account.js'
 import { currentUser, setUser, usesBearer } from './current-user.js'

@@ -1,7 +1,4 @@
-import { currentEnvironment } from '../common/environment.js'
-import { sessionSecrets } from '../sessions/secrets.js'
-import { Signer } from '../sessions/signer.js'
-import { milliseconds, type Duration } from './duration.js'
+import { currentEnvironment, type Duration, milliseconds, sessionSecrets, Signer } from '../extension.js'
 
 /** The options of `signedToken`. */
 export interface SignedTokenOptions {

@@ -1,4 +1,4 @@
-import { ServiceUnavailable } from '../errors.js'
+import { ServiceUnavailable } from '../index.js'
 
 /** Runs a limited number of expensive tasks at a time. A limited number of others wait, and further ones are rejected. */
 export class WorkQueue {

@@ -1,4 +1,4 @@
-import { configuredBaseUrl } from '../routing/base-url.js'
+import { configuredBaseUrl } from '../extension.js'
 
 /**
  * The URL of a path in a mail: `https://shop.example/session/new`. It begins with `BASE_URL`, or in development and specs by

@@ -1,6 +1,4 @@
-import type { Context } from '../context.js'
-import { HttpError } from '../errors.js'
-import type { Scope } from '../routing/scope.js'
+import { type Context, HttpError, type Scope } from '../index.js'
 import { mails, type MailMessage } from './inbox.js'
 
 /** The content of a mail runs no scripts and loads nothing. Its links open in the window. */

@@ -1,10 +1,8 @@
 import type { Next } from 'koa'
 import type { Transporter } from 'nodemailer'
 import type { Logger } from 'pino'
-import type { Context, Middleware } from '../context.js'
-import { transactionOf } from '../data/transactions/request-transaction.js'
-import { DeclarationError } from '../errors.js'
-import { PerRequest } from '../common/per-request.js'
+import { hasTransaction, PerRequest } from '../extension.js'
+import { type Context, DeclarationError, type Middleware } from '../index.js'
 import { baseUrl } from './base-url.js'
 import { mails, type MailMessage } from './inbox.js'
 import { textOf, unescaped } from './text.js'
@@ -119,8 +117,7 @@ export function sendMail(ctx: Context, mail: Mail): void {
     )
   }
   const send = delivery.prepare(ctx, mail)
-  const transaction = transactionOf(ctx)
-  if (transaction) transaction.hooks.push(send)
+  if (hasTransaction(ctx)) ctx.afterCommit(send)
   else delivery.waiting.push(send)
 }
 

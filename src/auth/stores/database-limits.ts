@@ -1,9 +1,6 @@
 import { Table, type EntityManager, type QueryRunner } from 'typeorm'
-import { column } from '../../data/attributes/columns.js'
-import type { Database } from '../../data/database.js'
-import { ExpiredRows } from '../../data/expired-rows.js'
-import { explainMissingTable } from '../../data/migrations/pending.js'
-import { checkOwnTable } from '../../data/own-tables.js'
+import { checkOwnTable, ExpiredRows, explainMissingTable } from '../../extension.js'
+import { column, type Database } from '../../index.js'
 import type { LimitCount, LimitStore } from './limit-store.js'
 
 /** The options of `databaseLimits()`. */

@@ -1,4 +1,5 @@
-import { Redis, type IoRedisClient, type NodeRedisClient } from '../../common/redis.js'
+import { Redis } from '../../extension.js'
+import type { IoRedisClient, NodeRedisClient } from '../../index.js'
 import type { LimitCount, LimitStore } from './limit-store.js'
 
 /** The options of `redisLimits()`. */

@@ -1,4 +1,5 @@
 import { PerRequest } from '../../common/per-request.js'
+import { calledBy } from '../engines/own-waits.js'
 import type { LazyTransaction } from './lazy-transaction.js'
 
 const transactions = new PerRequest<LazyTransaction>()
@@ -26,4 +27,19 @@ const members: PropertyDescriptorMap = {
 /** The transaction of a request; undefined without a `transaction()` above its route. */
 export function transactionOf(ctx: object): LazyTransaction | undefined {
   return transactions.get(ctx)
+}
+
+/** Whether a request has a transaction, so that `ctx.afterCommit` waits for its commit. */
+export function hasTransaction(ctx: object): boolean {
+  return transactionOf(ctx) !== undefined
+}
+
+/**
+ * Runs work of a middleware that uses the database outside of the request's transaction.
+ *
+ * @param name the middleware in messages: `rateLimit()`
+ * @throws WaitsForItself when the work waits for the transaction of the same request
+ */
+export function outsideTransaction<T>(ctx: object, name: string, work: () => T): T {
+  return calledBy(name, transactionOf(ctx), work)
 }

@@ -1,0 +1,36 @@
+/**
+ * What the core offers to extensions, beside the public API: to `resource-kit/auth`, `resource-kit/mail`, and to packages of
+ * others.
+ *
+ * @module resource-kit/extension
+ */
+
+// Requests
+export { PerRequest } from './common/per-request.js'
+export { chooseFormat } from './http/responder.js'
+export { clientNetwork } from './http/security/client-network.js'
+export { configuredBaseUrl } from './routing/base-url.js'
+export { readSession, storedSessionId } from './sessions/session-store.js'
+
+// Transactions
+export { beforeCommit } from './data/transactions/before-commit.js'
+export { hasTransaction, outsideTransaction } from './data/transactions/request-transaction.js'
+export { restoreOnRetry } from './data/transactions/retry-snapshots.js'
+
+// Data
+export { ExpiredRows } from './data/expired-rows.js'
+export { newId } from './data/ids.js'
+export { explainMissingTable } from './data/migrations/pending.js'
+export { checkOwnTable } from './data/own-tables.js'
+export { attributeName, messageOf } from './data/validation/validation.js'
+export { Redis } from './common/redis.js'
+
+// Secrets, durations and processes
+export { sessionSecrets } from './sessions/secrets.js'
+export { Signer } from './sessions/signer.js'
+export { milliseconds, type Duration } from './common/duration.js'
+export { currentEnvironment } from './common/environment.js'
+export { workerNumber } from './server/workers/worker.js'
+
+// Errors
+export { PasswordTooLong, TooManyRequests, Unauthorized, WaitsForItself } from './errors.js'
