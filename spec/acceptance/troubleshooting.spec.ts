@@ -17,6 +17,7 @@ import {
   TransactionConflict,
   UnknownRoute,
   UnsupportedMediaType,
+  WaitsForItself,
 } from '../../src/errors.js'
 import { parseAttributes } from '../../src/generator/arguments/attributes.js'
 import { sessionSecrets } from '../../src/sessions/secrets.js'
@@ -44,6 +45,7 @@ const errors: unknown[] = [
   new ForwardedInDevelopment(),
   new NoTransaction(),
   new NotAwaited(),
+  new WaitsForItself('rateLimit() "all"', 'loadTeam (src/app.ts:12:9)'),
   new TransactionConflict(),
   new TemplateNotFound('posts/archive', ['templates/posts/archive.pug']),
   new UnknownRoute('postsPaths', 'postsPath'),

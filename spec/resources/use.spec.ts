@@ -271,8 +271,8 @@ describe('@Use', () => {
       'method is checked',
       'shared begins',
       'method begins',
-      'shared stops',
       'method stops',
+      'shared stops',
     ])
   })
 

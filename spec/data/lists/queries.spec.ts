@@ -433,8 +433,8 @@ describe('A list with @Queryable', () => {
     }
   })
 
-  it('rejects a filter after a thousand parameters, too', async () => {
-    const many = Array.from({ length: 1200 }, () => 'a').join('&')
+  it('rejects a filter after nine hundred parameters, too', async () => {
+    const many = Array.from({ length: 900 }, () => 'a').join('&')
     expect((await get(`${many}&votes=x`)).json.errors).to.have.property('votes')
   })
 

@@ -4,7 +4,6 @@ import { memoryUsage } from 'node:process'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App, Context, Model, UploadedFile } from '../../../src/index.js'
-import { engine } from '../engine.js'
 
 type Post = Model & { title: string; rank: number }
 
@@ -62,20 +61,9 @@ async function* chunks(): AsyncGenerator<string> {
   }
 }
 
-/** Whether the driver of the engine has streams: SQLite's has none, and PostgreSQL's needs a package. */
-function hasStreams(): boolean {
-  if (engine !== 'postgres') return engine === 'mariadb'
-  try {
-    return import.meta.resolve('pg-query-stream') !== ''
-  } catch {
-    return false
-  }
-}
-
-/** All posts, as a database server sends them if it can. */
+/** All posts, as the database sends them. */
 async function rows(ctx: Context): Promise<void> {
-  const posts = ctx.tx.createQueryBuilder<Post>('Post', 'post')
-  const rows = hasStreams() ? await posts.stream() : Readable.from(await posts.getRawMany())
+  const rows = await ctx.tx.createQueryBuilder<Post>('Post', 'post').stream()
   ctx.body = rows.map((row: unknown) => `${JSON.stringify(row)}\n`)
 }
 
