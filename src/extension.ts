@@ -13,6 +13,7 @@ export { configuredBaseUrl } from './routing/base-url.js'
 export { readSession, storedSessionId } from './sessions/session-store.js'
 
 // Transactions
+export { inTransaction } from './data/members.js'
 export { beforeCommit } from './data/transactions/before-commit.js'
 export { hasTransaction, outsideTransaction } from './data/transactions/request-transaction.js'
 export { restoreOnRetry } from './data/transactions/retry-snapshots.js'

@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import { App, transaction, type Context } from '../../src/index.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { captureLog } from '../../src/testing/index.js'
+import { newDatabase } from '../support/databases.js'
+import { Served } from '../support/processes/served.js'
 import { Site } from '../support/site.js'
 
 describe('A handler that forgets an await', () => {
@@ -43,4 +45,43 @@ describe('A handler that forgets an await', () => {
       }
     })
   }
+})
+
+describe('A rejection that nobody awaits', () => {
+  const main = new URL('../support/applications/unawaited-main.js', import.meta.url).href
+
+  /** Starts an application. Its specs need no tables. */
+  async function start(work: (served: Served) => Promise<void>, options = ''): Promise<void> {
+    const served = await Served.start(main, [], { DATABASE_URL: await newDatabase(), NODE_OPTIONS: options })
+    try {
+      await work(served)
+    } finally {
+      await served.remove()
+    }
+  }
+  const post = (served: Served, what: string) => fetch(`${served.url}/${what}`, { method: 'POST' })
+
+  it('becomes a 500 if it is that of a query, and the process continues', () =>
+    start(async (served) => {
+      for (const what of ['query', 'builder']) {
+        expect((await post(served, what)).status, what).to.equal(500)
+        await served.logged('database work that the request did not await has failed')
+        served.log.length = 0
+      }
+      expect((await fetch(served.url)).status).to.equal(204)
+    }))
+
+  it('only warns if Node runs with --unhandled-rejections=warn', () =>
+    start(async (served) => {
+      expect((await post(served, 'unrelated')).status).to.equal(201)
+      await served.warned('unrelated')
+      expect((await fetch(served.url)).status).to.equal(204)
+    }, '--unhandled-rejections=warn'))
+
+  it("ends the process if it is that of the application's own function", () =>
+    start(async (served) => {
+      await post(served, 'function').catch(() => undefined)
+      expect((await served.ended).status).to.equal(1)
+      expect(served.errors).to.contain('transaction of this request has ended')
+    }))
 })

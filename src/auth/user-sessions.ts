@@ -1,5 +1,5 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { readSession, storedSessionId, Unauthorized } from '../extension.js'
+import { inTransaction, readSession, storedSessionId, Unauthorized } from '../extension.js'
 import { type Context, type Database, RecordNotFound } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
 import { browserName } from './browser-name.js'
@@ -83,16 +83,18 @@ export function userSessions(
     return rows.flatMap((row) => sessionOf(ctx, row, user) ?? [])
   }
 
-  async function end(ctx: Context, id = ''): Promise<UserSession> {
-    const [session] = await find(ctx, (sessions) => sessions.andWhere('session.id = :id', { id }))
-    if (!session) throw new RecordNotFound('Session')
-    if (session.is_current) signOut(ctx)
-    else await remove(ctx, 'id = :id', { id })
-    return session
+  function end(ctx: Context, id = ''): Promise<UserSession> {
+    return inTransaction(ctx, async () => {
+      const [session] = await find(ctx, (sessions) => sessions.andWhere('session.id = :id', { id }))
+      if (!session) throw new RecordNotFound('Session')
+      if (session.is_current) signOut(ctx)
+      else await remove(ctx, 'id = :id', { id })
+      return session
+    })
   }
 
-  async function endOthers(ctx: Context): Promise<void> {
-    await remove(ctx, 'id <> :current', { current: storedSessionId(ctx) ?? '' })
+  function endOthers(ctx: Context): Promise<void> {
+    return inTransaction(ctx, () => remove(ctx, 'id <> :current', { current: storedSessionId(ctx) ?? '' }))
   }
 
   async function remove(ctx: Context, condition: string, values: object): Promise<void> {

@@ -194,22 +194,26 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     })
   },
 
-  async paginate(model, options = {}) {
-    const page = await inTransaction(this, (tx) => {
+  paginate(model, options = {}) {
+    return inTransaction(this, async (tx) => {
       const where = scopedWhere(this, tx, model, options.where, options.relations)
-      return paginateRequest(tx, model, { ...options, ...(where && { where }) }, this)
-    }).catch((error: unknown) => {
-      throw error instanceof ValidationErrors ? withLanguage(this, error) : error
+      const page = await paginateRequest(tx, model, { ...options, ...(where && { where }) }, this).catch(
+        (error: unknown) => {
+          throw error instanceof ValidationErrors ? withLanguage(this, error) : error
+        },
+      )
+      if (page.query.errors) this.status = 400
+      else setPageHeaders(this, page.pagination)
+      return page
     })
-    if (page.query.errors) this.status = 400
-    else setPageHeaders(this, page.pagination)
-    return page
   },
 
-  async load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
+  load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
     const list: Model[] = [records].flat()
-    await inTransaction(this, (tx) => loadRelations(tx, list, relations, { scopeFor: this.scopeFor }))
-    return records
+    return inTransaction(this, async (tx) => {
+      await loadRelations(tx, list, relations, { scopeFor: this.scopeFor })
+      return records
+    })
   },
 
   choices(model, ...selected) {
@@ -222,19 +226,13 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return withLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
   },
 
-  async save(record) {
-    const errors = await inTransaction(this, async (tx) => {
+  save(record) {
+    return inTransaction(this, async (tx) => {
       await this.noteWrite(record, isSaved(record) ? 'update' : 'create')
-      return saveRecord(
-        tx,
-        record,
-        this.translate,
-        await boundErrors(this, tx, record),
-        this.pathKeys,
-        this.scopeFor,
-      )
+      const bound = await boundErrors(this, tx, record)
+      const errors = await saveRecord(tx, record, this.translate, bound, this.pathKeys, this.scopeFor)
+      return withLanguage(this, errors)
     })
-    return withLanguage(this, errors)
   },
 
   destroy(record) {
@@ -261,7 +259,7 @@ function setPageHeaders(ctx: DataRequest, pagination: Pagination): void {
 const maxLinkLength = 4000
 
 /** Runs work in the request's transaction, which cannot be committed before the work has ended. */
-function inTransaction<T>(ctx: object, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+export function inTransaction<T>(ctx: object, work: (tx: EntityManager) => Promise<T>): Promise<T> {
   const transaction = transactionFor(ctx)
   return transaction.work.run(() => work(transaction.manager))
 }

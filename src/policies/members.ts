@@ -5,7 +5,7 @@ import { isSaved } from '../data/records/save.js'
 import type { ScopeFor } from '../data/records/scoped-ids.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
 import { transactionOf } from '../data/transactions/request-transaction.js'
-import { ObservedPromise } from '../common/observed-promise.js'
+import type { ObservedPromise } from '../common/observed-promise.js'
 import { PerRequest } from '../common/per-request.js'
 import {
   AsynchronousAbility,
@@ -204,9 +204,7 @@ export function policyMembers(
 function observe<T>(ctx: Context, authorize: () => Promise<T>): Promise<T> {
   const transaction = transactionOf(ctx)
   if (!transaction) throw new NoTransaction()
-  const promise = ObservedPromise.from(transaction.work.run(authorize), (error) =>
-    ctx.log.error(error, 'an authorization that the request did not await has failed'),
-  )
+  const promise = transaction.work.run(authorize)
   const known = calls.get(ctx)
   if (known) known.push(promise)
   else {

@@ -1,9 +1,10 @@
 import { expect } from 'chai'
-import { Column, Entity } from 'typeorm'
+import { Column, DeleteDateColumn, Entity } from 'typeorm'
 import { columnTypes } from '../../../src/data/attributes/columns.js'
 import { saveRecord } from '../../../src/data/records/save.js'
 import { Database, Model } from '../../../src/index.js'
 import { newDatabase } from '../../support/databases.js'
+import { engine } from '../../support/engine.js'
 
 @Entity('labels')
 class Label extends Model {
@@ -18,6 +19,40 @@ class Label extends Model {
     super.setGeneratedColumns()
   }
 }
+
+@Entity('drafts')
+class Draft extends Model {
+  @DeleteDateColumn()
+  deleted_at!: Date | null
+}
+
+describe('The date of a record that softRemove deletes', () => {
+  it('has milliseconds, but not on MariaDB', async () => {
+    const database = await new Database(
+      { test: { url: await newDatabase() }, models: [Draft] },
+      'test',
+    ).open()
+    try {
+      await database.synchronize()
+      const before = Date.now()
+      let digits = 0
+      // A time ends with .000 once in a second.
+      for (let more = 0; more < 3; more += 1) {
+        const draft = await database.manager.save(new Draft())
+        await database.manager.softRemove(draft)
+        const found = await database.manager.findOneOrFail(Draft, {
+          where: { id: draft.id },
+          withDeleted: true,
+        })
+        expect(found.deleted_at?.getTime()).to.be.at.least(before - 1000)
+        digits ||= Number(found.deleted_at?.getMilliseconds())
+      }
+      expect(digits > 0).to.equal(engine !== 'mariadb')
+    } finally {
+      await database.close()
+    }
+  })
+})
 
 describe('The values of a record that is saved', () => {
   it('are the text of a number in a text column, never NaN, and those of an asynchronous setGeneratedColumns', async () => {

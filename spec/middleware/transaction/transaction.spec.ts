@@ -25,6 +25,12 @@ import { engine } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
 
 describe('transaction(database)', () => {
+  const listeners = new Map<string, number>()
+  before(() => {
+    for (const event of ['unhandledRejection', 'uncaughtException', 'rejectionHandled'])
+      listeners.set(event, process.listenerCount(event))
+  })
+
   it('commits when the handler ends with a status below 400', () =>
     withApp({}, async ({ handle, request, database }) => {
       handle(async (ctx) => {
@@ -248,13 +254,27 @@ describe('transaction(database)', () => {
       saveRecord: (ctx) => transactionOf(ctx)?.work.run(() => saveRecord(ctx.tx, newPost('forgotten'))),
       'a query builder': (ctx) =>
         ctx.tx.createQueryBuilder().insert().into(Post).values({ title: 'forgotten' }).execute(),
-      'a function': (ctx) => {
+      'a query builder of a repository': (ctx) =>
+        ctx.tx
+          .getRepository(Post)
+          .createQueryBuilder()
+          .insert()
+          .values({ title: 'forgotten' })
+          .clone()
+          .execute(),
+      'a query of a repository': (ctx) => ctx.tx.getRepository(Post).find(),
+      'a query of the query runner': (ctx) => ctx.tx.queryRunner?.query('SELECT 1'),
+      'a stream': (ctx) => ctx.tx.queryRunner?.stream('SELECT 1'),
+      'a promise with then': (ctx) => ctx.tx.save(newPost('forgotten')).then(({ id }) => id),
+      'a promise with finally': (ctx) => ctx.tx.save(newPost('forgotten')).finally(() => {}),
+      // The rejection of the function's own promise would end the process, as in every program of Node.
+      'a function that handles its errors': (ctx) => {
         const notify = async () => {
           await ctx.tx.save(newPost('forgotten'))
           await delay(20)
           await ctx.tx.save(newPost('late'))
         }
-        void notify()
+        void notify().catch(() => {})
       },
     }
     for (const [what, forget] of Object.entries(forgotten)) {
@@ -301,9 +321,7 @@ describe('transaction(database)', () => {
           const response = new EventEmitter()
           handle(async (ctx) => {
             response.once('received', () => ctx.tx.save(newPost('late')))
-            response.once('received', async () => {
-              await ctx.tx.save(newPost('late'))
-            })
+            response.once('received', () => ctx.tx.createQueryBuilder().delete().from(Post).execute())
             await ctx.tx.save(newPost('awaited'))
             ctx.status = 201
           })
@@ -316,13 +334,27 @@ describe('transaction(database)', () => {
         }),
       ))
 
-    it('leaves other rejections to the process', () =>
-      withUnhandled(async (unhandled) => {
-        await withApp({}, async () => {
-          void Promise.reject(new Error('something else'))
-          await delay(5)
-        })
-        expect(unhandled.map(String)).to.deep.equal(['Error: something else'])
+    it('is not an error if the handler awaits it later', () =>
+      withUnhandled((unhandled) =>
+        withApp({}, async ({ handle, request, database, errors }) => {
+          await database.manager.save(newPost('taken'))
+          handle(async (ctx) => {
+            const saving = ctx.tx.save(newPost('taken'))
+            const caught = saving.catch(String)
+            await ctx.tx.query('SELECT 1').catch(() => undefined)
+            await caught
+            await saving
+          })
+          expect(await request('POST')).to.equal(409)
+          expect(errors[0]).to.be.instanceOf(ValidationErrors)
+          expect(unhandled).to.deep.equal([])
+        }),
+      ))
+
+    it('adds no listener to the process', () =>
+      withApp({}, async () => {
+        for (const event of ['unhandledRejection', 'uncaughtException', 'rejectionHandled'])
+          expect(process.listenerCount(event)).to.equal(listeners.get(event), event)
       }))
 
     it('changes nothing if the request has already failed', () =>

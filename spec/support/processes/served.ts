@@ -83,6 +83,11 @@ export class Served {
     while (!this.log.some(({ msg }) => msg.startsWith(message))) await delay(5)
   }
 
+  /** Waits until it has written this text to its error output. */
+  async warned(text: string): Promise<void> {
+    while (!this.errors.includes(text)) await delay(5)
+  }
+
   /** The processes that respond, as soon as there are this many. */
   async workers(count: number): Promise<number[]> {
     const pids = new Set<number>()

@@ -150,7 +150,7 @@ export class LazyTransaction {
    * @throws OutcomeUnknown when the connection is lost during the commit
    */
   async commit(): Promise<void> {
-    // Node reports a rejection that was not handled only after the microtasks that are due. On SQLite, all may be microtasks.
+    // An error counts as not awaited only after the microtasks that are due. On SQLite, all may be microtasks.
     if (this.work.hasFailed) await nextTurn()
     if (this.work.isUnfinished) {
       await this.rollback()
@@ -373,14 +373,15 @@ export class LazyTransaction {
     return {
       query: (...args: Parameters<QueryRunner['query']>) => {
         this.hasWritten ||= !isRead(args[0])
-        return this.work.query(() => this.attempt(() => runner.query(...args)))
+        return this.work.observe(this.work.query(() => this.attempt(() => runner.query(...args))))
       },
-      stream: async (...[sql, values, onEnd, onError]: Parameters<QueryRunner['stream']>) => {
-        const rows = await this.work.query(() => this.stream(sql, values))
-        if (onEnd) rows.on('end', () => void onEnd())
-        if (onError) rows.on('error', (error) => void onError(error))
-        return rows
-      },
+      stream: (...[sql, values, onEnd, onError]: Parameters<QueryRunner['stream']>) =>
+        this.work.run(async () => {
+          const rows = await this.work.query(() => this.stream(sql, values))
+          if (onEnd) rows.on('end', () => void onEnd())
+          if (onError) rows.on('error', (error) => void onError(error))
+          return rows
+        }),
       connect: async () => {
         await this.begin()
         this.isUntouched = false

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setOwner } from './unawaited.js'
+import { ObservedPromise } from '../../common/observed-promise.js'
 
 /** The options of RunningWork. */
 export interface RunningWorkOptions {
@@ -41,12 +41,22 @@ export class RunningWork {
   }
 
   /** Runs a piece of work, which must end before the transaction. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Promise<T>): ObservedPromise<T> {
+    return this.observe(this.counted(work))
+  }
+
+  /** Receives the error of a promise if nobody awaits it. */
+  observe<T>(promise: Promise<T>): ObservedPromise<T> {
+    return ObservedPromise.from(promise, this)
+  }
+
+  private async counted<T>(work: () => Promise<T>): Promise<T> {
     this.count += 1
     try {
       return await work()
     } catch (error) {
-      throw this.failed(error)
+      this.hasFailed = true
+      throw error
     } finally {
       this.count -= 1
     }
@@ -60,7 +70,8 @@ export class RunningWork {
       while (level.nested) await level.nested
       return await this.track(statement, level)
     } catch (error) {
-      throw this.failed(error)
+      this.hasFailed = true
+      throw error
     } finally {
       this.count -= 1
     }
@@ -77,7 +88,7 @@ export class RunningWork {
    */
   nestStatement<T>(savepoint: () => Promise<T>): Promise<T> {
     const level = this.level()
-    return this.run(() => this.inTurn(level, () => this.track(savepoint, level)))
+    return this.counted(() => this.inTurn(level, () => this.track(savepoint, level)))
   }
 
   private inTurn<T>(level: Level, work: () => Promise<T>): Promise<T> {
@@ -123,12 +134,6 @@ export class RunningWork {
       this.statements.splice(this.statements.indexOf(running), 1)
       if (this.statements.length === 0) this.idleSince = this.now?.()
     }
-  }
-
-  private failed(error: unknown): unknown {
-    this.hasFailed = true
-    setOwner(error, this)
-    return error
   }
 
   private endIdle(): void {

@@ -1,4 +1,4 @@
-import { EntityManager } from 'typeorm'
+import { EntityManager, QueryBuilder, Repository } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { memoizeByObject } from '../../common/memoize.js'
 import { RunningWork } from './running-work.js'
@@ -90,7 +90,7 @@ const QUERY_METHODS = [
   'findOneByOrFail',
 ] as const
 
-type Method = (this: TransactionManager, ...args: unknown[]) => Promise<unknown>
+type Method = (this: TransactionManager, ...args: unknown[]) => unknown
 
 function replace(name: keyof EntityManager, by: (method: Method) => Method): void {
   // Each method has its own type. The replacement passes all arguments on.
@@ -103,7 +103,7 @@ for (const name of QUERY_METHODS) {
     name,
     (method) =>
       function (...args) {
-        return this.work.run(() => method.apply(this, args))
+        return this.work.run(async () => method.apply(this, args))
       },
   )
 }
@@ -112,6 +112,34 @@ replace(
   'transaction',
   (method) =>
     function (...args) {
-      return this.work.run(() => this.work.nest(() => method.apply(this, args)))
+      return this.work.run(() => this.work.nest(async () => method.apply(this, args)))
     },
 )
+
+/** The methods of an EntityManager whose results query the database. */
+for (const name of ['createQueryBuilder', 'getRepository', 'getTreeRepository', 'withRepository'] as const) {
+  replace(
+    name,
+    (method) =>
+      function (...args) {
+        return observed(this.work, method.apply(this, args))
+      },
+  )
+}
+
+/** Lets the work of a transaction own the promises of a repository or a query builder. */
+function observed(work: RunningWork, result: unknown): unknown {
+  if (result instanceof Promise) return work.observe(result)
+  if (!(result instanceof QueryBuilder) && !(result instanceof Repository)) return result
+  const proxy: object = new Proxy(result, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function' || name === 'constructor') return member
+      return (...args: unknown[]) => {
+        const returned: unknown = Reflect.apply(member, target, args)
+        return returned === target ? proxy : observed(work, returned)
+      }
+    },
+  })
+  return proxy
+}

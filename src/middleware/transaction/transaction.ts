@@ -12,7 +12,6 @@ import { watchWaits } from '../../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
 import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../../data/transactions/request-transaction.js'
-import { guardUnawaited } from '../../data/transactions/unawaited.js'
 import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { IDEMPOTENT_METHODS, SAFE_METHODS } from '../../common/methods.js'
@@ -107,12 +106,9 @@ export function transaction(database: Database, options: TransactionOptions = {}
     })
   }
 
-  /** Stops logging queries that failed and were not awaited. Without a guard, such a failure ends the process. */
-  let unguard: (() => void) | undefined
   return Object.assign(transaction, {
     callsAgain: true,
     start: async (logger: Logger, env: string) => {
-      unguard ??= guardUnawaited()
       await database.open()
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
@@ -121,11 +117,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       const lists = declaredLists(database, routes)
       if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
     },
-    stop: async () => {
-      await database.close()
-      unguard?.()
-      unguard = undefined
-    },
+    stop: () => database.close(),
     check: () => database.check(),
   })
 }

@@ -28,6 +28,8 @@ export class SqliteConnection {
   ): Promise<SqliteConnection> {
     // SQLite's own busy timeout blocks the event loop. `run` waits for other processes instead.
     const database = new sqlite(path, { timeout: 0 })
+    // SQLite's own has no milliseconds. TypeORM writes it for `softRemove`, and migrations have it as a default.
+    database.function('current_timestamp', () => new Date().toISOString().slice(0, -1).replace('T', ' '))
     const settings = isPrivate ? ['synchronous = OFF'] : ['synchronous = NORMAL']
     try {
       await waitForLock(() => {
