@@ -715,6 +715,17 @@ export class PendingMigrations extends NamedError {
   }
 }
 
+/** A model has a table or columns that no migration creates. */
+export class MigrationMissing extends NamedError {
+  /**
+   * @param cause the error of the database
+   * @param commands what generates the migrations
+   */
+  constructor(cause: Error, commands: readonly string[]) {
+    super(`${cause.message}. Generate the migration: ${commands.join('; ')}`, { cause })
+  }
+}
+
 /** A database cannot be opened. It stops the start. */
 export class DatabaseNotOpened extends NamedError {
   /**

@@ -43,6 +43,7 @@ export interface TransactionOptions extends RetryingOptions {
  * failure is logged.
  *
  * @throws PendingMigrations when migrations are pending, and `checksMigrations` is true or a table is missing
+ * @throws MigrationMissing in development when no migration creates a table or a column of a model
  * @throws the explained database error when the commit fails
  * @throws NotAwaited when queries are still running
  * @throws TransactionConflict after a conflict with another transaction, if the request is not retried or no retry is left
@@ -73,7 +74,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     } catch (error) {
       await rollback(ctx, lazy)
       throw explainDatabaseError(
-        await explainMissingTable(database, error),
+        await explainMissingTable(database, error, environmentOf(ctx) === 'development'),
         undefined,
         database.entityMetadatas,
       )

@@ -44,7 +44,8 @@ const errors: EngineErrors = {
     down: ['08001', '08004', '53100', '53200', '53300', '57P03'],
     readonly: ['25006'],
     aborted: ['25P02'],
-    missing: ['42P01', '42703'],
+    // The last one: without a column, "post"."rank" is a call of the aggregate `rank`.
+    missing: ['42P01', '42703', '42809'],
     exists: ['42P04'],
     absent: ['3D000'],
     denied: ['42501'],

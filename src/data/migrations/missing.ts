@@ -1,0 +1,44 @@
+import { underscore } from 'inflection'
+import type { EntityMetadata } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import { kindOf } from '../attributes.js'
+import type { Database } from '../database.js'
+
+/** The commands that generate the migrations for what the tables of a statement lack. */
+export async function missingMigrations(database: Database, sql: string): Promise<string[]> {
+  const models = database.entityMetadatas.filter(
+    ({ tableType, tableName }) => tableType === 'regular' && sql.includes(tableName),
+  )
+  const runner = database.createQueryRunner()
+  try {
+    const commands: string[] = []
+    for (const model of models) {
+      const table = await runner.getTable(model.tablePath)
+      const columns = model.columns.filter(({ databaseName }) => !table?.findColumnByName(databaseName))
+      if (columns.length > 0) commands.push(commandFor(model, columns, table !== undefined))
+    }
+    return commands
+  } finally {
+    await runner.release()
+  }
+}
+
+function commandFor({ tableName }: EntityMetadata, columns: ColumnMetadata[], exists: boolean): string {
+  // A migration that creates a table adds these columns.
+  const own = columns.filter(({ databaseName: name }) => exists || !OWN.includes(name))
+  const names = own.map(({ databaseName }) => databaseName)
+  const name = exists ? `add_${names.join('_and_')}_to_${tableName}` : `create_${tableName}`
+  return ['npx kit generate migration', name, ...own.map(argumentFor)].join(' ')
+}
+
+const OWN = ['id', 'created_at', 'updated_at']
+
+/** The argument of the generator: `rank:int`, `description:nulls.text`, `author:references`. */
+function argumentFor(column: ColumnMetadata): string {
+  const { databaseName, isNullable, enum: values, relationMetadata } = column
+  const kind = relationMetadata ? 'references' : values ? 'enum' : (kindOf(column.type) ?? 'string')
+  const target = relationMetadata && underscore(relationMetadata.inverseEntityMetadata.name)
+  const name = relationMetadata ? databaseName.replace(/_id$/, '') : databaseName
+  const details = target === name ? undefined : (target ?? values?.join(','))
+  return [name, `${isNullable ? 'nulls.' : ''}${kind}`, ...(details ? [details] : [])].join(':')
+}
