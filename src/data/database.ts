@@ -54,6 +54,8 @@ export class Database extends DataSource {
   readonly url: string
   /** The maximum number of connections. */
   readonly pool: number
+  /** Milliseconds that a query waits for a connection, or for a lock. */
+  readonly acquireTimeout: number
   private readonly sendPing: Ping
   private opening: Promise<this> | undefined
   private closing: Promise<void> | undefined
@@ -74,6 +76,7 @@ export class Database extends DataSource {
     this.url = settings.url
     const limits = limitsOf(settings)
     this.pool = limits.size
+    this.acquireTimeout = limits.acquireTimeout
     this.sendPing = engineOf(this).adapt(this, limits)
   }
 

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
+import { explainDatabaseError } from '../../../src/data/database-errors.js'
 import { findRecordBy as findBy } from '../../../src/data/records/find.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
-import { TransactionAlreadyBegun } from '../../../src/errors.js'
+import { ServiceUnavailable, TransactionAlreadyBegun, TransactionConflict } from '../../../src/errors.js'
 import { blogDatabase, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
 import { newDatabase } from '../../support/databases.js'
 import { engine } from '../../support/engine.js'
@@ -226,5 +227,62 @@ describe('The statements of a transaction', () => {
       'BEGIN ROLLBACK BEGIN INSERT SAVEPOINT INSERT ROLLBACK SAVEPOINT INSERT RELEASE COMMIT',
     )
     expect(await database.manager.count(Post)).to.equal(3)
+  })
+})
+
+describe('new LazyTransaction(database, mode, { waited, maxWait })', () => {
+  // The database itself would wait for a minute.
+  const settings = { pool: 2, acquireTimeout: 60_000 }
+  const late = { waited: 9_999, maxWait: 10_000 }
+
+  /** Runs work while another transaction has locked the record, and holds a connection. */
+  async function whileLocked(
+    pool: number,
+    work: (database: Database, shelf: Shelf) => Promise<void>,
+  ): Promise<void> {
+    await withLibrary({ settings: { ...settings, pool } }, async ({ database }) => {
+      const shelf = await newShelf(database)
+      const other = new LazyTransaction(database, 'master')
+      await other.manager.increment(Shelf, { id: shelf.id }, 'count', 1)
+      try {
+        await work(database, shelf)
+      } finally {
+        await other.rollback()
+      }
+      // All connections are free again, and they wait as long as before.
+      await Promise.all(
+        Array.from({ length: pool }, () =>
+          database.transaction(async (tx) => {
+            await tx.increment(Shelf, { id: shelf.id }, 'count', 1)
+            if (engine === 'sqlite') return
+            const setting = engine === 'postgres' ? 'lock_timeout' : '@@innodb_lock_wait_timeout'
+            const [row]: object[] = await tx.query(
+              engine === 'postgres' ? `SHOW ${setting}` : `SELECT ${setting}`,
+            )
+            expect(Object.values(row ?? {}).map(String)).to.deep.equal([
+              engine === 'postgres' ? '1min' : '60',
+            ])
+          }),
+        ),
+      )
+    })
+  }
+
+  it('waits for a connection, or the write lock of SQLite, for the rest of the time', () =>
+    whileLocked(1, async (database) => {
+      const lazy = new LazyTransaction(database, 'master', late)
+      expect(await failure(lazy.manager.count(Shelf))).to.be.instanceOf(TransactionConflict)
+      await lazy.rollback()
+    }))
+
+  it('waits for the lock of a record for the rest of the time', function () {
+    // A transaction that writes begins with the lock.
+    if (engine === 'sqlite') this.skip()
+    return whileLocked(2, async (database, shelf) => {
+      const lazy = new LazyTransaction(database, 'master', late)
+      const error = await failure(lazy.manager.increment(Shelf, { id: shelf.id }, 'count', 1))
+      expect(explainDatabaseError(error)).to.be.instanceOf(ServiceUnavailable)
+      await lazy.rollback()
+    })
   })
 })

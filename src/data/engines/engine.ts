@@ -176,6 +176,9 @@ export interface Engine {
    * what is committed when the query begins (READ COMMITTED).
    */
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
+  /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */
+  limitLocks?(runner: QueryRunner, milliseconds: number): Promise<unknown>
+
   /** Begins a read-only transaction. */
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
   /**

@@ -149,6 +149,11 @@ export const mariadb: Engine = {
     await runner.startTransaction(isolation)
   },
 
+  async limitLocks(runner, milliseconds) {
+    prepared.delete(await runner.connect())
+    await runner.query(lockTimeouts(milliseconds))
+  },
+
   async *rows(runner, sql, values) {
     const connection: Connection = await runner.connect()
     runner.dataSource.logger.logQuery(sql, values, runner)
@@ -272,35 +277,44 @@ function textComparison({ options: { type } }: Driver): ColumnDetails {
 
 /** The statement that configures a new connection. MariaDB and MySQL each execute their own version comments. */
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
-  // Whole seconds, at least one.
-  const wait = Math.max(1, Math.ceil(acquireTimeout / 1000))
-  const locks = `SET SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
+  const locks = lockTimeouts(acquireTimeout)
   if (!limit) return locks
   const forMariadb = `/*M!100100 , SESSION max_statement_time = ${limit / 1000} */`
   return `${locks} ${forMariadb} /*!50708 , SESSION max_execution_time = ${limit} */`
 }
 
+function lockTimeouts(milliseconds: number): string {
+  // Whole seconds, at least one.
+  const wait = Math.max(1, Math.ceil(milliseconds / 1000))
+  return `SET SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
+}
+
+/** The connections with the timeouts of their database. */
+const prepared = new WeakSet<Connection>()
+
 function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
   const semaphore = connectionSemaphore(limits)
   const obtain = driver.obtainMasterConnection.bind(driver)
   const known = new WeakSet<Connection>()
-  async function prepared(): Promise<Connection> {
+  async function prepare(): Promise<Connection> {
     const connection = await obtain()
-    if (known.has(connection)) return connection
+    if (prepared.has(connection)) return connection
     try {
       await connection.promise().query(timeouts(limits))
     } catch (error) {
       connection.destroy()
       throw error
     }
+    prepared.add(connection)
+    if (limits.statementTimeout && !known.has(connection))
+      limitSilence(connection, limits.statementTimeout + socketTimeoutMargin)
     known.add(connection)
-    if (limits.statementTimeout) limitSilence(connection, limits.statementTimeout + socketTimeoutMargin)
     return connection
   }
 
   driver.obtainMasterConnection = async () => {
     const leavePool = await permitConnection(semaphore, limits)
-    const connection = await connected(prepared(), leavePool)
+    const connection = await connected(prepare(), leavePool)
     const { release } = connection
     connection.release = () => {
       // Not a bound function, which would be bound again at each use, and take longer each time.

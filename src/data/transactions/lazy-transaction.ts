@@ -9,6 +9,7 @@ import {
   NotAwaited,
   RowsNotRead,
   TransactionAlreadyBegun,
+  TransactionConflict,
   TransactionEnded,
 } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
@@ -33,6 +34,10 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
   onLost?: (error: unknown) => void
   /** Receives, at the end, the longest time in milliseconds in which the open transaction ran no statement. */
   onIdle?: ((milliseconds: number) => void) | undefined
+  /** Milliseconds that earlier attempts of the request took (0). They count as a part of `maxWait`. */
+  waited?: number
+  /** Milliseconds that the transaction may wait for its connection and, in its statements, for locks (no limit). */
+  maxWait?: number
   /** The clock of `onIdle`; without it, the time for which the process has waited. */
   now?: () => number
 }
@@ -64,6 +69,13 @@ export class LazyTransaction {
   private readonly isAbandoned: () => boolean
   private readonly onIdle: LazyOptions['onIdle']
   private readonly health: TransactionHealth
+  private readonly maxWait: number
+  /** The milliseconds spent in waiting for the connection and for statements. */
+  private waited: number
+  /** The milliseconds after which the database is given a shorter limit for locks. */
+  private shortensAt = 1000
+  /** Whether its beginning took too long. It is rolled back when it has begun. */
+  private isLate = false
   /** Whether the runner may have a connection. */
   isUsed = false
   private connecting: Promise<void> | undefined
@@ -86,6 +98,8 @@ export class LazyTransaction {
    */
   constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
     const { isolation, isAbandoned = () => false, onLost, onIdle, now = timeWaited } = options
+    this.maxWait = options.maxWait ?? Infinity
+    this.waited = options.waited ?? 0
     this.isReading = mode === 'slave'
     this.isolation = isolation
     this.isAbandoned = isAbandoned
@@ -219,7 +233,7 @@ export class LazyTransaction {
 
   /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
   private release(): Promise<void> {
-    return this.runner.isReleased ? Promise.resolve() : this.runner.release()
+    return this.runner.isReleased || this.isLate ? Promise.resolve() : this.runner.release()
   }
 
   /** Commits. Savepoints that are still open are unfinished, and are rolled back first. */
@@ -254,8 +268,11 @@ export class LazyTransaction {
     const { runner, isolation } = this
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      if (this.isReadOnly) await engineOf(runner.dataSource).beginReadOnly(runner, isolation)
-      else await runner.startTransaction(isolation)
+      await this.inTime(
+        this.isReadOnly
+          ? engineOf(runner.dataSource).beginReadOnly(runner, isolation)
+          : runner.startTransaction(isolation),
+      )
       // It may have waited for a connection or for the write lock.
       if (this.isAbandoned()) {
         await runner.rollbackTransaction()
@@ -265,6 +282,40 @@ export class LazyTransaction {
     } catch (error) {
       throw explainBegin(error)
     }
+  }
+
+  /** Waits for the beginning. In a retry, it waits only for the rest of the time. */
+  private async inTime(beginning: Promise<void>): Promise<void> {
+    const from = performance.now()
+    if (this.waited < this.shortensAt) await beginning
+    else if (!(await settlesWithin(beginning, this.rest))) {
+      this.isLate = true
+      this.abandon(beginning).catch(() => undefined)
+      throw new TransactionConflict()
+    }
+    this.waited += performance.now() - from
+  }
+
+  /** Rolls back a transaction that begins too late. */
+  private async abandon(beginning: Promise<void>): Promise<void> {
+    try {
+      await beginning
+      await this.runner.rollbackTransaction()
+    } finally {
+      await this.runner.release()
+    }
+  }
+
+  /** The milliseconds that the next wait may take. */
+  private get rest(): number {
+    return Math.max(1000, Math.ceil(this.maxWait - this.waited))
+  }
+
+  /** Tells the database how long the next statement may wait for locks. */
+  private async shortenLocks(): Promise<void> {
+    this.shortensAt = this.waited + 1000
+    const { runner, rest } = this
+    if (rest < Infinity) await engineOf(runner.dataSource).limitLocks?.(runner, rest)
   }
 
   /** Waits for a connection, without beginning the transaction. */
@@ -315,10 +366,14 @@ export class LazyTransaction {
   private async send<T>(command: () => Promise<T>): Promise<T> {
     if (this.health.end) throw this.health.end
     if (this.rows?.isOpen) await this.afterRows()
+    const from = performance.now()
     try {
+      if (this.waited > this.shortensAt) await this.shortenLocks()
       return await command()
     } catch (error) {
       throw this.health.note(error, this.isReadOnly)
+    } finally {
+      this.waited += performance.now() - from
     }
   }
 
@@ -444,6 +499,17 @@ export class LazyTransaction {
     this.beginning = undefined
     this.hasBegun = false
     this.isUntouched = true
+  }
+}
+
+/** Whether a promise settles in time. Throws its error. */
+async function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<false>((resolve) => (timer = setTimeout(resolve, milliseconds, false)))
+  try {
+    return await Promise.race([promise.then(() => true), timeout])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

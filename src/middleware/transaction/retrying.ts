@@ -9,7 +9,7 @@ import { IDEMPOTENT_METHODS } from '../../common/methods.js'
  * Milliseconds within which all attempts of a request must end. Attempts can wait long for locks, so a retry only starts if the
  * rest of the time is enough for the longest attempt so far.
  */
-const maxDuration = 10_000
+export const maxDuration = 10_000
 
 /** Options for retrying requests. */
 export interface RetryingOptions {
@@ -23,28 +23,28 @@ export interface RetryingOptions {
  * Runs a request, and retries it if its transaction conflicted with another one. For a retry, the response, the session
  * and `ctx.state` are reset to what they were before the first attempt.
  *
- * @param run runs the request; `attempt` is the number of earlier attempts
+ * @param run runs the request; `attempt` is the number of earlier attempts, and `elapsed` the milliseconds that they took
  * @throws TransactionConflict when the request may not be retried, when no retry is left, or when a retry may
  * end after 10 seconds
  */
 export async function retrying(
   ctx: Context,
   { retries = 2, isRetryable = isIdempotent }: RetryingOptions,
-  run: (attempt: number) => Promise<void>,
+  run: (attempt: number, elapsed: number) => Promise<void>,
   now: () => number = () => performance.now(),
 ): Promise<void> {
   // A request that is never retried needs no snapshot.
-  if (isRetryable === isIdempotent && !isIdempotent(ctx)) return run(0)
-  const deadline = now() + maxDuration
+  if (isRetryable === isIdempotent && !isIdempotent(ctx)) return run(0, 0)
+  const start = now()
   let longest = 0
   const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
   for (let attempt = 0; ; attempt += 1) {
     const began = now()
     try {
-      return await run(attempt)
+      return await run(attempt, began - start)
     } catch (error) {
       longest = Math.max(longest, now() - began)
-      const isOver = attempt >= retries || now() + longest >= deadline || ctx.res.headersSent
+      const isOver = attempt >= retries || now() + longest >= start + maxDuration || ctx.res.headersSent
       if (!(error instanceof TransactionConflict) || isOver || !isRetryable(ctx)) throw error
       ctx.log.warn(
         { err: error },

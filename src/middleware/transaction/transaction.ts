@@ -15,7 +15,7 @@ import { beginTransaction } from '../../data/transactions/request-transaction.js
 import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { IDEMPOTENT_METHODS, SAFE_METHODS } from '../../common/methods.js'
-import { retrying, type RetryingOptions } from './retrying.js'
+import { maxDuration, retrying, type RetryingOptions } from './retrying.js'
 
 /** The options of `transaction()`. */
 export interface TransactionOptions extends RetryingOptions {
@@ -55,7 +55,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
   let streams = 0
 
   function transaction(ctx: Context, next: Next): Promise<void> {
-    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
+    const run = () => retrying(ctx, options, (...attempt) => runOnce(ctx, next, ...attempt))
     return pending.length > 0 ? rejectPending().then(run) : run()
   }
 
@@ -65,8 +65,8 @@ export function transaction(database: Database, options: TransactionOptions = {}
   }
 
   /** Runs the middleware below and the handler in a transaction. The first attempt is 0. */
-  async function runOnce(ctx: Context, next: Next, attempt: number): Promise<void> {
-    const lazy = lazyTransaction(ctx, database, options, attempt)
+  async function runOnce(ctx: Context, next: Next, attempt: number, waited: number): Promise<void> {
+    const lazy = lazyTransaction(ctx, database, options, attempt, waited)
     beginTransaction(ctx, lazy)
     try {
       await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
@@ -129,12 +129,15 @@ function lazyTransaction(
   database: Database,
   { isolation, idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity }: TransactionOptions,
   attempt: number,
+  waited: number,
 ): LazyTransaction {
   // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
   // retry uses `master`, which waits for the write lock before it reads.
   const mode = SAFE_METHODS.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
   return new LazyTransaction(database, mode, {
     isolation,
+    waited,
+    maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,
     onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
     onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,

@@ -110,6 +110,8 @@ export const postgres: Engine = {
     await runner.query('SET TRANSACTION READ ONLY')
   },
 
+  limitLocks: (runner, milliseconds) => runner.query(`SET LOCAL lock_timeout = ${milliseconds}`),
+
   // The end of the transaction closes the cursor.
   async *rows(runner, sql, values) {
     const cursor = `kit_rows_${(cursors += 1)}`
