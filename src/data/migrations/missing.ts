@@ -1,7 +1,7 @@
 import { underscore } from 'inflection'
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import { kindOf } from '../attributes.js'
+import { kindOf } from '../attributes/attributes.js'
 import type { Database } from '../database.js'
 
 /** The commands that generate the migrations for what the tables of a statement lack. */
