@@ -46,7 +46,7 @@ async function withApp(
   }
 }
 
-/** It counts after the body, because it has its own `by`. */
+/** A limit whose key can be in the body. Any other runs before the transaction. */
 const limit = (database: Database): Middleware =>
   rateLimit({
     name: 'all',
