@@ -1,5 +1,5 @@
 /**
- * What the core offers to extensions, beside the public API: to `resource-kit/auth`, `resource-kit/mail`, and to packages of
+ * The parts of the core that extensions use beside the public API: `resource-kit/auth`, `resource-kit/mail`, and packages of
  * others.
  *
  * @module resource-kit/extension

@@ -75,7 +75,7 @@ async function upload(port: number, victim: Victim): Promise<string | undefined>
   )
   try {
     let status = 0
-    // One that overtakes a begun one takes its slot.
+    // An upload that overtakes a begun upload takes its slot.
     let overtaking = 0
     for (let number = uploads; status !== 503 && number < uploads + 100; number++) {
       const further = await Upload.begin(port, victim, number)
