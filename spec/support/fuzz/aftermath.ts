@@ -50,7 +50,7 @@ export async function findDamage(shop: Shop, visitor: Visitor, victim: Victim): 
 
 /** The flaw that is still there after some seconds; undefined as soon as there is none. */
 async function lasting(check: () => Promise<string | undefined>): Promise<string | undefined> {
-  const end = performance.now() + 20_000
+  const end = performance.now() + 60_000
   for (;;) {
     const flaw = await check().catch((error: unknown) => String(error))
     if (!flaw || performance.now() > end) return flaw
