@@ -31,7 +31,7 @@ const rules: Record<string, Rule> = {
     types: ['context', 'data/lists/declaration', 'policies/policy'],
   },
   'http/': {
-    imports: ['data/attributes/', 'logging/', 'routing/static-mount'],
+    imports: ['data/attributes/', 'logging/'],
     types: ['context', 'data/', 'routing/'],
   },
   'sessions/': { imports: ['data/', 'http/private-responses'], types: ['context'] },

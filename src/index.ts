@@ -5,7 +5,8 @@
  */
 
 // The application
-export { App, type AppOptions } from './application/application.js'
+export { App } from './application/application.js'
+export type { AppOptions } from './application/options.js'
 export { Scope } from './routing/scope.js'
 export type { DeclaredRoute, RouteResource } from './routing/declared-route.js'
 export type { Match } from './routing/route-table.js'

@@ -1,47 +1,43 @@
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
+import type Koa from 'koa'
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import Koa from 'koa'
 import type { Logger } from 'pino'
-import type { DependencyContainer } from 'tsyringe'
-import type { Context, Hooks, Middleware } from '../context.js'
+import type { Hooks, Middleware } from '../context.js'
+import { createKoa } from './koa.js'
+import type { AppOptions } from './options.js'
+import { requestSteps } from './request.js'
 import { addMembers, extendContext } from './context-members.js'
 import { defaultMembersLimit } from '../data/attributes/json-limits.js'
-import { Dispatcher } from './dispatcher.js'
 import { DeclarationError } from '../errors.js'
 import { currentEnvironment } from '../common/environment.js'
 import { Assets } from '../http/static/assets.js'
-import { bodyFormats, type BodyFormat } from '../http/body/body-kind.js'
 import { bodyReader, type BodyLimits } from '../http/body/body.js'
-import { guardBody } from '../http/body/request-body.js'
-import { isCausedByClient } from '../http/errors/client-errors.js'
-import { Cors, type CorsOptions } from '../http/security/cors.js'
+import { bodyFormats } from '../http/body/body-kind.js'
+import { Cors } from '../http/security/cors.js'
 import { rejectCrossSiteForm } from '../http/security/cross-site.js'
-import { developmentHosts, rejectSeveralHosts } from '../http/security/hosts.js'
-import { readForwarded, type TrustedProxies } from '../http/security/forwarded.js'
+import { developmentHosts } from '../http/security/hosts.js'
+import { readForwarded } from '../http/security/forwarded.js'
 import { readQuery } from '../http/query.js'
 import { removeStaleUploads } from '../http/body/upload-folders.js'
 import { Injector } from '../injection/injector.js'
 import { createLogger, withRedactedErrors } from '../logging/logger.js'
-import { sendText, setSingleHeaders } from './send-text.js'
-import { checkStatusMessages } from '../http/status-message.js'
-import { tolerateBodyErrors, errorHandler } from './error-handler.js'
+import { errorHandler } from './error-handler.js'
 import { health } from './health.js'
 import { requestLog } from './request-log.js'
 import { knownTimeZone } from '../common/time-zones.js'
-import { Pages, type Helper } from '../views/pages.js'
-import { securityHeaders, type SecurityHeadersOptions } from '../middleware/security-headers.js'
+import { Pages } from '../views/pages.js'
+import { securityHeaders } from '../middleware/security-headers.js'
 import { sessions } from '../sessions/session.js'
 import { canonicalPath, type PathArgument } from '../routing/path.js'
 import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
-import { Declarations, rootPlace, Scope } from '../routing/scope.js'
+import { Declarations, Scope } from '../routing/scope.js'
 import { misspelledHandlers } from '../routing/misspelled-handlers.js'
 import { shadowedRoutes } from '../routing/shadowed.js'
 import { currentPort, httpAddress } from '../server/port.js'
-import { Lifecycle, type LifecycleOptions, type Primary } from '../server/lifecycle.js'
+import { Lifecycle, type Primary } from '../server/lifecycle.js'
 import { sessionSecrets } from '../sessions/secrets.js'
-import type { SessionStore } from '../sessions/session-store.js'
 import { TransferredConnections } from '../server/workers/transferred-connections.js'
 import { reportToPrimary } from '../server/workers/messages.js'
 import { workerNumber } from '../server/workers/worker.js'
@@ -50,81 +46,6 @@ import { workerNumber } from '../server/workers/worker.js'
 const primary: Primary = {
   source: (server) => new TransferredConnections(server),
   reportShutdownTimeout: (milliseconds) => reportToPrimary({ kit: 'shutdownTimeout', milliseconds }),
-}
-
-/** The options of an application. Each one has a default. */
-export interface AppOptions extends LifecycleOptions {
-  /**
-   * The environment of the application (`GO_ENV`, else `NODE_ENV`, else `development`). Middleware, pages, sessions and the
-   * log use it. The database has its own: see `Database`.
-   */
-  env?: string
-  /** Whether this is an API application: it responds in JSON by default and has no sessions (false). */
-  api?: boolean
-  /** The name of the session cookie (`_kit_session`). */
-  sessionName?: string
-  /**
-   * The secret that signs the session cookie (`SESSION_SECRET`, which can be several secrets separated by commas).
-   * Required in production, in an API application only with `authenticate()`. The first secret signs, and all of them verify.
-   */
-  secret?: string | readonly string[]
-  /** The session store, for example `databaseSessions(database)`. By default, sessions are in the cookie itself. */
-  sessionStore?: SessionStore
-  /** The lifetime of a session in milliseconds (14 days). A request in the second half renews it (sliding expiration). */
-  sessionMaxAge?: number
-  /** The port to listen on: `PORT`, else 3000. */
-  port?: number
-  /** The address to listen on: `HOST`, else 127.0.0.1. In production the default is every address. */
-  host?: string
-  /**
-   * The proxies whose headers `X-Forwarded-For`, `-Proto` and `-Host` determine the client's address, the scheme and the host.
-   * By default these are all loopback, link-local and private addresses (`'private'`), so that clients with a public address
-   * cannot forge the headers. Otherwise the number of trusted proxies, whatever their addresses are (0 for none; `true` is 1),
-   * or a list of their networks: `['10.1.0.0/16', '192.0.2.7']`.
-   */
-  proxy?: TrustedProxies
-  /**
-   * The hosts to serve in development, in addition to localhost, IP addresses and `DEVELOPMENT_HOSTS`:
-   * `['blog.example', '*.tunnel.example']`. Requests for other hosts return 403. Requests that a proxy has forwarded
-   * (`X-Forwarded-*`) return 403 unless their host is listed.
-   */
-  developmentHosts?: readonly string[]
-  /**
-   * The tsyringe container with the dependencies of resources and middleware classes (the global one). Two applications in
-   * one process can have a container each: `container.createChildContainer()`.
-   */
-  container?: DependencyContainer
-  /** The logger. A child of it redacts secrets in errors. */
-  logger?: Logger
-  /**
-   * Other sites whose pages may send requests that need permission, and read all responses, including errors (none). An API
-   * application also accepts forms from these sites.
-   */
-  cors?: CorsOptions
-  /** The options of `securityHeaders()`, which sets headers of every response; false for no headers (its defaults). */
-  securityHeaders?: SecurityHeadersOptions | false
-  /**
-   * The time zone of visitors without the cookie `time_zone`: `Europe/Berlin` (UTC). Pages show datetimes in it, and forms are
-   * read in it.
-   */
-  timeZone?: string
-  /** The folder of the templates, relative to the working directory (`templates`). */
-  templates?: string
-  /**
-   * Functions that every template can call: `{ money: (ctx, amount) => ... }` is `money(post.price)` in a template. They
-   * override the framework's helpers of the same name.
-   */
-  helpers?: Record<string, Helper>
-  /** The maximum size of a request's body in bytes, without uploaded files (1 MiB). */
-  bodyLimit?: number
-  /** The maximum total size of the files of a request in bytes (10 MiB). */
-  filesLimit?: number
-  /** The maximum number of multipart forms that are read at a time (50). Further ones are rejected with 503 and `Retry-After`. */
-  uploadsLimit?: number
-  /** The maximum number of values in a JSON body, and of elements, attributes and entities in an XML body (10,000). */
-  membersLimit?: number
-  /** The formats of bodies that the application reads (`['form', 'multipart', 'json', 'xml']`). Others are rejected with 415. */
-  bodyFormats?: readonly BodyFormat[]
 }
 
 /**
@@ -141,14 +62,14 @@ export interface AppOptions extends LifecycleOptions {
 export class App extends Scope {
   readonly env: string
   readonly logger: Logger
-  private readonly koa = new Koa()
+  private readonly koa = createKoa()
   private readonly settings: AppOptions
   private readonly cors: Cors | undefined
   private listener: RequestListener | undefined
   private readonly lifecycle: Lifecycle
 
   constructor(options: AppOptions = {}) {
-    super(new Declarations(new Injector(options.container)), rootPlace, [])
+    super(new Declarations(new Injector(options.container)))
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
@@ -166,7 +87,6 @@ export class App extends Scope {
     this.cors = options.cors && new Cors(options.cors)
     readForwarded(this.koa.request, options.proxy)
     readQuery(this.koa.request)
-    guardBody(this.koa.request)
   }
 
   /** The routing table, in the order of declaration. */
@@ -237,10 +157,10 @@ export class App extends Scope {
 
   /** Starts the middleware without listening. Warns about unreachable routes and misspelled handlers. */
   async start(): Promise<void> {
-    const { table, mounts, items } = this.declarations
+    const { table, items } = this.declarations
     // Only the first worker logs the warnings, which are the same for all workers.
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
-    const warnings = [...shadowedRoutes(table, mounts), ...misspelledHandlers(items.keys())]
+    const warnings = [...shadowedRoutes(table), ...misspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
     // Not awaited: it may have many files to delete, and it never fails.
     void removeStaleUploads()
@@ -290,8 +210,8 @@ export class App extends Scope {
     const { api = false, templates = 'templates', helpers = {} } = this.settings
     const timeZone = knownTimeZone(this.settings.timeZone) ?? 'UTC'
     if (api) this.checkMiddlewareOfApi()
-    const { table, mounts, policies } = this.declarations
-    const pages = new Pages(table, new Assets(mounts, this.isProduction), helpers, {
+    const { table, policies } = this.declarations
+    const pages = new Pages(table, new Assets(table, this.isProduction), helpers, {
       folders: [resolve(templates)],
       cache: this.isProduction,
       checksAttributes: this.env === 'development',
@@ -308,9 +228,6 @@ export class App extends Scope {
     })
     for (const { name, contextMembers } of this.declarations.middleware)
       if (contextMembers) addMembers(this.koa.context, contextMembers, name)
-    tolerateBodyErrors(this.koa.response)
-    setSingleHeaders(this.koa.response)
-    checkStatusMessages(this.koa.response)
     // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
     for (const step of this.steps(pages)) this.koa.use(step as unknown as Koa.Middleware)
     this.koa.on('error', (error: unknown, ctx?: Koa.Context) =>
@@ -319,7 +236,6 @@ export class App extends Scope {
         'the response could not be written',
       ),
     )
-    sendText(this.koa)
     const handle = this.koa.callback()
     return (req, res) => {
       req.url = originForm(req.url)
@@ -329,30 +245,31 @@ export class App extends Scope {
 
   /** The middleware of every request, from the outermost one to the route. */
   private steps(pages: Pages): Middleware[] {
+    const { cors, env, logger, settings } = this
     const { table } = this.declarations
-    const { securityHeaders: headers = {}, developmentHosts: hosts = [] } = this.settings
-    const isDevelopment = this.env === 'development'
-    const beginning = this.lifecycles.filter((middleware) => middleware.begin)
-    const dispatcher = this.dispatcher()
-    return [
-      ...(headers ? [securityHeaders({ env: this.env, ...headers })] : []),
-      ...(this.cors ? [this.cors.middleware] : []),
-      requestLog(this.logger),
-      health(() => this.check(), this.logger),
-      errorHandler({
+    const { api = false, securityHeaders: headers = {}, developmentHosts: hosts = [] } = settings
+    const isDevelopment = env === 'development'
+    return requestSteps({
+      table,
+      securityHeaders: headers ? securityHeaders({ env, ...headers }) : undefined,
+      cors,
+      requestLog: requestLog(logger),
+      health: health(() => this.check(), logger),
+      errorHandler: errorHandler({
         showsInternals: isDevelopment,
         routes: table.routes,
         render: (ctx, view, locals) => pages.render(ctx, view, locals),
       }),
-      ...(isDevelopment ? [developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)] : []),
-      function begin(ctx, next) {
-        rejectSeveralHosts(ctx.req.rawHeaders)
-        for (const middleware of beginning) middleware.begin?.(ctx)
-        return next()
-      },
-      // Tools for Koa find the routes in the property `router`, as in the middleware of @koa/router.
-      Object.assign((ctx: Context) => dispatcher.dispatch(ctx), { router: table.router }),
-    ]
+      developmentHosts: isDevelopment
+        ? developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)
+        : undefined,
+      beginning: this.lifecycles.filter((middleware) => middleware.begin),
+      session: api ? undefined : this.sessions(),
+      readBody: bodyReader(this.bodyLimits),
+      overridesMethod: !api,
+      // An API application has no forms, and no tokens that distinguish its forms from those of other sites.
+      guard: api ? (ctx) => rejectCrossSiteForm(ctx, cors?.origins) : undefined,
+    })
   }
 
   private get bodyLimits(): BodyLimits {
@@ -364,18 +281,6 @@ export class App extends Scope {
       bodyFormats: formats = bodyFormats,
     } = this.settings
     return { body, files, uploads, members, formats }
-  }
-
-  private dispatcher(): Dispatcher {
-    const { api = false } = this.settings
-    const { table, mounts } = this.declarations
-    const readBody = bodyReader(this.bodyLimits)
-    const { cors } = this
-    // An API application has no forms, and no tokens that distinguish its forms from those of other sites.
-    const ofApplication = api
-      ? { overridesMethod: false, guard: (ctx: Context) => rejectCrossSiteForm(ctx, cors?.origins) }
-      : { overridesMethod: true, withSession: this.sessions() }
-    return new Dispatcher(table, mounts, { readBody, ...(cors && { cors }), ...ofApplication })
   }
 
   private checkMiddlewareOfApi(): void {
@@ -426,4 +331,15 @@ function originForm(target = '/'): string {
   if (target.startsWith('/')) return target
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path.startsWith('/') ? path : `/${path}`
+}
+
+/**
+ * Whether the client caused an error of its connection: it disconnected, did not send HTTP, or was too slow. The log reports
+ * it as an aborted request.
+ */
+function isCausedByClient(error: unknown, response?: ServerResponse): boolean {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
+  // The stream or the response was closed early. If it was the stream, Node has destroyed the response with this error.
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return response?.errored === null
+  return typeof code === 'string' && /^(HPE_|ERR_HTTP_REQUEST_TIMEOUT|ECONNRESET|EPIPE)/.test(code)
 }

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import type Koa from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { HttpError } from '../errors.js'
@@ -44,17 +43,5 @@ async function opened({ method, res }: Context, body: Readable): Promise<void> {
       else resolve()
     }
     for (const sign of signs) body.once(sign, settle)
-  })
-}
-
-/** Lets a stream that becomes a body fail while its handler is running: without a listener, that would end the process. */
-export function tolerateBodyErrors(response: Koa['response']): void {
-  const body = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(response), 'body')
-  Object.defineProperty(response, 'body', {
-    ...body,
-    set(this: unknown, value: unknown) {
-      if (value instanceof Readable) value.on('error', () => {})
-      body?.set?.call(this, value)
-    },
   })
 }

@@ -4,90 +4,80 @@ import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { pathNames, resourceNames } from '../naming/names.js'
-import type { DeclaredPolicy } from '../policies/policy.js'
-import type { ResourceOptions } from '../resources/resource.js'
 import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import { decoratedPath } from './decorated-path.js'
-import type { RouteDeclaration } from './declared-route.js'
+import { fromOptions, type RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
-import { fromOptions } from './route-options.js'
+import type { Mount } from './mount.js'
 import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
-/** The path, host and middleware with which a resource is mounted. */
-export interface MountPoint {
-  /** The path of the collection, including its parents'. */
-  path: string
-  /** The path of the item that the resource is nested in; empty if there is none. */
-  parentPath: string
-  host?: string | undefined
-  /** The foreign keys of the parents in the path. */
-  parentKeys: readonly string[]
-  /** The middleware that was registered above the resource. */
-  middleware: readonly Middleware[]
-  /** The policies of the parents. */
-  policies: readonly DeclaredPolicy[]
-}
-
-/** The routes of a resource, and the path and middleware of its item, below which further routes may be declared. */
+/** The routes of a resource, and the mount of its item, below which further routes may be declared. */
 export interface ResourceRoutes {
-  itemPath: string
-  /** The foreign key of a nested record: `post_id`, independent of the path's parameter. */
-  key: string
-  itemMiddleware: Middleware[]
-  /** The policies of the parents, and that of the resource. */
-  policies: readonly DeclaredPolicy[]
+  item: Mount
   routes: RouteDeclaration[]
 }
 
 /**
  * Returns the routes of a resource in mount order: those of the seven actions and those of `@Route`.
  *
+ * @param path the path of the collection, including its parents'
  * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a `@Route` is
  *   wrong, or when a dependency of the resource or of a middleware class cannot be injected
  */
 export function resourceRoutes(
   definition: ResourceDefinition,
-  mountPoint: MountPoint,
+  mount: Mount,
+  path: string,
   injector: Injector,
 ): ResourceRoutes {
   const { resource, options, decorations } = definition
-  checkPath(mountPoint.path, resource.name)
-  const { singular = false } = options
-  const names = resourceNames(mountPoint.path, singular)
+  checkPath(path, resource.name)
+  const { singular: isSingular = false, model, policy } = options
+  const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
-  const item = singular ? mountPoint.path : `${mountPoint.path}/{${param}}`
-  const paths = { resource: resource.name, collection: mountPoint.path, item }
-  const policies = policiesOf(options, mountPoint)
+  const itemPath = isSingular ? path : `${path}/{${param}}`
+  const paths = { resource: resource.name, collection: path, item: itemPath }
+  const policies = model && policy ? [...mount.policies, { model, policy }] : mount.policies
   const callHandler = handlerCaller(definition, injector)
-  const injected = (middleware: AnyMiddleware[]) => middleware.map((one) => injector.toFunction(one))
+  const withInjected = (added: AnyMiddleware[]) => [
+    ...mount.middleware,
+    ...added.map((one) => injector.toFunction(one)),
+  ]
   const actions = actionRoutes(definition, paths)
-  const decorated = decoratedRoutes(definition, mountPoint.path, singular ? undefined : param)
+  const decorated = decoratedRoutes(definition, path, isSingular ? undefined : param)
   const routes = inMountOrder(actions, decorated, paths).map(({ handler, ...route }) => ({
     ...route,
-    host: mountPoint.host,
+    host: mount.host,
     handlerName: `${resource.name}.${handler}`,
     resource: {
       plural: names.plural,
       singular: names.singular,
-      isSingular: singular,
+      isSingular,
       hasPages: options.pages ?? true,
       param,
-      parentKeys: mountPoint.parentKeys,
-      itemPath: item,
-      parentPath: parentPathOf(mountPoint),
+      parentKeys: mount.parentKeys,
+      itemPath,
+      parentPath: parentPathOf(path, mount.itemPath),
       class: resource,
       action: handler,
-      model: options.model,
+      model,
       queryable: decorations.methods.get(handler)?.queryable,
       policies,
     },
-    middleware: [...mountPoint.middleware, ...injected(handlerMiddleware(decorations, handler))],
+    middleware: withInjected(handlerMiddleware(decorations, handler)),
     handler: policies.length > 0 ? authorized(callHandler(handler), route.method) : callHandler(handler),
     declared: Reflect.get(resource.prototype, handler),
   }))
-  const itemMiddleware = [...mountPoint.middleware, ...injected(nestedMiddleware(decorations))]
-  return { itemPath: item, key: names.param, itemMiddleware, policies, routes }
+  const item = mount.with({
+    path: itemPath,
+    itemPath,
+    // The foreign key of a nested record: `post_id`, independent of the path's parameter.
+    parentKeys: [...mount.parentKeys, names.param],
+    policies,
+    middleware: withInjected(nestedMiddleware(decorations)),
+  })
+  return { item, routes }
 }
 
 /** @throws DeclarationError when the last segment of the path isn't a word */
@@ -96,10 +86,6 @@ function checkPath(path: string, name: string): void {
   throw new DeclarationError(
     `${name} is mounted at "${path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
   )
-}
-
-function policiesOf({ model, policy }: ResourceOptions, { policies }: MountPoint): readonly DeclaredPolicy[] {
-  return model && policy ? [...policies, { model, policy }] : policies
 }
 
 /** Rejects a request that has changed something without a call of ctx.authorize. */
@@ -113,9 +99,9 @@ function authorized(handler: Middleware, method: string): Middleware {
 }
 
 /** The path with the parameters that a list needs: its parent's item, and the parameters of a group below that. */
-function parentPathOf({ path, parentPath }: MountPoint): string {
+function parentPathOf(path: string, parentItem: string): string {
   const end = path.lastIndexOf('}') + 1
-  return end > parentPath.length ? path.slice(0, end) : parentPath
+  return end > parentItem.length ? path.slice(0, end) : parentItem
 }
 
 function actionRoutes({ actions, options }: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {

@@ -7,6 +7,7 @@ import { BaseResource } from '../resources/resource.js'
 import { PathPattern, type PathArgument } from './path.js'
 import { RouteIndex } from './route-index.js'
 import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
+import type { StaticFolder } from './static-folder.js'
 
 /** A layer of the router: a path of a route, and the function that runs it. Tools that trace requests wrap the function. */
 export interface RouteLayer extends Pick<Layer, 'path' | 'regexp' | 'paramNames'> {
@@ -33,6 +34,8 @@ interface PathEntry {
 /** The routes of an application in the order of declaration, for serving, listing and naming them. */
 export class RouteTable {
   readonly routes: DeclaredRoute[] = []
+  /** The static folders, with the number of routes that precede each of them. */
+  private readonly folders: { folder: StaticFolder; order: number }[] = []
   /** Whether any route depends on the host of a request. */
   hasHosts = false
   /** A path helper for each route name, as templates call it: `postPath(post)`. */
@@ -58,6 +61,23 @@ export class RouteTable {
     if (route.resource && isFirstPage(route)) this.addFirstPage(route, route.resource.parentPath)
     for (const pattern of [route.pattern, ...route.aliases]) this.register(pattern, route)
     return route
+  }
+
+  /** Adds a static folder after the existing routes, which take precedence over its files. */
+  addFolder(folder: StaticFolder): void {
+    this.folders.push({ folder, order: this.routes.length })
+  }
+
+  /** Whether a static folder depends on the host of a request. */
+  get hasFolderHosts(): boolean {
+    return this.folders.some(({ folder }) => folder.hasHost)
+  }
+
+  /** Finds the static folders that a path leads to: those declared before a route, or all of them. */
+  foldersOf(path: string, request: { readonly hostname: string }, route?: DeclaredRoute): StaticFolder[] {
+    return this.folders
+      .filter(({ folder, order }) => order <= (route?.order ?? Infinity) && folder.contains(path, request))
+      .map(({ folder }) => folder)
   }
 
   /** Finds the routes whose path and host match, whatever their method is, in the order of declaration. */

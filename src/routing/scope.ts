@@ -3,24 +3,22 @@ import type { Handler, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
-import { fromOptions } from './route-options.js'
 import type { ResourceClass } from '../resources/resource.js'
 import type { RouteOptions } from '../resources/route.js'
-import type { DeclaredPolicy, PolicyClass } from '../policies/policy.js'
+import type { PolicyClass } from '../policies/policy.js'
 import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
 import { toMiddleware } from './handler.js'
 import { resourceRoutes } from './resource-routes.js'
-import type { DeclaredRoute } from './declared-route.js'
+import { fromOptions, type DeclaredRoute } from './declared-route.js'
+import { Mount } from './mount.js'
 import { RouteTable } from './route-table.js'
-import { HostPattern } from './host.js'
 import { PathPattern } from './path.js'
-import type { StaticMount } from './static-mount.js'
+import { StaticFolder } from './static-folder.js'
 
 /** The declarations that all scopes of an application share. */
 export class Declarations {
   readonly table = new RouteTable()
-  readonly mounts: StaticMount[] = []
   /** Every registered middleware, once. */
   readonly middleware = new Set<Middleware>()
   /** The policy of each model: that of the first resource that declares one. */
@@ -31,36 +29,16 @@ export class Declarations {
   constructor(readonly injector: Injector) {}
 }
 
-/** The host and path prefix of a scope. */
-interface ScopePlace {
-  prefix: string
-  /** The path of the item that the scope belongs to. Empty outside of resources. */
-  itemPath: string
-  host?: string | undefined
-  /** The foreign keys for the records in the prefix, the outermost first: `['post_id']`. Empty outside of resources. */
-  parentKeys: readonly string[]
-  /** The policies of the resources in the prefix. */
-  policies: readonly DeclaredPolicy[]
-}
-
-/** The scope of the application itself. */
-export const rootPlace: ScopePlace = { prefix: '', itemPath: '', parentKeys: [], policies: [] }
-
 /**
  * A scope in which routes are declared: the application, a group, a virtual host, or the item of a resource. A route
  * runs the middleware registered above it.
  */
 export class Scope {
-  private readonly middleware: Middleware[]
-
   /** @internal */
   constructor(
     protected readonly declarations: Declarations,
-    private readonly place: ScopePlace,
-    middleware: readonly Middleware[],
-  ) {
-    this.middleware = [...middleware]
-  }
+    private mount = new Mount(),
+  ) {}
 
   /**
    * Registers middleware for everything that is declared below: functions, or classes that are instantiated for each request.
@@ -69,11 +47,9 @@ export class Scope {
    */
   use(...middleware: AnyMiddleware[]): this {
     checkMiddleware('app.use', middleware)
-    for (const one of middleware) {
-      const run = this.declarations.injector.toFunction(one)
-      this.middleware.push(run)
-      this.declarations.middleware.add(run)
-    }
+    const added = middleware.map((one) => this.declarations.injector.toFunction(one))
+    for (const one of added) this.declarations.middleware.add(one)
+    this.mount = this.mount.with({ middleware: [...this.mount.middleware, ...added] })
     return this
   }
 
@@ -139,17 +115,12 @@ export class Scope {
 
   /** Creates a scope whose paths begin with a prefix, with its own middleware. */
   group(prefix: string, declare?: (group: Scope) => void): Scope {
-    const place = { ...this.place, prefix: joinPaths(this.place.prefix, prefix) }
-    const group = new Scope(this.declarations, place, this.middleware)
-    declare?.(group)
-    return group
+    return this.scopeOf({ path: this.mount.pathOf(prefix) }, declare)
   }
 
   /** Creates a scope for a virtual host: `app.host('{tenant}.example.com')`. */
   host(pattern: string, declare?: (host: Scope) => void): Scope {
-    const scope = new Scope(this.declarations, { ...this.place, host: pattern }, this.middleware)
-    declare?.(scope)
-    return scope
+    return this.scopeOf({ host: pattern }, declare)
   }
 
   /**
@@ -171,7 +142,7 @@ export class Scope {
         `${resource.name} has no path. Decorate it with @Resource('/...'), or pass the path to resource().`,
       )
     }
-    return this.scopeFor(definition).mount(definition, path)
+    return this.mountResource(definition, path, this.mountFor(definition))
   }
 
   /**
@@ -180,13 +151,10 @@ export class Scope {
    * @param folder relative to the working directory
    */
   static(path: string, folder: string): this {
-    this.declarations.mounts.push({
-      prefix: joinPaths(this.place.prefix, path),
-      folder: resolve(folder),
-      host: this.place.host === undefined ? undefined : new HostPattern(this.place.host),
-      order: this.declarations.table.routes.length,
-      middleware: this.middleware.filter((one) => one.guardsFiles === true),
-    })
+    const { host, middleware } = this.mount
+    const guards = middleware.filter((one) => one.guardsFiles === true)
+    const mounted = new StaticFolder(this.mount.pathOf(path), resolve(folder), host, guards)
+    this.declarations.table.addFolder(mounted)
     return this
   }
 
@@ -194,48 +162,48 @@ export class Scope {
     if (typeof handler !== 'function') {
       throw new DeclarationError(`${method} ${path} expects a handler function, not ${String(handler)}.`)
     }
-    const { prefix, host } = this.place
-    const fullPath = joinPaths(prefix, path)
+    const { mount } = this
+    const fullPath = mount.pathOf(path)
     const handlerName = handler.name || 'anonymous'
     return this.declarations.table.add({
       method,
       path: fullPath,
-      host,
-      aliases: (options.aliases ?? []).map((alias) => joinPaths(prefix, alias)),
+      host: mount.host,
+      aliases: (options.aliases ?? []).map((alias) => mount.pathOf(alias)),
       ...fromOptions(options, fullPath, `${method} ${fullPath}`),
       handlerName,
-      middleware: [...this.middleware],
+      middleware: mount.middleware,
       handler: toMiddleware(handler, handlerName),
       declared: handler,
     })
   }
 
-  private mount(definition: ResourceDefinition, path: string): Scope {
-    const { table, items, injector } = this.declarations
-    const { prefix, itemPath: parentPath, host, parentKeys } = this.place
-    const place = { ...this.place, path: joinPaths(prefix, path), parentPath, middleware: this.middleware }
-    const { itemPath, key, itemMiddleware, policies, routes } = resourceRoutes(definition, place, injector)
-    for (const route of routes) table.add(route)
-    for (const one of middlewareOf(definition.decorations)) {
-      this.declarations.middleware.add(injector.toFunction(one))
-    }
+  private scopeOf(changes: Partial<Mount>, declare?: (scope: Scope) => void): Scope {
+    const scope = new Scope(this.declarations, this.mount.with(changes))
+    declare?.(scope)
+    return scope
+  }
 
-    for (const { model, policy } of policies)
-      if (!this.declarations.policies.has(model)) this.declarations.policies.set(model, policy)
-    const itemPlace = { prefix: itemPath, itemPath, host, parentKeys: [...parentKeys, key], policies }
-    const item = new Scope(this.declarations, itemPlace, itemMiddleware)
-    items.set(definition.resource, [...(items.get(definition.resource) ?? []), item])
-    return item
+  private mountResource(definition: ResourceDefinition, path: string, mount: Mount): Scope {
+    const { resource, decorations } = definition
+    const { table, items, injector, middleware, policies } = this.declarations
+    const { item, routes } = resourceRoutes(definition, mount, mount.pathOf(path), injector)
+    for (const route of routes) table.add(route)
+    for (const one of middlewareOf(decorations)) middleware.add(injector.toFunction(one))
+    for (const { model, policy } of item.policies) if (!policies.has(model)) policies.set(model, policy)
+    const scope = new Scope(this.declarations, item)
+    items.set(resource, [...(items.get(resource) ?? []), scope])
+    return scope
   }
 
   /**
-   * The scope in which a resource is mounted: this one, if the resource has no parent or this is the scope of an item;
-   * else the scope of its parent's item, with the middleware of both.
+   * Where a resource is mounted: here, if the resource has no parent or this is the scope of an item; else in the item of its
+   * parent, with the middleware of both.
    */
-  private scopeFor({ resource, parent }: ResourceDefinition): Scope {
-    if (!parent || this.place.parentKeys.length > 0) return this
+  private mountFor({ resource, parent }: ResourceDefinition): Mount {
+    if (!parent || this.mount.parentKeys.length > 0) return this.mount
     const all = this.declarations.items.get(parent) ?? []
-    const [item, another] = all.filter((one) => this.contains(one))
+    const [item, another] = all.filter((one) => this.mount.contains(one.mount))
     if (!item) {
       const where = all.length > 0 ? 'is declared elsewhere' : 'is not declared yet'
       throw new DeclarationError(
@@ -247,17 +215,8 @@ export class Scope {
         `The parent of ${resource.name}, ${parent.name}, is declared more than once. Declare ${resource.name} on the return value of resource(${parent.name}).`,
       )
     }
-    const added = this.middleware.filter((one) => !item.middleware.includes(one))
-    return new Scope(this.declarations, item.place, [...item.middleware, ...added])
+    const { middleware } = item.mount
+    const added = this.mount.middleware.filter((one) => !middleware.includes(one))
+    return item.mount.with({ middleware: [...middleware, ...added] })
   }
-
-  /** Whether another scope is within this one's prefix and host, so that nesting there loses neither. */
-  private contains({ place }: Scope): boolean {
-    const { prefix, host } = this.place
-    return host === place.host && (prefix === '' || prefix === '/' || place.prefix.startsWith(`${prefix}/`))
-  }
-}
-
-function joinPaths(prefix: string, path: string): string {
-  return `/${prefix}/${path}`.replaceAll(/\/{2,}/g, '/').replace(/(.)\/$/, '$1')
 }

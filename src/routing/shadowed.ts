@@ -2,17 +2,16 @@ import { DeclarationError } from '../errors.js'
 import type { PathPattern } from './path.js'
 import type { DeclaredRoute } from './declared-route.js'
 import type { RouteTable } from './route-table.js'
-import { containsPath, type StaticMount } from './static-mount.js'
 
 /**
  * Returns a warning for each path that no request reaches, because an earlier declaration matches the same requests.
  *
  * @throws DeclarationError when two resources are at one path
  */
-export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]): string[] {
+export function shadowedRoutes(table: RouteTable): string[] {
   return table.routes.flatMap((route) =>
     [route.pattern, ...route.aliases].flatMap((pattern) => {
-      const reason = reasonOf(route, pattern, table, mounts)
+      const reason = reasonOf(route, pattern, table)
       return reason
         ? `${route.method} ${pattern.path} (${route.handlerName}) is never reached: ${reason}`
         : []
@@ -21,18 +20,14 @@ export function shadowedRoutes(table: RouteTable, mounts: readonly StaticMount[]
 }
 
 /** Explains why no request reaches a path; undefined if requests do. */
-function reasonOf(
-  route: DeclaredRoute,
-  pattern: PathPattern,
-  table: RouteTable,
-  mounts: readonly StaticMount[],
-): string | undefined {
+function reasonOf(route: DeclaredRoute, pattern: PathPattern, table: RouteTable): string | undefined {
   if (route.method === 'GET' && pattern.path === '/up')
     return 'the framework uses this path for its health check.'
-  const mount = mounts.find((it) => isHiddenBy(it, route, pattern))
-  if (mount) return `the static files at ${mount.prefix} are declared before it. Declare them last.`
+  const hostname = route.host?.sample ?? ''
+  const [folder] = route.method === 'GET' ? table.foldersOf(pattern.path, { hostname }, route) : []
+  if (folder) return `the static files at ${folder.prefix} are declared before it. Declare them last.`
   const earlier = table
-    .match(route.host?.sample ?? '', samplePath(pattern))
+    .match(hostname, samplePath(pattern))
     .find((match) => match.route.handles(route.method))?.route
   if (!earlier || earlier === route) return undefined
   rejectSecondResource(route, earlier)
@@ -55,11 +50,6 @@ function rejectSecondResource(route: DeclaredRoute, earlier: DeclaredRoute): voi
 /** A path without the names of its parameters: `/posts/{}`. */
 function shapeOf(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}')
-}
-
-function isHiddenBy(mount: StaticMount, route: DeclaredRoute, pattern: PathPattern): boolean {
-  const isOfHost = !mount.host || mount.host.pattern === route.host?.pattern
-  return route.method === 'GET' && mount.order <= route.order && isOfHost && containsPath(mount, pattern.path)
 }
 
 /** Returns a path that matches the pattern. Its parameters have a value that static segments are unlikely to have. */

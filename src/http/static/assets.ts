@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync, type Stats } from 'node:fs'
 import { join, posix } from 'node:path'
 import { BoundedMap } from '../../common/memoize.js'
-import { containsPath, type StaticMount } from '../../routing/static-mount.js'
+import type { RouteTable } from '../../routing/route-table.js'
+import type { StaticFolder } from '../../routing/static-folder.js'
 
 /** The paths of static files with the digests of their contents, which browsers can cache forever. */
 export class Assets {
@@ -11,11 +12,11 @@ export class Assets {
   private readonly fixed = new BoundedMap<string>(1000)
 
   /**
-   * @param mounts the folders of static files
+   * @param table has the folders of static files
    * @param isFixed whether the files stay the same, as in production
    */
   constructor(
-    private readonly mounts: readonly StaticMount[],
+    private readonly table: RouteTable,
     private readonly isFixed: boolean,
   ) {}
 
@@ -24,24 +25,23 @@ export class Assets {
     const known = this.fixed.get(name)
     if (known !== undefined) return known
     const path = this.search(name, request)
-    if (this.isFixed && !this.mounts.some(({ host }) => host)) this.fixed.set(name, path)
+    if (this.isFixed && !this.table.hasFolderHosts) this.fixed.set(name, path)
     return path
   }
 
   private search(name: string, request: { readonly hostname: string }): string {
     const path = posix.join('/', name)
-    for (const mount of this.mounts) {
-      if (!containsPath(mount, path) || (mount.host && !mount.host.match(request.hostname))) continue
-      const found = this.pathIn(mount, path)
+    for (const folder of this.table.foldersOf(path, request)) {
+      const found = this.pathIn(folder, path)
       if (found !== undefined) return encodeURI(found)
     }
     return encodeURI(path)
   }
 
-  private pathIn(mount: StaticMount, path: string): string | undefined {
-    const key = join(mount.folder, path)
+  private pathIn(folder: StaticFolder, path: string): string | undefined {
+    const file = join(folder.folder, folder.fileOf(path))
+    const key = `${folder.prefix}\0${file}`
     if (this.isFixed && this.paths.has(key)) return this.paths.get(key)
-    const file = join(mount.folder, mount.prefix === '/' ? path : path.slice(mount.prefix.length))
     const stats = statSync(file, { throwIfNoEntry: false })
     const found = stats?.isFile() ? withDigest(path, digestOf(file, stats)) : undefined
     this.paths.set(key, found)

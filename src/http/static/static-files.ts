@@ -4,7 +4,7 @@ import { sep } from 'node:path'
 import type send from 'send'
 import type { Context } from '../../context.js'
 import { HttpError } from '../../errors.js'
-import type { StaticMount } from '../../routing/static-mount.js'
+import type { StaticFolder } from '../../routing/static-folder.js'
 import { digestOf, splitDigest } from './assets.js'
 
 /** `send` is loaded with the first file, so that an application without files starts without it. */
@@ -18,14 +18,11 @@ const require = createRequire(import.meta.url)
  * missing, also behind a link
  * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request
  */
-export async function sendFile(
-  ctx: Context,
-  mount: Pick<StaticMount, 'prefix' | 'folder'>,
-): Promise<boolean> {
-  const path = (mount.prefix === '/' ? ctx.path : ctx.path.slice(mount.prefix.length)) || '/'
-  if (await sendPath(ctx, mount.folder, path)) return true
+export async function sendFile(ctx: Context, mounted: StaticFolder): Promise<boolean> {
+  const path = mounted.fileOf(ctx.path)
+  if (await sendPath(ctx, mounted.folder, path)) return true
   const digested = splitDigest(path)
-  return digested !== undefined && (await sendPath(ctx, mount.folder, digested.path, digested.digest))
+  return digested !== undefined && (await sendPath(ctx, mounted.folder, digested.path, digested.digest))
 }
 
 /** @param digest the digest that the file must have */

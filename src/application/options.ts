@@ -1,0 +1,84 @@
+import type { Logger } from 'pino'
+import type { DependencyContainer } from 'tsyringe'
+import type { BodyFormat } from '../http/body/body-kind.js'
+import type { CorsOptions } from '../http/security/cors.js'
+import type { TrustedProxies } from '../http/security/forwarded.js'
+import type { SecurityHeadersOptions } from '../middleware/security-headers.js'
+import type { LifecycleOptions } from '../server/lifecycle.js'
+import type { SessionStore } from '../sessions/session-store.js'
+import type { Helper } from '../views/pages.js'
+
+/** The options of an application. Each one has a default. */
+export interface AppOptions extends LifecycleOptions {
+  /**
+   * The environment of the application (`GO_ENV`, else `NODE_ENV`, else `development`). Middleware, pages, sessions and the
+   * log use it. The database has its own: see `Database`.
+   */
+  env?: string
+  /** Whether this is an API application: it responds in JSON by default and has no sessions (false). */
+  api?: boolean
+  /** The name of the session cookie (`_kit_session`). */
+  sessionName?: string
+  /**
+   * The secret that signs the session cookie (`SESSION_SECRET`, which can be several secrets separated by commas).
+   * Required in production, in an API application only with `authenticate()`. The first secret signs, and all of them verify.
+   */
+  secret?: string | readonly string[]
+  /** The session store, for example `databaseSessions(database)`. By default, sessions are in the cookie itself. */
+  sessionStore?: SessionStore
+  /** The lifetime of a session in milliseconds (14 days). A request in the second half renews it (sliding expiration). */
+  sessionMaxAge?: number
+  /** The port to listen on: `PORT`, else 3000. */
+  port?: number
+  /** The address to listen on: `HOST`, else 127.0.0.1. In production the default is every address. */
+  host?: string
+  /**
+   * The proxies whose headers `X-Forwarded-For`, `-Proto` and `-Host` determine the client's address, the scheme and the host.
+   * By default these are all loopback, link-local and private addresses (`'private'`), so that clients with a public address
+   * cannot forge the headers. Otherwise the number of trusted proxies, whatever their addresses are (0 for none; `true` is 1),
+   * or a list of their networks: `['10.1.0.0/16', '192.0.2.7']`.
+   */
+  proxy?: TrustedProxies
+  /**
+   * The hosts to serve in development, in addition to localhost, IP addresses and `DEVELOPMENT_HOSTS`:
+   * `['blog.example', '*.tunnel.example']`. Requests for other hosts return 403. Requests that a proxy has forwarded
+   * (`X-Forwarded-*`) return 403 unless their host is listed.
+   */
+  developmentHosts?: readonly string[]
+  /**
+   * The tsyringe container with the dependencies of resources and middleware classes (the global one). Two applications in
+   * one process can have a container each: `container.createChildContainer()`.
+   */
+  container?: DependencyContainer
+  /** The logger. A child of it redacts secrets in errors. */
+  logger?: Logger
+  /**
+   * Other sites whose pages may send requests that need permission, and read all responses, including errors (none). An API
+   * application also accepts forms from these sites.
+   */
+  cors?: CorsOptions
+  /** The options of `securityHeaders()`, which sets headers of every response; false for no headers (its defaults). */
+  securityHeaders?: SecurityHeadersOptions | false
+  /**
+   * The time zone of visitors without the cookie `time_zone`: `Europe/Berlin` (UTC). Pages show datetimes in it, and forms are
+   * read in it.
+   */
+  timeZone?: string
+  /** The folder of the templates, relative to the working directory (`templates`). */
+  templates?: string
+  /**
+   * Functions that every template can call: `{ money: (ctx, amount) => ... }` is `money(post.price)` in a template. They
+   * override the framework's helpers of the same name.
+   */
+  helpers?: Record<string, Helper>
+  /** The maximum size of a request's body in bytes, without uploaded files (1 MiB). */
+  bodyLimit?: number
+  /** The maximum total size of the files of a request in bytes (10 MiB). */
+  filesLimit?: number
+  /** The maximum number of multipart forms that are read at a time (50). Further ones are rejected with 503 and `Retry-After`. */
+  uploadsLimit?: number
+  /** The maximum number of values in a JSON body, and of elements, attributes and entities in an XML body (10,000). */
+  membersLimit?: number
+  /** The formats of bodies that the application reads (`['form', 'multipart', 'json', 'xml']`). Others are rejected with 415. */
+  bodyFormats?: readonly BodyFormat[]
+}

@@ -1,0 +1,249 @@
+import { join } from 'node:path'
+import { beforeBody } from '../common/before-body.js'
+import { PerRequest } from '../common/per-request.js'
+import type { Context, Hooks, Middleware } from '../context.js'
+import { MethodNotAllowed, RouteNotFound } from '../errors.js'
+import { hasForm, type BodyReader } from '../http/body/body.js'
+import { lastValue } from '../http/body/form-fields.js'
+import { hasUploads, removeUploads } from '../http/body/uploads.js'
+import { preventSharedCaching } from '../http/private-responses.js'
+import { checkQuery } from '../http/query.js'
+import { isPreflight, type Cors } from '../http/security/cors.js'
+import { rejectSeveralHosts } from '../http/security/hosts.js'
+import { sendFile } from '../http/static/static-files.js'
+import { redactedPath } from '../logging/redacted-path.js'
+import { chain } from '../routing/chain.js'
+import type { DeclaredRoute } from '../routing/declared-route.js'
+import { matchedLayer } from '../routing/members.js'
+import { canonicalPath } from '../routing/path.js'
+import type { Match, RouteTable } from '../routing/route-table.js'
+import { StaticFolder } from '../routing/static-folder.js'
+
+/** The steps of a request that depend on the options of the application. A step that is absent is not taken. */
+export interface RequestParts {
+  table: RouteTable
+  securityHeaders: Middleware | undefined
+  cors: Cors | undefined
+  requestLog: Middleware
+  health: Middleware
+  errorHandler: Middleware
+  developmentHosts: Middleware | undefined
+  /** The middleware with the hook `begin`. */
+  beginning: readonly Hooks[]
+  session: Middleware | undefined
+  readBody: BodyReader
+  /** Whether the field `_method` of a form can override the method. */
+  overridesMethod: boolean
+  /** Rejects a request whose body has been read. */
+  guard: ((ctx: Context) => void) | undefined
+}
+
+/**
+ * The steps of every request in running order. Errors are checked in this order: 404 for an unknown path, 405 for the method,
+ * those of middleware with `beforeBody`, then 415, 413 and 400 for the body. The other middleware runs after that.
+ */
+export function requestSteps(parts: RequestParts): Middleware[] {
+  const steps = [
+    parts.securityHeaders,
+    parts.cors?.middleware,
+    parts.requestLog,
+    parts.health,
+    parts.errorHandler,
+    parts.developmentHosts,
+    begin(parts),
+    finish,
+    findRoutes(parts),
+    // Static files and unknown paths have no session, so that the session store is only queried for routes.
+    sendStaticFile(parts),
+    rejectUnknownPath,
+    respondToPreflight(parts),
+    parts.session,
+    runBeforeBody(parts),
+    readBody(parts),
+    runRoute(parts),
+  ]
+  return steps.filter((step) => step !== undefined)
+}
+
+/** What a request has found so far. */
+interface Found {
+  /** The path in canonical form. */
+  path: string
+  /** The routes that match the path, whatever their method is. */
+  matches: readonly Match[]
+  /** The one of them that handles the method. */
+  match: Match | undefined
+  /** The middleware that has run before the body. */
+  done: readonly Middleware[]
+}
+
+const found = new PerRequest<Found>()
+
+function foundBy(ctx: Context): Found {
+  // The step `findRoutes` has set it.
+  return found.get(ctx) as Found
+}
+
+function begin({ beginning }: RequestParts): Middleware {
+  return function begin(ctx, next) {
+    rejectSeveralHosts(ctx.req.rawHeaders)
+    for (const middleware of beginning) middleware.begin?.(ctx)
+    return next()
+  }
+}
+
+/** Completes the response, and deletes the uploaded files. */
+const finish: Middleware = async function finish(ctx, next) {
+  try {
+    await next()
+    preventSharedCaching(ctx)
+  } finally {
+    if (hasUploads(ctx)) await removeUploads(ctx)
+  }
+}
+
+function findRoutes({ table }: RequestParts): Middleware {
+  return function findRoutes(ctx, next) {
+    const path = canonicalPath(ctx.path)
+    const matches = table.match(table.hasHosts ? ctx.hostname : '', path)
+    found.set(ctx, { path, matches, match: find(matches, ctx.method), done: [] })
+    return next()
+  }
+}
+
+/** The folder with the style sheet of the framework's own pages. It is searched last. */
+const frameworkFiles = new StaticFolder('/', join(import.meta.dirname, '../../../public'))
+
+/**
+ * Sends a file of a static folder. A folder that is declared before the route hides it. Without a route, all folders are
+ * searched.
+ */
+function sendStaticFile({ table }: RequestParts): Middleware {
+  return async function sendStaticFile(ctx, next) {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next()
+    const { path, match } = foundBy(ctx)
+    const route = match?.route
+    const folders = table.foldersOf(path, ctx, route)
+    for (const folder of route ? folders : [...folders, frameworkFiles]) {
+      if (await hasResponded(ctx, folder)) return
+      if (route) throw new RouteNotFound(ctx.method, ctx.path)
+    }
+    await next()
+  }
+}
+
+/** Sends a file of a folder, unless the folder's middleware responds first. Returns whether there is a response. */
+async function hasResponded(ctx: Context, folder: StaticFolder): Promise<boolean> {
+  let isAbsent = false
+  const send: Middleware = async () => {
+    isAbsent = !(await sendFile(ctx, folder))
+  }
+  await chain([...folder.middleware, send])(ctx)
+  return !isAbsent
+}
+
+const rejectUnknownPath: Middleware = function rejectUnknownPath(ctx, next) {
+  const [first] = foundBy(ctx).matches
+  if (!first) throw new RouteNotFound(ctx.method, ctx.path)
+  // The log needs the parameters in the path, even if the request is rejected later.
+  ctx.params = first.params
+  checkQuery(ctx)
+  return next()
+}
+
+function respondToPreflight({ cors }: RequestParts): Middleware | undefined {
+  if (!cors) return undefined
+  return async function respondToPreflight(ctx, next) {
+    if (!isPreflight(ctx) || !(await cors.respondToPreflight(ctx, methodsOf(ctx)))) await next()
+  }
+}
+
+/** Runs the middleware with `beforeBody`: that of the route, or what all routes have in common that a form can select. */
+function runBeforeBody({ overridesMethod }: RequestParts): Middleware {
+  return function runBeforeBody(ctx, next) {
+    const state = foundBy(ctx)
+    const { match, matches } = state
+    const selectable = overridesMethod && ctx.method === 'POST' && hasForm(ctx) ? routesOfForm(matches) : []
+    if (selectable.length === 0) {
+      if (!match) return rejectMethod(ctx)
+      setRoute(ctx, match)
+    }
+    const [first = match?.route, ...others] = selectable
+    state.done = (first?.beforeBody ?? []).filter((one) => others.every((it) => it.beforeBody.includes(one)))
+    if (state.done.length === 0) return next()
+    return beforeBody(ctx, (proceed) => chain([...state.done, proceed])(ctx), next)
+  }
+}
+
+/** Reads the body. The route of a form is known when its method is. */
+function readBody(parts: RequestParts): Middleware {
+  return async function readBody(ctx, next) {
+    const state = foundBy(ctx)
+    if (!ctx.route) {
+      await parts.readBody(ctx)
+      overrideMethod(ctx)
+      state.match = find(state.matches, ctx.method)
+    }
+    if (!state.match) return rejectMethod(ctx)
+    setRoute(ctx, state.match)
+    if (ctx.request.body === undefined) {
+      if (ctx.route.readsBody) await parts.readBody(ctx)
+      else ctx.request.body = {}
+    }
+    parts.guard?.(ctx)
+    await next()
+  }
+}
+
+/** Runs the rest of the route's middleware, and its handler. Tools for Koa find the routes in the property `router`. */
+function runRoute({ table }: RequestParts): Middleware {
+  async function runRoute(ctx: Context): Promise<void> {
+    const { done } = foundBy(ctx)
+    const left = ctx.route.beforeBody.filter((one) => !done.includes(one))
+    const run = async (): Promise<unknown> => matchedLayer.get(ctx)?.stack[0]?.(ctx)
+    await (left.length > 0 ? chain([...left, run])(ctx) : run())
+  }
+
+  return Object.assign(runRoute, { router: table.router })
+}
+
+/** The methods that a form can send by its field `_method`. */
+const overrides = ['PUT', 'PATCH', 'DELETE']
+
+function overrideMethod(ctx: Context): void {
+  const method = lastValue(Reflect.get(Object(ctx.request.body), '_method'))
+  const wanted = typeof method === 'string' ? method.toUpperCase() : ''
+  if (overrides.includes(wanted)) ctx.method = wanted
+}
+
+/** The routes that a form can select by its `_method`. */
+function routesOfForm(matches: readonly Match[]): DeclaredRoute[] {
+  return ['POST', ...overrides].flatMap((method) => find(matches, method)?.route ?? [])
+}
+
+/** The fields of a context that are set here. */
+type Routed = { -readonly [Name in 'route' | 'params']: Context[Name] }
+
+function setRoute(ctx: Context, { route, params, layer }: Match): void {
+  const routed: Routed = ctx
+  routed.route = route
+  routed.params = params
+  matchedLayer.set(ctx, layer)
+}
+
+function find(matches: readonly Match[], method: string): Match | undefined {
+  return matches.find(({ route }) => route.handles(method))
+}
+
+/** Responds if a path has no route for the method: OPTIONS returns the path's methods, others are rejected with 405. */
+function rejectMethod(ctx: Context): void {
+  const allowed = methodsOf(ctx)
+  if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, redactedPath(ctx), allowed)
+  ctx.status = 204
+  ctx.set('Allow', allowed.join(', '))
+}
+
+/** The methods of a request's path, for the header `Allow`. */
+function methodsOf(ctx: Context): string[] {
+  return [...new Set([...foundBy(ctx).matches.flatMap(({ route }) => route.methods), 'OPTIONS'])]
+}
