@@ -4,18 +4,18 @@ import { memoize } from '../../common/memoize.js'
 /** One of the formats of bodies: an urlencoded form, a multipart form, JSON or XML. */
 export type BodyFormat = 'form' | 'multipart' | 'json' | 'xml'
 
-/** The formats of bodies. */
-export const bodyFormats: readonly BodyFormat[] = ['form', 'multipart', 'json', 'xml']
-
 /** The kind of a body by its content type; undefined for an unsupported type. */
 export type BodyKind = BodyFormat | undefined
 
-const types: ReadonlyArray<readonly [BodyKind, RegExp]> = [
-  ['form', /^application\/x-www-form-urlencoded$/],
-  ['multipart', /^multipart\/form-data$/],
-  ['json', /^application\/(?:[^/]+\+)?json$/],
-  ['xml', /^(?:text\/xml|application\/(?:[^/]+\+)?xml)$/],
-]
+const types: Record<BodyFormat, RegExp> = {
+  form: /^application\/x-www-form-urlencoded$/,
+  multipart: /^multipart\/form-data$/,
+  json: /^application\/(?:[^/]+\+)?json$/,
+  xml: /^(?:text\/xml|application\/(?:[^/]+\+)?xml)$/,
+}
+
+/** The formats of bodies. */
+export const bodyFormats = Object.keys(types) as readonly BodyFormat[]
 
 /** The kind of a request's body. A request without one has none. */
 export function bodyKindOf(ctx: Context): BodyKind {
@@ -29,7 +29,7 @@ export function declaredKindOf(ctx: Context): BodyKind {
 
 const kindOfType = memoize((header): BodyKind => {
   const [type = ''] = header.split(';', 1)
-  return types.find(([, pattern]) => pattern.test(type.trim().toLowerCase()))?.[0]
+  return bodyFormats.find((format) => types[format].test(type.trim().toLowerCase()))
 })
 
 /** The charset that the content type declares; empty without one. Koa parses the whole header for it. */

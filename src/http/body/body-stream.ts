@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { finished, pipeline, Transform, type Duplex, type Readable } from 'node:stream'
+import { finished, pipeline, Transform, type Readable } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { Context } from '../../context.js'
 import { BadRequest, DecompressionBomb } from '../../errors.js'
@@ -17,37 +17,30 @@ export function encodingOf(ctx: Context): keyof typeof decompressors | 'identity
     : undefined
 }
 
-/** The body of a request, decompressed. */
-export function decompressed(ctx: Context): BodyStream {
-  const encoding = encodingOf(ctx) ?? 'identity'
-  if (encoding === 'identity') return ctx.req
-  const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = ctx.req.headers
-  return bounded(detached(ctx, decompressors[encoding](), headers))
-}
-
 /** How many times as large a body may become, once it is larger than `small` bytes. */
 const maxRatio = 100
 const small = 64 * 1024
 
-function bounded(decompressor: BodyStream): BodyStream {
+/** The body of a request, decompressed. */
+export function decompressed(ctx: Context): BodyStream {
+  const encoding = encodingOf(ctx) ?? 'identity'
+  if (encoding === 'identity') return ctx.req
+  const decompressor = ctx.req.pipe(decompressors[encoding]())
+  // Parsers remove their listeners when they fail. An error after that would end the process.
+  decompressor.on('error', () => {})
+  finished(ctx.req, (error) => error && decompressor.destroy(new BadRequest('The body is incomplete.')))
   let written = 0
-  const check = new Transform({
+  const bounded = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       written += chunk.length
-      // The bytes that zlib has taken in so far.
-      const read: unknown = Reflect.get(decompressor, 'bytesWritten')
-      if (written > small && written > maxRatio * Number(read)) done(new DecompressionBomb(maxRatio))
+      // The number of bytes that zlib has taken in so far.
+      const isBomb = written > small && written > maxRatio * decompressor.bytesWritten
+      if (isBomb) done(new DecompressionBomb(maxRatio))
       else done(null, chunk)
     },
   })
   // A failure of either ends the other one; it is the reader of the result who sees it.
-  pipeline(decompressor, check, () => {})
-  return Object.assign(check, { headers: decompressor.headers })
-}
-
-function detached(ctx: Context, stream: Duplex, headers: IncomingHttpHeaders): BodyStream {
-  // Parsers remove their listeners when they fail. An error after that would end the process.
-  stream.on('error', () => {})
-  finished(ctx.req, (error) => error && stream.destroy(new BadRequest('The body is incomplete.')))
-  return Object.assign(ctx.req.pipe(stream), { headers })
+  pipeline(decompressor, bounded, () => {})
+  const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = ctx.req.headers
+  return Object.assign(bounded, { headers })
 }

@@ -1,11 +1,17 @@
 import type { Context } from '../../context.js'
 import { clientNetwork } from '../security/client-network.js'
-import { BadRequest, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
-import { bodyKindOf, charsetOf, hasBody, type BodyFormat, type BodyKind } from './body-kind.js'
+import {
+  BadRequest,
+  ContentTooLarge,
+  TooManyFields,
+  TooManyMembers,
+  UnsupportedMediaType,
+} from '../../errors.js'
+import { bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
 import { decompressed, encodingOf } from './body-stream.js'
 import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../data/attributes/json-limits.js'
-import { formReader } from './form-body.js'
+import { formReader } from './form-fields.js'
 import { readMultipart } from './multipart.js'
 import { readText } from './read-text.js'
 import { UploadSlots } from './upload-slots.js'
@@ -51,22 +57,17 @@ export function bodyReader(limits: BodyLimits): BodyReader {
         // A form that waits for a place is not read yet, so its rate does not count.
         const read = () => reads.run(ctx, (one) => readMultipart(ctx, limits, one))
         await slots.run(clientNetwork(ctx.ip), read)
-      } else await reads.run(ctx, (one) => readWhole(ctx, one))
+      } else if (kind === 'form') await reads.run(ctx, (one) => readForm(ctx, one))
+      else await reads.run(ctx, (one) => readDocument(ctx, one))
     } catch (error) {
-      throw explain(error)
+      throw explain(error, limits)
     }
   }
 
-  /** Reads a body that is held in memory as a whole. */
-  async function readWhole(ctx: Context, read: BodyRead): Promise<void> {
+  async function readDocument(ctx: Context, read: BodyRead): Promise<void> {
     const text = await readText(decompressed(ctx), limits.body, read)
-    const kind = bodyKindOf(ctx)
-    if (kind === 'form') await readForm(ctx, text)
-    else Object.assign(ctx.request, { body: await readDocument(text, kind) })
-  }
-
-  function readDocument(text: string, kind: BodyKind): unknown {
-    return kind === 'xml' ? parseXml(text, limits.members) : parseJson(text, limits.members)
+    const parse = bodyKindOf(ctx) === 'xml' ? parseXml : parseJson
+    Object.assign(ctx.request, { body: await parse(text, limits.members) })
   }
 }
 
@@ -114,11 +115,17 @@ function parsed(text: string): unknown {
 }
 
 /** Converts the errors of the parsers to errors for the client. */
-function explain(error: unknown): unknown {
+function explain(error: unknown, limits: BodyLimits): unknown {
   // This is how qs reports too many fields.
   if (error instanceof RangeError) return new TooManyFields()
-  const isMalformed = error instanceof Error && isInflateError(Reflect.get(error, 'code'))
-  return isMalformed ? new BadRequest('The body is malformed.', { cause: error }) : error
+  if (!(error instanceof Error)) return error
+  // The types of koa-body's errors.
+  const type: unknown = Reflect.get(error, 'type')
+  if (type === 'entity.too.large') return new ContentTooLarge(limits.body)
+  if (type === 'request.aborted') return new BadRequest('The body is incomplete.')
+  return isInflateError(Reflect.get(error, 'code'))
+    ? new BadRequest('The body is malformed.', { cause: error })
+    : error
 }
 
 /** zlib reports malformed data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */

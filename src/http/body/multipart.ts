@@ -6,7 +6,7 @@ import type { BodyLimits } from './body.js'
 import type { BodyRead } from './body-reads.js'
 import { maxFields, nest } from './form-fields.js'
 import { boundaryOf, readParts, type Part, type PartReceiver } from './parts.js'
-import { uploadFolder } from './uploads.js'
+import { uploadFolder } from './upload-folders.js'
 
 /** The maximum number of files of a form. */
 const maxFiles = 50
@@ -31,12 +31,20 @@ export async function readMultipart(ctx: Context, limits: BodyLimits, read: Body
   Object.assign(ctx.request, { body: nest(form.fields), files: grouped(form.files) })
 }
 
+/** Receives the decoded content of a part. */
+interface Sink {
+  write(piece: Buffer): unknown
+  end(): unknown
+}
+
 /** The fields and files of a form that is being read. */
 class MultipartForm implements PartReceiver {
   readonly fields: Array<readonly [name: string, value: string]> = []
   readonly files: Array<readonly [name: string, file: UploadedFile]> = []
   private readonly sizes = { body: 0, files: 0 }
-  private receiver: PartReceiver | undefined
+  private decode: Decoder = identity
+  private sink: Sink | undefined
+  private handle: FileHandle | undefined
 
   constructor(
     private readonly ctx: Context,
@@ -45,39 +53,36 @@ class MultipartForm implements PartReceiver {
   ) {}
 
   async begin(part: Part): Promise<void> {
-    const decoder = decoderOf(part.encoding)
-    if (part.filename === undefined) this.receiver = this.field(part, decoder)
-    else if (isFieldName(part.name)) this.receiver = await this.file(part.name, part, decoder)
-    else this.receiver = undefined
+    this.decode = decoderOf(part.encoding)
+    if (part.filename === undefined) this.sink = this.field(part)
+    else this.sink = isFieldName(part.name) ? await this.file(part.name, part) : undefined
   }
 
-  content(piece: Buffer): unknown {
-    return this.receiver?.content(piece)
+  content(piece?: Buffer): unknown {
+    return this.sink?.write(this.decode(piece))
   }
 
-  end(): unknown {
-    return this.receiver?.end()
+  async end(): Promise<void> {
+    await this.content()
+    await this.sink?.end()
   }
 
-  /** Closes the file that was being written when the reading failed. */
+  /** Closes the file that is being written. */
   async close(): Promise<void> {
-    if (this.receiver instanceof FileReceiver) await this.receiver.close()
+    await this.handle?.close()
   }
 
-  private field({ name, charset }: Part, decode: Decoder): PartReceiver {
+  private field({ name, charset }: Part): Sink {
     const pieces: Buffer[] = []
     const decoder = textDecoder(charset)
-    const add = (piece: Buffer): void => {
-      this.count('body', piece.length)
-      if (!isFieldName(name)) return
-      this.read.hold(piece.length)
-      pieces.push(piece)
-    }
     return {
-      begin: () => {},
-      content: (piece) => add(decode(piece)),
+      write: (piece) => {
+        this.count('body', piece.length)
+        if (!isFieldName(name)) return
+        this.read.hold(piece.length)
+        pieces.push(piece)
+      },
       end: () => {
-        add(decode())
         if (!isFieldName(name)) return
         if (this.fields.push([name, decoder.decode(Buffer.concat(pieces))]) > maxFields)
           throw new TooManyFields()
@@ -85,50 +90,27 @@ class MultipartForm implements PartReceiver {
     }
   }
 
-  private async file(name: string, { filename = '', type }: Part, decode: Decoder): Promise<PartReceiver> {
+  private async file(name: string, { filename = '', type }: Part): Promise<Sink> {
     const number = this.files.length + 1
     if (number > maxFiles) throw new TooManyFields()
     const filepath = join(await uploadFolder(this.ctx), String(number))
     const file = { filepath, originalFilename: filename, mimetype: type, size: 0 }
     this.files.push([name, file])
-    return new FileReceiver(await open(filepath, 'wx'), decode, (bytes) => {
-      file.size += bytes
-      this.count('files', bytes)
-    })
+    const handle = await open(filepath, 'wx')
+    this.handle = handle
+    return {
+      write: async (piece) => {
+        file.size += piece.length
+        this.count('files', piece.length)
+        if (piece.length > 0) await handle.writeFile(piece)
+      },
+      end: () => handle.close(),
+    }
   }
 
   private count(what: 'body' | 'files', bytes: number): void {
     this.sizes[what] += bytes
     if (this.sizes[what] > this.limits[what]) throw new ContentTooLarge(this.limits[what])
-  }
-}
-
-/** Writes the content of a part to a file. */
-class FileReceiver implements PartReceiver {
-  constructor(
-    private readonly handle: FileHandle,
-    private readonly decode: Decoder,
-    private readonly count: (bytes: number) => void,
-  ) {}
-
-  begin(): void {}
-
-  content(piece: Buffer): Promise<void> {
-    return this.write(this.decode(piece))
-  }
-
-  async end(): Promise<void> {
-    await this.write(this.decode())
-    await this.close()
-  }
-
-  close(): Promise<void> {
-    return this.handle.close()
-  }
-
-  private async write(piece: Buffer): Promise<void> {
-    this.count(piece.length)
-    if (piece.length > 0) await this.handle.writeFile(piece)
   }
 }
 
@@ -141,10 +123,11 @@ function isFieldName(name: string | undefined): name is string {
 type Decoder = (piece?: Buffer) => Buffer
 
 const nothing = Buffer.alloc(0)
+const identity: Decoder = (piece = nothing) => piece
 
 /** The decoder of a transfer encoding, which only old clients use. */
 function decoderOf(encoding: string): Decoder {
-  if (['7bit', '8bit', 'binary'].includes(encoding)) return (piece = nothing) => piece
+  if (['7bit', '8bit', 'binary'].includes(encoding)) return identity
   if (encoding !== 'base64')
     throw new UnsupportedMediaType(`The transfer encoding ${JSON.stringify(encoding)}`)
   let rest = ''

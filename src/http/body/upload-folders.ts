@@ -1,6 +1,8 @@
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PerRequest } from '../../common/per-request.js'
+import type { Context } from '../../context.js'
 
 /** The prefix of our folders' names, because other programs use the same temporary folder. */
 const prefix = 'resource-kit-upload-'
@@ -30,4 +32,24 @@ export async function removeStaleUploads(now = Date.now(), parent = tmpdir()): P
     if (found?.isDirectory() && now - found.mtimeMs > lifetime)
       await removeUploadFolder(folder).catch(() => undefined)
   }
+}
+
+const folders = new PerRequest<Promise<string>>()
+
+/** The folder for the uploaded files of a request. It is made with the first of them. */
+export function uploadFolder(ctx: Context): Promise<string> {
+  const folder = folders.get(ctx) ?? makeUploadFolder()
+  folders.set(ctx, folder)
+  return folder
+}
+
+/** Whether a request has a folder for uploaded files. */
+export function hasUploads(ctx: Context): boolean {
+  return folders.has(ctx)
+}
+
+/** Deletes the uploaded files of a request that nobody moved elsewhere. */
+export async function removeUploads(ctx: Context): Promise<void> {
+  const folder = await folders.get(ctx)?.catch(() => undefined)
+  if (folder) await removeUploadFolder(folder)
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceUnavailable, TooManyUploads } from '../../errors.js'
 
 /** The number of multipart forms of one client that are read at the same time. */
@@ -8,8 +9,8 @@ const patience = 5000
 
 interface Client {
   running: number
-  /** Each of them continues a form that waits, which takes over the place of one that has ended. */
-  waiting: Set<() => void>
+  /** Each of them lets a form continue that waits, which takes over the place of one that has ended. */
+  waiting: Set<AbortController>
 }
 
 /** Limits how many multipart forms are read at the same time, because each of them needs buffers and an open file. */
@@ -25,8 +26,11 @@ export class UploadSlots {
    *
    * @throws TooManyUploads (429) when the client's other forms take too long; ServiceUnavailable (503) at the limit
    */
-  async run(client: string, work: () => Promise<void>): Promise<void> {
-    const leave = await this.enter(client)
+  async run(name: string, work: () => Promise<void>): Promise<void> {
+    const client = this.clients.get(name) ?? { running: 0, waiting: new Set() }
+    this.clients.set(name, client)
+    if (client.running < perClient) client.running++
+    else await turn(client)
     try {
       if (this.running >= this.limit)
         throw new ServiceUnavailable(
@@ -35,34 +39,19 @@ export class UploadSlots {
       this.running++
       await work().finally(() => this.running--)
     } finally {
-      leave()
-    }
-  }
-
-  private async enter(name: string): Promise<() => void> {
-    const client = this.clients.get(name) ?? { running: 0, waiting: new Set() }
-    this.clients.set(name, client)
-    if (client.running < perClient) client.running++
-    else await turn(client)
-    return () => {
       const [next] = client.waiting
-      if (next) next()
-      else if (--client.running === 0) this.clients.delete(name)
+      if (next) {
+        client.waiting.delete(next)
+        next.abort()
+      } else if (--client.running === 0) this.clients.delete(name)
     }
   }
 }
 
-function turn({ waiting }: Client): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const proceed = (): void => {
-      waiting.delete(proceed)
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      waiting.delete(proceed)
-      reject(new TooManyUploads(perClient, patience / 1000))
-    }, patience)
-    waiting.add(proceed)
-  })
+async function turn({ waiting }: Client): Promise<void> {
+  const place = new AbortController()
+  waiting.add(place)
+  await delay(patience, undefined, { signal: place.signal }).catch(() => undefined)
+  // The form that has ended removed it.
+  if (waiting.delete(place)) throw new TooManyUploads(perClient, patience / 1000)
 }
