@@ -2,7 +2,7 @@ import type Koa from 'koa'
 import { DeclarationError } from '../errors.js'
 import { dataMembers } from '../data/members.js'
 import { httpMembers } from '../http/members.js'
-import type { Format } from '../http/formats/negotiation.js'
+import type { FormatName } from '../http/formats/negotiation.js'
 import { loggingMembers } from '../logging/members.js'
 import { policyMembers } from '../policies/members.js'
 import type { PolicyClass } from '../policies/policy.js'
@@ -18,7 +18,7 @@ export interface ContextServices {
   table: RouteTable
   pages: Pages
   env: string
-  defaultFormat: Format
+  defaultFormat: FormatName
   hasSession: boolean
   timeZone: string
   /** The policy of each model that has one. */

@@ -1,12 +1,12 @@
 import type { Context } from '../context.js'
 import type { ValidationErrors } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
-import type { Format } from './formats/negotiation.js'
+import type { FormatName } from './formats/negotiation.js'
 
 type Errors = () => ValidationErrors | undefined
 
 const expected = new PerRequest<readonly Errors[]>()
-const formats = new PerRequest<Format>()
+const formats = new PerRequest<FormatName>()
 
 /**
  * Notes the errors of a request whose client prefers HTML. A handler that has no page responds with data, which cannot
@@ -30,6 +30,6 @@ export function rejectData(ctx: Context): void {
 }
 
 /** The format of the data that has been rejected, which is that of the errors. */
-export function formatOfData(ctx: Context): Format | undefined {
+export function formatOfData(ctx: Context): FormatName | undefined {
   return formats.get(ctx)
 }

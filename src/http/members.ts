@@ -4,7 +4,7 @@ import type { AttributeOf } from '../data/attributes/attribute-of.js'
 import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
 import { bodyKindOf } from './body/body-kind.js'
-import type { Format } from './formats/negotiation.js'
+import type { FormatName } from './formats/negotiation.js'
 import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
@@ -18,7 +18,7 @@ declare module '../context.js' {
 /** The members of a context that read the request's body, and respond. */
 export interface HttpMembers {
   /** The format of responses to clients that do not ask for one: html, or json in an API application. */
-  readonly defaultFormat: Format
+  readonly defaultFormat: FormatName
 
   /**
    * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
@@ -114,7 +114,7 @@ export interface HttpMembers {
   bound(record: object): ReadonlySet<string>
 }
 
-export function httpMembers(defaultFormat: Format): HttpMembers & ThisType<Context> {
+export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<Context> {
   return {
     defaultFormat,
     unreadable: unreadableOf,

@@ -1,11 +1,9 @@
-import { memoize } from '../common/memoize.js'
 import type { Context } from '../context.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
-import { toJson } from './formats/json.js'
-import { formats, negotiate, type Format } from './formats/negotiation.js'
+import { dataFormats, formatOfType, formats, negotiate, type FormatName } from './formats/negotiation.js'
 import { problemOf, writeProblem } from './errors/problem.js'
 import { toPlain } from './formats/serializer.js'
-import { rootName, toXml } from './formats/xml.js'
+import { rootName } from './formats/xml.js'
 
 /**
  * The responses that a handler offers.
@@ -29,49 +27,36 @@ export interface Responses {
  * @throws NotAcceptable (406) when it accepts none of them
  */
 export async function respond(ctx: Context, status: number, responses: Responses): Promise<void> {
-  const { html, data, json = data, xml = data } = responses
-  const byFormat: Record<Format, unknown> = { html, json, xml }
-  const offered = formats.filter((format) => byFormat[format] !== undefined)
+  const valueFor = (name: FormatName): unknown =>
+    name === 'html' || responses[name] !== undefined ? responses[name] : responses.data
+  const offered = formats.filter((name) => valueFor(name) !== undefined)
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
   // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
   ctx.response.status = status
-  const given = byFormat[format]
+  const given = valueFor(format)
   const value: unknown = typeof given === 'function' ? await given() : given
   if (format !== 'html') writeValue(ctx, format, value)
 }
 
 /** Returns the format of the response. Sets `Vary: Accept`, because other clients may receive another format. */
-export function chooseFormat(ctx: Context, offered: readonly Format[] = formats): Format | undefined {
+export function chooseFormat(ctx: Context, offered: readonly FormatName[] = formats): FormatName | undefined {
   if (ctx.res.hasHeader('Vary')) ctx.vary('Accept')
   else ctx.set('Vary', 'Accept')
   return negotiate(offered, {
     accept: ctx.req.headers.accept || undefined,
-    body: bodyFormat(ctx),
+    body: formatOfType(ctx.req.headers['content-type'] ?? ''),
     default: ctx.defaultFormat,
   })
 }
 
-function bodyFormat(ctx: Context): Format | undefined {
-  const header = ctx.req.headers['content-type']
-  return header === undefined ? undefined : formatOfType(header)
-}
-
-const formatOfType = memoize((header): Format | undefined => {
-  const [type = ''] = header.split(';', 1)
-  if (/[/+]json$/.test(type.trim())) return 'json'
-  return /[/+]xml$/.test(type.trim()) ? 'xml' : undefined
-})
-
-function writeValue(ctx: Context, format: 'json' | 'xml', value: unknown): void {
+function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown): void {
   if (value instanceof ValidationErrors) {
     ctx.translateErrors(value)
-    writeProblem(ctx, format, { ...problemOf(value, ctx), status: ctx.status })
+    writeProblem(ctx, name, { ...problemOf(value, ctx), status: ctx.status })
     return
   }
-  const plain = toPlain(value)
-  ctx.response.set('Content-Type', contentTypes[format])
-  ctx.response.body = format === 'json' ? toJson(plain) : toXml(plain, rootName(value, ctx.route?.resource))
+  const format = dataFormats[name]
+  ctx.response.set('Content-Type', `${format.mediaTypes[0]}; charset=utf-8`)
+  ctx.response.body = format.write(toPlain(value), () => rootName(value, ctx.route?.resource))
 }
-
-const contentTypes = { json: 'application/json; charset=utf-8', xml: 'application/xml; charset=utf-8' }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { formats, negotiate, type Format } from '../../../src/http/formats/negotiation.js'
+import { formats, negotiate, type FormatName as Format } from '../../../src/http/formats/negotiation.js'
 
 type Row = [accept: string | undefined, response: Format | undefined]
 

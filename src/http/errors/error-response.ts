@@ -3,7 +3,8 @@ import * as errors from '../../errors.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { redactedPath } from '../../logging/redacted-path.js'
 import { formatOfData } from '../expected-html.js'
-import { isForClient, problemOf, writeProblem, type Problem } from './problem.js'
+import type { ProblemDetails } from '../formats/format.js'
+import { isForClient, problemOf, writeProblem } from './problem.js'
 import { chooseFormat } from '../responder.js'
 import { sourceExcerpt } from './source-excerpt.js'
 
@@ -55,7 +56,7 @@ function headersOf(error: unknown): Record<string, string> {
 }
 
 /** Renders the error page. If its template fails as well, returns a minimal page. */
-function errorPage(ctx: Context, error: unknown, problem: Problem, pages: ErrorPages): string {
+function errorPage(ctx: Context, error: unknown, problem: ProblemDetails, pages: ErrorPages): string {
   const { status, title, request_id: requestId } = problem
   const view = pages.showsInternals ? 'development_error' : 'error'
   try {
@@ -84,7 +85,7 @@ const ownErrors = new Set<unknown>(Object.values(errors).filter((error) => error
  * The detail that a page shows to visitors: the translation `error.detail.<name of the error>`, else the errors of the
  * record, or the message if the application wrote it.
  */
-function detailFor(ctx: Context, error: unknown, { detail }: Problem): string | undefined {
+function detailFor(ctx: Context, error: unknown, { detail }: ProblemDetails): string | undefined {
   if (detail === undefined || !(error instanceof Error)) return undefined
   const id = `error.detail.${error.name}`
   if (ctx.catalog.has(ctx.locale, id)) return ctx.t(id, Object(Reflect.get(error, 'values')))

@@ -1,23 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Context } from '../../context.js'
 import { HttpError, ValidationErrors } from '../../errors.js'
-import type { Format } from '../formats/negotiation.js'
-import { toXml, XmlList } from '../formats/xml.js'
-
-/** Problem details (RFC 9457): an error in JSON or XML. */
-export interface Problem {
-  status: number
-  title: string
-  detail?: string
-  request_id: string
-  /** The messages by field, if a record is not valid. */
-  errors?: Record<string, string[]>
-  /** The broken rules by field, in the order of the messages. */
-  codes?: Record<string, string[]>
-}
+import type { ProblemDetails } from '../formats/format.js'
+import { dataFormats } from '../formats/negotiation.js'
 
 /** Returns the problem details of an error. An error other than an HttpError reveals nothing about itself. */
-export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>): Problem {
+export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>): ProblemDetails {
   const status = statusOf(error)
   return {
     status,
@@ -51,25 +39,12 @@ export function isForClient(error: unknown): error is Error {
   )
 }
 
-/** Writes problem details in their format (RFC 9457, sections 3 and appendix B). */
-export function writeProblem(ctx: Context, format: Exclude<Format, 'html'>, problem: Problem): void {
+/** Responds with problem details in a format of data. */
+export function writeProblem(ctx: Context, name: keyof typeof dataFormats, problem: ProblemDetails): void {
+  const format = dataFormats[name]
   ctx.status = problem.status
-  ctx.type = `application/problem+${format}`
-  ctx.body = format === 'json' ? JSON.stringify(problem) : problemXml(problem)
-}
-
-function problemXml({ errors, codes, ...problem }: Problem): string {
-  const tree = {
-    ...problem,
-    ...(errors && { errors: elements('message', errors) }),
-    ...(codes && { codes: elements('code', codes) }),
-  }
-  return toXml(tree, 'problem', 'urn:ietf:rfc:7807')
-}
-
-/** `{ title: ['a', 'b'] }` as `<title><message>a</message><message>b</message></title>` */
-function elements(name: string, lists: Record<string, string[]>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(lists).map(([field, list]) => [field, new XmlList(name, list)]))
+  ctx.type = format.problemType
+  ctx.body = format.writeProblem(problem)
 }
 
 /** The framework's errors have a message for the client. Others only if they are below 500 and have `expose`. */

@@ -1,3 +1,13 @@
+import type { Format } from './format.js'
+
+/** The format JSON. */
+export const json: Format = {
+  mediaTypes: ['application/json'],
+  problemType: 'application/problem+json',
+  write: toJson,
+  writeProblem: JSON.stringify,
+}
+
 const millisecondsOfDay = 24 * 60 * 60 * 1000
 
 /** The number of days whose text is kept. */

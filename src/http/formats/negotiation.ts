@@ -1,43 +1,43 @@
 import { memoize } from '../../common/memoize.js'
+import { json } from './json.js'
+import { xml } from './xml.js'
+
+/** The formats of data. */
+export const dataFormats = { json, xml }
+
+/** The name of a format of responses: pages, or one of data. */
+export type FormatName = 'html' | keyof typeof dataFormats
 
 /** The formats of responses. The first ones are preferred if a client accepts several equally. */
-export const formats = ['html', 'json', 'xml'] as const
-
-/** A format of responses. */
-export type Format = (typeof formats)[number]
-
-/** The media types of a format. The first one is that of the response. */
-const mediaTypes: Record<Format, readonly string[]> = {
-  html: ['text/html', 'application/xhtml+xml'],
-  json: ['application/json', 'application/problem+json'],
-  xml: ['application/xml', 'text/xml', 'application/problem+xml'],
-}
+export const formats = ['html', ...Object.keys(dataFormats)] as readonly FormatName[]
 
 /** The ranges that match a format, the most specific first: its media types, their groups, and everything. */
-const specificities: Record<Format, readonly (readonly string[])[]> = {
-  html: namesOf('html'),
-  json: namesOf('json'),
-  xml: namesOf('xml'),
+const specificities = byFormat((name) => {
+  // Nobody means HTML by `application/*`, although XHTML is of that group.
+  if (name === 'html') return [['text/html', 'application/xhtml+xml'], ['text/*'], ['*/*']]
+  const { mediaTypes, problemType } = dataFormats[name]
+  const types = [...mediaTypes, problemType]
+  return [types, types.map((type) => type.replace(/\/.*/, '/*')), ['*/*']]
+})
+
+function byFormat<T>(valueOf: (name: FormatName) => T): Record<FormatName, T> {
+  return Object.fromEntries(formats.map((name) => [name, valueOf(name)])) as Record<FormatName, T>
 }
 
-function namesOf(format: Format): string[][] {
-  const types = [...mediaTypes[format]]
-  return [types, types.map(groupOf).filter((group) => format !== 'html' || group === 'text/*'), ['*/*']]
-}
-
-/** `application/json` -> `application/*`. Nobody means HTML by `application/*`, although XHTML is of that group. */
-function groupOf(type: string): string {
-  return type.replace(/\/.*/, '/*')
-}
+/** Returns the format of data that a content type declares: JSON for `application/json` and `application/problem+json`. */
+export const formatOfType = memoize((header): FormatName | undefined => {
+  const type = header.split(';', 1).join().trim()
+  return formats.find((name) => name !== 'html' && (type.endsWith(`/${name}`) || type.endsWith(`+${name}`)))
+})
 
 /** The preferences that determine the format. */
 export interface Preferences {
   /** The `Accept` header. */
   accept: string | undefined
   /** The format of the request's own body. */
-  body: Format | undefined
+  body: FormatName | undefined
   /** The default format of the application. */
-  default: Format
+  default: FormatName
 }
 
 /**
@@ -46,14 +46,14 @@ export interface Preferences {
  * @param offered the formats that the handler offers
  * @returns undefined when the client accepts none of them
  */
-export function negotiate(offered: readonly Format[], preferences: Preferences): Format | undefined {
+export function negotiate(offered: readonly FormatName[], preferences: Preferences): FormatName | undefined {
   const { namesNone, refusesAll, qualities } = readAccept(preferences.accept ?? '')
   if (namesNone) {
     if (refusesAll) return undefined
     const own = preferences.body === 'html' ? undefined : preferences.body
     return [own, preferences.default, ...formats].find((format) => format && offered.includes(format))
   }
-  let chosen: Format | undefined
+  let chosen: FormatName | undefined
   let best = 0
   for (const format of formats) {
     if (!offered.includes(format)) continue
@@ -71,7 +71,7 @@ interface Acceptance {
   namesNone: boolean
   /** Whether each of its ranges is refused. */
   refusesAll: boolean
-  qualities: Record<Format, number>
+  qualities: Record<FormatName, number>
 }
 
 const readAccept = memoize((header): Acceptance => {
@@ -79,11 +79,7 @@ const readAccept = memoize((header): Acceptance => {
   return {
     namesNone: ranges.every(({ type }) => type === '*/*'),
     refusesAll: ranges.length > 0 && ranges.every(({ quality }) => quality === 0),
-    qualities: {
-      html: qualityOf('html', ranges),
-      json: qualityOf('json', ranges),
-      xml: qualityOf('xml', ranges),
-    },
+    qualities: byFormat((name) => qualityOf(name, ranges)),
   }
 })
 
@@ -105,7 +101,7 @@ function parseAccept(header: string): readonly Range[] {
 }
 
 /** The quality of a format is that of its media types where they are named, else that of their group, else of any type. */
-function qualityOf(format: Format, ranges: readonly Range[]): number {
+function qualityOf(format: FormatName, ranges: readonly Range[]): number {
   for (const names of specificities[format]) {
     let best = -1
     for (const { type, quality } of ranges) if (quality > best && names.includes(type)) best = quality

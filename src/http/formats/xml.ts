@@ -1,4 +1,25 @@
 import { collectionName, itemName, recordName } from '../../naming/words.js'
+import type { Format } from './format.js'
+
+/** The format XML. */
+export const xml: Format = {
+  mediaTypes: ['application/xml', 'text/xml'],
+  problemType: 'application/problem+xml',
+  write: (plain, name) => toXml(plain, name()),
+  // RFC 9457, appendix B.
+  writeProblem: ({ errors, codes, ...problem }) => {
+    const lists = {
+      ...(errors && { errors: elements('message', errors) }),
+      ...(codes && { codes: elements('code', codes) }),
+    }
+    return toXml({ ...problem, ...lists }, 'problem', 'urn:ietf:rfc:7807')
+  },
+}
+
+/** `{ title: ['a', 'b'] }` as `<title><message>a</message><message>b</message></title>` */
+function elements(name: string, lists: Record<string, string[]>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(lists).map(([field, list]) => [field, new XmlList(name, list)]))
+}
 
 /**
  * Writes a value as an XML document.

@@ -1,0 +1,27 @@
+/** How values and errors are written in a format of responses. A new format is a file, and an entry of `dataFormats`. */
+export interface Format {
+  /** The media types that ask for it. The first one is that of responses. */
+  mediaTypes: readonly string[]
+  /** The media type of problem documents. */
+  problemType: string
+  /**
+   * Writes a value.
+   *
+   * @param plain the value as plain objects
+   * @param name returns the name of the value, for a format whose documents have one
+   */
+  write(plain: unknown, name: () => string): string
+  writeProblem(problem: ProblemDetails): string
+}
+
+/** The details of an error (RFC 9457). */
+export interface ProblemDetails {
+  status: number
+  title: string
+  detail?: string
+  request_id: string
+  /** The messages by field, if a record is not valid. */
+  errors?: Record<string, string[]>
+  /** The broken rules by field, in the order of the messages. */
+  codes?: Record<string, string[]>
+}
