@@ -32,12 +32,12 @@ export type { PageMembers } from './views/members.js'
 // Resources
 export {
   BaseResource,
+  Parent,
   Resource,
   type ResourceClass,
   type ResourceOptions,
   type SingularResource,
 } from './resources/resource.js'
-export { Parent } from './resources/parent.js'
 export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
 export type { BodyClass, RouteDescription, RouteResponse } from './resources/route-description.js'
 export { Queryable } from './resources/queryable.js'

@@ -8,12 +8,10 @@ import { createKoa } from './koa.js'
 import type { AppOptions } from './options.js'
 import { requestSteps } from './request.js'
 import { addMembers, extendContext } from './context-members.js'
-import { defaultMembersLimit } from '../data/attributes/json-limits.js'
 import { DeclarationError } from '../errors.js'
 import { currentEnvironment } from '../common/environment.js'
 import { Assets } from '../http/static/assets.js'
-import { bodyReader, type BodyLimits } from '../http/body/body.js'
-import { bodyFormats } from '../http/body/body-kind.js'
+import { bodyReader } from '../http/body/body.js'
 import { Cors } from '../http/security/cors.js'
 import { rejectCrossSiteForm } from '../http/security/cross-site.js'
 import { developmentHosts } from '../http/security/hosts.js'
@@ -265,22 +263,11 @@ export class App extends Scope {
         : undefined,
       beginning: this.lifecycles.filter((middleware) => middleware.begin),
       session: api ? undefined : this.sessions(),
-      readBody: bodyReader(this.bodyLimits),
+      readBody: bodyReader(settings),
       overridesMethod: !api,
       // An API application has no forms, and no tokens that distinguish its forms from those of other sites.
       guard: api ? (ctx) => rejectCrossSiteForm(ctx, cors?.origins) : undefined,
     })
-  }
-
-  private get bodyLimits(): BodyLimits {
-    const {
-      bodyLimit: body = 1024 * 1024,
-      filesLimit: files = 10 * 1024 * 1024,
-      uploadsLimit: uploads = 50,
-      membersLimit: members = defaultMembersLimit,
-      bodyFormats: formats = bodyFormats,
-    } = this.settings
-    return { body, files, uploads, members, formats }
   }
 
   private checkMiddlewareOfApi(): void {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { DependencyContainer } from 'tsyringe'
-import type { BodyFormat } from '../http/body/body-kind.js'
+import type { BodyOptions } from '../http/body/body.js'
 import type { CorsOptions } from '../http/security/cors.js'
 import type { TrustedProxies } from '../http/security/forwarded.js'
 import type { SecurityHeadersOptions } from '../middleware/security-headers.js'
@@ -9,7 +9,7 @@ import type { SessionStore } from '../sessions/session-store.js'
 import type { Helper } from '../views/pages.js'
 
 /** The options of an application. Each one has a default. */
-export interface AppOptions extends LifecycleOptions {
+export interface AppOptions extends LifecycleOptions, BodyOptions {
   /**
    * The environment of the application (`GO_ENV`, else `NODE_ENV`, else `development`). Middleware, pages, sessions and the
    * log use it. The database has its own: see `Database`.
@@ -71,14 +71,4 @@ export interface AppOptions extends LifecycleOptions {
    * override the framework's helpers of the same name.
    */
   helpers?: Record<string, Helper>
-  /** The maximum size of a request's body in bytes, without uploaded files (1 MiB). */
-  bodyLimit?: number
-  /** The maximum total size of the files of a request in bytes (10 MiB). */
-  filesLimit?: number
-  /** The maximum number of multipart forms that are read at a time (50). Further ones are rejected with 503 and `Retry-After`. */
-  uploadsLimit?: number
-  /** The maximum number of values in a JSON body, and of elements, attributes and entities in an XML body (10,000). */
-  membersLimit?: number
-  /** The formats of bodies that the application reads (`['form', 'multipart', 'json', 'xml']`). Others are rejected with 415. */
-  bodyFormats?: readonly BodyFormat[]
 }

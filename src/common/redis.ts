@@ -40,7 +40,9 @@ export class Redis {
     private readonly timeout: number,
     private readonly purpose: string,
   ) {
-    this.connection = 'call' in client ? new IoRedis(client) : new NodeRedis(client)
+    // Without a listener, a lost connection would end the process. Requests that need it fail, and are logged.
+    client.on('error', () => {})
+    this.connection = 'call' in client ? ofIoRedis(client) : ofNodeRedis(client)
   }
 
   /** @throws the error of the client, or ServiceUnavailable, when Redis does not respond */
@@ -95,64 +97,33 @@ interface Connection {
   send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
 }
 
-class NodeRedis implements Connection {
-  constructor(private readonly client: NodeRedisClient) {
-    // Without a listener, a lost connection would end the process. Requests that need it fail, and are logged.
-    client.on('error', () => {})
-  }
-
-  get isClosed(): boolean {
-    return !this.client.isOpen
-  }
-
-  get isLost(): boolean {
-    return !this.client.isReady
-  }
-
-  open(): Promise<unknown> {
-    return this.client.connect()
-  }
-
-  close(): Promise<unknown> {
-    return this.client.close()
-  }
-
-  giveUp(): void {
-    this.client.destroy()
-  }
-
-  /** @param signal cancels a command that has not been sent */
-  send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown> {
-    return this.client.sendCommand(command, { abortSignal: signal })
+function ofNodeRedis(client: NodeRedisClient): Connection {
+  return {
+    get isClosed() {
+      return !client.isOpen
+    },
+    get isLost() {
+      return !client.isReady
+    },
+    open: () => client.connect(),
+    close: () => client.close(),
+    giveUp: () => client.destroy(),
+    // The signal cancels a command that has not been sent.
+    send: (command, signal) => client.sendCommand(command, { abortSignal: signal }),
   }
 }
 
-class IoRedis implements Connection {
-  constructor(private readonly client: IoRedisClient) {
-    client.on('error', () => {})
-  }
-
-  get isClosed(): boolean {
-    return this.client.status === 'wait' || this.client.status === 'end'
-  }
-
-  get isLost(): boolean {
-    return ['reconnecting', 'close', 'end'].includes(this.client.status)
-  }
-
-  open(): Promise<unknown> {
-    return this.client.connect()
-  }
-
-  close(): Promise<unknown> {
-    return this.client.quit()
-  }
-
-  giveUp(): void {
-    this.client.disconnect()
-  }
-
-  send([command, ...args]: [string, ...string[]]): Promise<unknown> {
-    return this.client.call(command, ...args)
+function ofIoRedis(client: IoRedisClient): Connection {
+  return {
+    get isClosed() {
+      return client.status === 'wait' || client.status === 'end'
+    },
+    get isLost() {
+      return ['reconnecting', 'close', 'end'].includes(client.status)
+    },
+    open: () => client.connect(),
+    close: () => client.quit(),
+    giveUp: () => client.disconnect(),
+    send: ([command, ...args]) => client.call(command, ...args),
   }
 }

@@ -1,14 +1,15 @@
 import type Koa from 'koa'
+import { hasStatus } from '../common/has-status.js'
 import type { Context } from '../context.js'
 import type { AttributeOf } from '../data/attributes/attribute-of.js'
 import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
-import { bodyKindOf } from './body/body-kind.js'
+import { bodyKindOf, hasForm } from './body/body-kind.js'
 import type { FormatName } from './formats/negotiation.js'
 import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
+import { visitorCookies } from './private-responses.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
-import { VisitorCookies } from './visitor-cookies.js'
 import { writableAttributes } from './writable.js'
 
 declare module '../context.js' {
@@ -121,7 +122,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     bound: boundOf,
 
     get cookies() {
-      return new VisitorCookies(this)
+      return visitorCookies(this)
     },
 
     prefersHtml(errors) {
@@ -143,12 +144,11 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
 
     bind(record, only) {
       const keys = this.pathKeys
-      const kind = bodyKindOf(this)
-      const isForm = kind === 'form' || kind === 'multipart'
+      const isForm = hasForm(this)
       const attributes = writableAttributes(record, only).filter(({ name }) => !keys.has(name))
       return bind(record, attributes, {
         body: this.request.body,
-        isJson: kind === 'json',
+        isJson: bodyKindOf(this) === 'json',
         isForm,
         timeZone: isForm ? this.timeZone : 'UTC',
       })
@@ -161,7 +161,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
       }
       return typeof first === 'number'
         ? respond(this, first, responses)
-        : respond(this, statusOf(this), first)
+        : respond(this, hasStatus(this) ? this.status : 200, first)
     },
 
     seeOther(url, flash = {}) {
@@ -175,10 +175,4 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
       this.redirect(refererOfThisSite(this) ?? urlOfThisSite(fallback))
     },
   }
-}
-
-/** The status that has been set, else 200. */
-function statusOf({ response }: Context): number {
-  // Koa's default status is 404. Its private field shows whether a status has been set.
-  return Reflect.get(response, '_explicitStatus') === true ? response.status : 200
 }

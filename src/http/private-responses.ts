@@ -1,4 +1,5 @@
 import type Koa from 'koa'
+import { cookiesOf } from '../common/cookies.js'
 import { PerRequest } from '../common/per-request.js'
 
 const personal = new PerRequest<true>()
@@ -8,6 +9,16 @@ const secret = new PerRequest<true>()
 export function markPrivate(ctx: Pick<Koa.Context, 'method' | 'vary'>): void {
   personal.set(ctx, true)
   if (ctx.method === 'GET' || ctx.method === 'HEAD') ctx.vary('Cookie')
+}
+
+/** The cookies of a request for the application: a response for which it reads one depends on the visitor. */
+export function visitorCookies(ctx: Pick<Koa.Context, 'method' | 'vary'>): Koa.Context['cookies'] {
+  return new Proxy(cookiesOf(ctx), {
+    get(cookies, name) {
+      if (name === 'get') markPrivate(ctx)
+      return Reflect.get(cookies, name)
+    },
+  })
 }
 
 /** Notes that the response to a request contains a secret of its visitor, such as the token of a form. */

@@ -16,6 +16,7 @@ import {
   describe,
   hasLifecycle,
   inheritRegistrations,
+  registrationsOf,
 } from './dependencies.js'
 import { checkDependencies } from './dependency-checks.js'
 import {
@@ -24,7 +25,9 @@ import {
   type AnyMiddleware,
   type MiddlewareConstructor,
 } from './middleware-class.js'
-import { withReplacements, type Replacement } from './replacements.js'
+
+/** A token, and the value that replaces its registration: `[Mailer, fakeMailer]`. */
+export type Replacement = readonly [token: InjectionToken, value: unknown]
 
 /** Calls `work` with a new instance of a class. */
 export type WithInstance<T> = (ctx: Context, work: (instance: T) => unknown) => unknown
@@ -155,4 +158,29 @@ function singletonsOf(container: DependencyContainer, target: Function): Injecti
 /** tsyringe knows the dependencies of decorated classes only. A subclass without a decorator inherits those of its base. */
 function describeToTsyringe(target: Function | undefined): void {
   if (target && constructorParameters(target).length > 0) injectable()(target as Constructor<unknown>)
+}
+
+/**
+ * Creates a child container in which values replace dependencies. It creates its own instance of each singleton that
+ * depends on one of them, directly or indirectly, because the parent's instance holds the original dependency.
+ */
+function withReplacements(
+  parent: DependencyContainer,
+  replacements: readonly Replacement[],
+): DependencyContainer {
+  const container = parent.createChildContainer()
+  const replaced = new Set<unknown>(replacements.map(([token]) => token))
+  const dependsOnReplaced = (token: unknown): boolean =>
+    [...dependencyTokens(parent, token)].some((one) => replaced.has(one))
+  inheritRegistrations(
+    container,
+    (token) => hasLifecycle(parent, token, Lifecycle.Singleton) && dependsOnReplaced(token),
+  )
+  for (const [token, useValue] of replacements) {
+    // `container.register` would add the value to an inherited registration instead of replacing it.
+    registrationsOf(container).set(token, [
+      { provider: { useValue }, options: { lifecycle: Lifecycle.Transient } },
+    ])
+  }
+  return container
 }

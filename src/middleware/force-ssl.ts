@@ -68,17 +68,16 @@ function redirect(ctx: Context, host: string): void {
 }
 
 function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean {
-  const wrong = [...(hosts ?? []), ...(host === undefined ? [] : [nameOfHost(host)])].find(
-    (one) => !isHostPattern(one),
-  )
+  const known = [...(hosts ?? []), ...(host === undefined ? [] : [nameOfHost(host)])]
+  const wrong = known.find((one) => !isHostPattern(one))
   if (wrong !== undefined) {
     throw new DeclarationError(
       `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`,
     )
   }
   if (!hosts) return (name) => host !== undefined || isHost(name)
-  const known = [...hosts, ...(host === undefined ? [] : [nameOfHost(host)])].map((one) => one.toLowerCase())
-  return (name) => isHost(name) && matchesHost(name, known)
+  const patterns = known.map((one) => one.toLowerCase())
+  return (name) => isHost(name) && matchesHost(name, patterns)
 }
 
 function policyOf({

@@ -1,9 +1,8 @@
 import 'reflect-metadata'
 import { injectable } from 'tsyringe'
 import type { Context } from '../context.js'
-import { ResourceNotImplemented } from '../errors.js'
+import { DeclarationError, ResourceNotImplemented } from '../errors.js'
 import type { PolicyClass } from '../policies/policy.js'
-import { describeResource } from './metadata.js'
 
 /**
  * The handlers of a resource. Each one responds to the request or throws. A returned Error is
@@ -70,6 +69,45 @@ export function Resource(path: string, options: ResourceOptions = {}) {
     describeResource(target, { path, options })
     injectable()(target)
   }
+}
+
+/**
+ * Nests a resource in the items of another one: its routes begin with `/posts/{post_id}`.
+ *
+ * @example
+ * \@Resource('/comments')
+ * \@Parent(PostsResource)
+ * export class CommentsResource extends BaseResource {}
+ */
+export function Parent(parent: ResourceClass) {
+  if (typeof parent !== 'function') {
+    throw new DeclarationError(
+      '@Parent received undefined instead of a class. When two resource files import each other, one of them is not loaded yet. Nest the resource with parent.resource() instead.',
+    )
+  }
+  return (target: ResourceClass): void => {
+    describeResource(target, { parent })
+  }
+}
+
+/** The metadata that decorators record for a resource class. */
+export interface ResourceMetadata {
+  path?: string
+  options?: ResourceOptions
+  parent?: ResourceClass
+}
+
+const key = Symbol('resource-kit:resource')
+
+/** Records metadata of a class. */
+export function describeResource(target: object, metadata: ResourceMetadata): void {
+  Reflect.defineMetadata(key, { ...resourceMetadata(target), ...metadata }, target)
+}
+
+/** The metadata of a class, including that of the classes it extends. */
+export function resourceMetadata(target: object): ResourceMetadata {
+  const metadata: ResourceMetadata | undefined = Reflect.getMetadata(key, target)
+  return metadata ?? {}
 }
 
 /** A resource whose handlers all return 404 "resource not implemented". Override the ones that you need. */

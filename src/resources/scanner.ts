@@ -1,8 +1,13 @@
 import { DeclarationError } from '../errors.js'
 import { actions, singularActions, type Action } from './actions.js'
 import { decorationsOf, type Decorations } from './decorations.js'
-import { resourceMetadata } from './metadata.js'
-import { BaseResource, type Resource, type ResourceClass, type ResourceOptions } from './resource.js'
+import {
+  BaseResource,
+  resourceMetadata,
+  type Resource,
+  type ResourceClass,
+  type ResourceOptions,
+} from './resource.js'
 
 /** A resource class as it is known before it is mounted. */
 export interface ResourceDefinition {

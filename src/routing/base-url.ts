@@ -13,7 +13,7 @@ interface Addressed {
  *
  * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL
  */
-export function baseUrl({ env, protocol, host }: Addressed): string {
+export function applicationUrl({ env, protocol, host }: Addressed): string {
   const configured = configuredBaseUrl()
   if (configured !== undefined) return configured
   if (env === 'production') throw new MissingBaseUrl()

@@ -1,3 +1,4 @@
+import { hasStatus } from '../common/has-status.js'
 import type { Context, Handler, Middleware } from '../context.js'
 import { isPlainObject } from './path.js'
 
@@ -26,8 +27,6 @@ function writeJson(ctx: Context, body: object): void {
 }
 
 function hasResponse(ctx: Context): boolean {
-  // 404 is Koa's default status. Its private field shows whether the handler has set a status.
-  const hasStatus = Reflect.get(ctx.response, '_explicitStatus') === true
   // `ctx.respond = false` leaves the response to the handler.
-  return hasStatus || ctx.body != null || ctx.res.headersSent || Object.hasOwn(ctx, 'respond')
+  return hasStatus(ctx) || ctx.body != null || ctx.res.headersSent || Object.hasOwn(ctx, 'respond')
 }

@@ -1,7 +1,7 @@
 import type { Router } from '@koa/router'
 import type { Context } from '../context.js'
 import { PerRequest } from '../common/per-request.js'
-import { baseUrl } from './base-url.js'
+import { applicationUrl } from './base-url.js'
 import { canonicalPath, type PathArgument } from './path.js'
 import type { RouteLayer, RouteTable } from './route-table.js'
 
@@ -75,7 +75,7 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
     pathFor: (name, ...args) => table.pathFor(name, ...args),
 
     urlFor(name, ...args) {
-      return baseUrl(this) + table.pathFor(name, ...args)
+      return applicationUrl(this) + table.pathFor(name, ...args)
     },
 
     pageUrl(position) {

@@ -5,7 +5,7 @@
  */
 
 export { testApplication, type TestApplication, type TestOptions } from './test-application.js'
-export type { Replacement } from '../injection/replacements.js'
+export type { Replacement } from '../injection/injector.js'
 export {
   Client,
   type ClientResponse,

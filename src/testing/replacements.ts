@@ -1,5 +1,5 @@
 import type { Injector } from '../injection/injector.js'
-import type { Replacement } from '../injection/replacements.js'
+import type { Replacement } from '../injection/injector.js'
 
 /** Dependencies that tests have replaced, and that are restored together. */
 export class Replacements {

@@ -22,6 +22,12 @@ export function bodyKindOf(ctx: Context): BodyKind {
   return hasBody(ctx) ? declaredKindOf(ctx) : undefined
 }
 
+/** Whether the body of a request is a form. Only a form can override the method with the field `_method`. */
+export function hasForm(ctx: Context): boolean {
+  const kind = bodyKindOf(ctx)
+  return kind === 'form' || kind === 'multipart'
+}
+
 /** The kind that the content type declares, whether or not there is a body. */
 export function declaredKindOf(ctx: Context): BodyKind {
   return kindOfType(ctx.req.headers['content-type'] ?? '')

@@ -7,28 +7,33 @@ import {
   TooManyMembers,
   UnsupportedMediaType,
 } from '../../errors.js'
-import { bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
+import { bodyFormats, bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
 import { decompressed, encodingOf } from './body-stream.js'
-import { hasTooManyMembers, isTooDeep, hasPrototypeKey } from '../../data/attributes/json-limits.js'
+import {
+  defaultMembersLimit,
+  hasTooManyMembers,
+  isTooDeep,
+  hasPrototypeKey,
+} from '../../data/attributes/json-limits.js'
 import { formReader } from './form-fields.js'
 import { readMultipart } from './multipart.js'
 import { readText } from './read-text.js'
 import { UploadSlots } from './upload-slots.js'
 import { parseXml } from './xml-reader.js'
 
-/** The limits of a body. */
-export interface BodyLimits {
-  /** Bytes of a decompressed body, without uploaded files (1 MiB). */
-  body: number
-  /** Bytes of all uploaded files together (10 MiB). */
-  files: number
-  /** Multipart forms that are read at the same time (50). */
-  uploads: number
-  /** Values of JSON, or elements, attributes and entities of XML (10,000). */
-  members: number
-  /** The formats that are read. */
-  formats: readonly BodyFormat[]
+/** The options of an application for the bodies of requests. */
+export interface BodyOptions {
+  /** The maximum size of a request's body in bytes, without uploaded files (1 MiB). */
+  bodyLimit?: number
+  /** The maximum total size of the files of a request in bytes (10 MiB). */
+  filesLimit?: number
+  /** The maximum number of multipart forms that are read at a time (50). Further ones are rejected with 503 and `Retry-After`. */
+  uploadsLimit?: number
+  /** The maximum number of values in a JSON body, and of elements, attributes and entities in an XML body (10,000). */
+  membersLimit?: number
+  /** The formats of bodies that the application reads (`['form', 'multipart', 'json', 'xml']`). Others are rejected with 415. */
+  bodyFormats?: readonly BodyFormat[]
 }
 
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
@@ -42,39 +47,40 @@ const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
  * The reader throws UnsupportedMediaType (415) for another type or encoding, ContentTooLarge (413) over the limit, and
  * BadRequest (400) for a malformed body.
  */
-export function bodyReader(limits: BodyLimits): BodyReader {
-  const reads = new BodyReads(limits.body)
-  const slots = new UploadSlots(limits.uploads)
-  const readForm = formReader(limits.body)
+export function bodyReader({
+  bodyLimit = 1024 * 1024,
+  filesLimit = 10 * 1024 * 1024,
+  uploadsLimit = 50,
+  membersLimit = defaultMembersLimit,
+  bodyFormats: formats = bodyFormats,
+}: BodyOptions): BodyReader {
+  const reads = new BodyReads(bodyLimit)
+  const slots = new UploadSlots(uploadsLimit)
+  const readForm = formReader(bodyLimit)
 
   return async function readBody(ctx) {
     ctx.request.body = {}
     if (!hasBody(ctx)) return
-    rejectUnsupported(ctx, limits.formats)
+    rejectUnsupported(ctx, formats)
     const kind = bodyKindOf(ctx)
     try {
       if (kind === 'multipart') {
         // A form that waits for a place is not read yet, so its rate does not count.
-        const read = () => reads.run(ctx, (one) => readMultipart(ctx, limits, one))
+        const read = () =>
+          reads.run(ctx, (one) => readMultipart(ctx, { body: bodyLimit, files: filesLimit }, one))
         await slots.run(clientNetwork(ctx.ip), read)
       } else if (kind === 'form') await reads.run(ctx, (one) => readForm(ctx, one))
       else await reads.run(ctx, (one) => readDocument(ctx, one))
     } catch (error) {
-      throw explain(error, limits)
+      throw explain(error, bodyLimit)
     }
   }
 
   async function readDocument(ctx: Context, read: BodyRead): Promise<void> {
-    const text = await readText(decompressed(ctx), limits.body, read)
+    const text = await readText(decompressed(ctx), bodyLimit, read)
     const parse = bodyKindOf(ctx) === 'xml' ? parseXml : parseJson
-    Object.assign(ctx.request, { body: await parse(text, limits.members) })
+    Object.assign(ctx.request, { body: await parse(text, membersLimit) })
   }
-}
-
-/** Whether the body of a request is a form. Only a form can override the method with the field `_method`. */
-export function hasForm(ctx: Context): boolean {
-  const kind = bodyKindOf(ctx)
-  return kind === 'form' || kind === 'multipart'
 }
 
 function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
@@ -115,13 +121,13 @@ function parsed(text: string): unknown {
 }
 
 /** Converts the errors of the parsers to errors for the client. */
-function explain(error: unknown, limits: BodyLimits): unknown {
+function explain(error: unknown, limit: number): unknown {
   // This is how qs reports too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   if (!(error instanceof Error)) return error
   // The types of koa-body's errors.
   const type: unknown = Reflect.get(error, 'type')
-  if (type === 'entity.too.large') return new ContentTooLarge(limits.body)
+  if (type === 'entity.too.large') return new ContentTooLarge(limit)
   if (type === 'request.aborted') return new BadRequest('The body is incomplete.')
   return isInflateError(Reflect.get(error, 'code'))
     ? new BadRequest('The body is malformed.', { cause: error })

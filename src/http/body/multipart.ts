@@ -2,17 +2,22 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context, UploadedFile } from '../../context.js'
 import { ContentTooLarge, TooManyFields, UnsupportedMediaType } from '../../errors.js'
-import type { BodyLimits } from './body.js'
 import type { BodyRead } from './body-reads.js'
 import { maxFields, nest } from './form-fields.js'
 import { boundaryOf, readParts, type Part, type PartReceiver } from './parts.js'
 import { uploadFolder } from './upload-folders.js'
 
+/** The maximum numbers of bytes of a form: of all its fields, and of all its files. */
+interface FormLimits {
+  body: number
+  files: number
+}
+
 /** The maximum number of files of a form. */
 const maxFiles = 50
 
 /** Reads a multipart form: its fields into `ctx.request.body`, and its files into a folder of the request's own. */
-export async function readMultipart(ctx: Context, limits: BodyLimits, read: BodyRead): Promise<void> {
+export async function readMultipart(ctx: Context, limits: FormLimits, read: BodyRead): Promise<void> {
   const boundary = boundaryOf(ctx.get('Content-Type'))
   const form = new MultipartForm(ctx, limits, read)
   // The headers of the parts count, too, up to the size of the fields.
@@ -48,7 +53,7 @@ class MultipartForm implements PartReceiver {
 
   constructor(
     private readonly ctx: Context,
-    private readonly limits: BodyLimits,
+    private readonly limits: FormLimits,
     private readonly read: BodyRead,
   ) {}
 
