@@ -222,9 +222,10 @@ describe('kit generate and kit destroy', () => {
     expect(said).to.contain(
       '\npassword_digest is a secret: no page, form or response contains it. `:shown` after its type changes that.\n',
     )
-    const files = Object.entries(app.tree()).filter(
-      ([path, text]) => text !== before[path] && /digest|api_token|secret|bank/.test(text),
-    )
+    // The command that generated the files names all attributes.
+    const files = Object.entries(app.tree())
+      .map(([path, text]) => [path, text.replace(/^\/\/ kit generate .*/m, '')] as const)
+      .filter(([path, text]) => text !== before[path] && /digest|api_token|secret|bank/.test(text))
     expect(files.map(([path]) => timelessText(path)).filter((path) => path !== 'src/app.ts')).to.deep.equal([
       'migrations/0000000000000_create_users.ts',
       'src/models/user.ts',
@@ -886,6 +887,42 @@ describe('kit generate and kit destroy', () => {
     await kitGenerate('resource', 'blog_post', 'title')
     expect(app.read('src/models/blog_post.ts')).to.equal('// The model BlogPost of our house.\n')
     expect(app.read('src/actions/blog_posts.ts')).to.contain('class BlogPostsResource extends BaseResource')
+  })
+
+  it('writes its command into the handlers and the migration', async () => {
+    const attributes = ['title', 'state:enum:draft,in progress', 'password_digest']
+    const queries = ['--sort=-title,state', '--filter', 'state, title', '--search', '']
+    await kitGenerate('resource', 'post', ...attributes, ...queries, '--force', '--unique', 'title,state')
+    const line =
+      "// kit generate resource post title 'state:enum:draft,in progress' password_digest --filter state,title " +
+      '--sort -title,state --unique title,state\n'
+    const migration = Object.keys(app.tree()).find((path) => path.endsWith('_create_posts.ts')) ?? ''
+    expect(app.read('src/actions/posts.ts')).to.contain(`\n\n${line}/** Serves /posts`)
+    expect(app.read(migration)).to.contain(`\n\n${line}export class CreatePosts`)
+    expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
+  })
+
+  it('rejects to destroy files that do not contain the command that generated them', async () => {
+    await kitGenerate('resource', 'post', 'title', '--skip-templates')
+    await kitGenerate('model', 'label', 'name')
+    for (const [path, text] of Object.entries(app.tree()))
+      if (/posts|labels/.test(path)) app.write(path, text.replace(/^\/\/ kit generate.*\n/m, ''))
+    const before = app.tree()
+    expect(timelessText(await messageOf(kitDestroy(['resource', 'post', '-y'])))).to.equal(
+      'The command that generated the resource "post" is not known, because its files are from an older version or were ' +
+        'written by hand. Write it above the class of the handlers: // kit generate resource post name:type ... ' +
+        'Or delete the files yourself: locales/posts.en-us.yaml, migrations/0000000000000_create_posts.ts, ' +
+        'spec/actions/posts.spec.ts, spec/models/post.spec.ts, src/actions/posts.ts, src/models/post.ts.',
+    )
+    expect(await messageOf(kitDestroy(['model', 'label', '-y']))).to.contain(
+      'Write it above the class of the migration: // kit generate model label name:type ... ',
+    )
+    expect(app.tree()).to.deep.equal(before)
+    const handlers = app.read('src/actions/posts.ts')
+    const line = '// kit generate resource post title --skip-templates\n'
+    app.write('src/actions/posts.ts', handlers.replace('/** Serves', `${line}/** Serves`))
+    expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('actions/posts.ts has been edited')
+    expect(app.tree()).to.not.include.keys('src/models/post.ts', 'src/actions/posts.ts')
   })
 
   it('rejects to destroy missing files', async () => {

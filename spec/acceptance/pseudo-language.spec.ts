@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { generate } from '../../src/generator/files/files.js'
-import { resourceActions, type ResourceOptions } from '../../src/generator/resource-generator.js'
+import type { ResourceOptions } from '../../src/generator/arguments/command-line.js'
+import { resourceActions } from '../../src/generator/resource-generator.js'
 import { Catalog, frameworkCatalog } from '../../src/translations/catalog.js'
 import { Application } from '../support/applications/generated.js'
 

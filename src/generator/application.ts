@@ -37,24 +37,18 @@ export function existingNames(folder: string, word: string): Names {
 }
 
 /** Whether the file that a word names contains a singular resource: `src/actions/profile.ts`. */
-export function isSingular(folder: string, word: string): boolean {
+function isSingular(folder: string, word: string): boolean {
   const handlers = handlersIn(folder, namesOf(word, undefined, true))
   return /^@Resource\(.*\bsingular: true\b/m.test(handlers)
 }
 
 /** Returns the parent of a resource as a word of the command line; undefined without a parent. */
-export function parentOf(folder: string, names: Names): string | undefined {
+function parentOf(folder: string, names: Names): string | undefined {
   const { file } = names
   const text = handlersIn(folder, names)
   const parent = /^@Parent\((\w+)\)/m.exec(text)?.[1]
   const from = parent && new RegExp(`import \\{ ${parent} \\} from ['"](.+)\\.js['"]`).exec(text)?.[1]
   return from ? posix.join(posix.dirname(file), from) : undefined
-}
-
-/** The model that owns the records of a resource, which its handlers set: `post.user_id = userOf(ctx).id`. */
-export function ownerOf(folder: string, names: Names): Names | undefined {
-  const owner = /\.(\w+)_id = userOf\(ctx\)\.id/.exec(handlersIn(folder, names))?.[1]
-  return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
 /** The model that owns the records of another model, according to the policy: `post.user_id === user?.id`. */

@@ -18,7 +18,7 @@ export function authDestruction(folder: string, word?: string, hasRun?: HasRun):
   }
   const actions = authActions(folder, singular, authOptionsOf(folder))
   const users = importersOf(folder, `src/models/${singular}.ts`, actions)
-  if (users.length === 0) return destructionOf(folder, [actions], { isKnown: true, hasRun })
+  if (users.length === 0) return destructionOf(folder, actions, hasRun)
   throw new CommandError(
     `${users.join(', ')} ${users.length > 1 ? 'use' : 'uses'} the model ${model}. Remove that first, for example with \`kit destroy resource\`.`,
   )

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { CommandError } from '../command-errors.js'
 import { isCreate, type FileAction } from './files/files.js'
 import { translationWarning, translationsOf } from './locale-generator.js'
 
@@ -13,24 +14,16 @@ export interface Destruction {
 /** Whether a migration has been run, by its name: `CreatePosts1795132800000`. Rejects if this cannot be determined. */
 export type HasRun = (migration: string) => Promise<boolean>
 
-/** The state of the application that the warnings need. */
-interface DestructionState {
-  /** Whether the original options are known, so that an edited file can be recognized. */
-  isKnown: boolean
-  hasRun?: HasRun | undefined
-}
-
 /**
  * Returns the destruction of the files of a generator.
  *
- * @param expected the steps of the generator; the others have the contents that it writes with other options
+ * @param own the steps of the generator
  */
 export function destructionOf(
   folder: string,
-  expected: readonly (readonly FileAction[])[],
-  { isKnown, hasRun = () => Promise.resolve(false) }: DestructionState,
+  own: readonly FileAction[],
+  hasRun: HasRun = () => Promise.resolve(false),
 ): Destruction {
-  const own = expected[0] ?? []
   const translations = own.flatMap(({ path }) =>
     path.startsWith('locales/') ? translationsOf(folder, path) : [],
   )
@@ -50,15 +43,29 @@ export function destructionOf(
 
   /** A warning about a file that has been edited, with the methods that differ: handlers, for example. */
   function editRemark(path: string, text: string): string | undefined {
-    const contents = expected
-      .flat()
-      .flatMap((action) => (isCreate(action) && action.path === path ? action.content : []))
-    const [generated] = contents
-    if (!isKnown || generated === undefined || contents.includes(text)) return undefined
+    const generated = own.filter(isCreate).find((action) => action.path === path)?.content
+    if (generated === undefined || generated === text) return undefined
     const methods = changedMethods(generated, text).join(', ')
     return `${path} has been edited since it was generated${methods && ` (${methods})`}.`
   }
   return { actions, remark }
+}
+
+/** @throws CommandError when files exist that an older version has generated, which did not record its command */
+export function rejectUnrecorded(
+  folder: string,
+  kind: 'resource' | 'model',
+  word: string,
+  actions: readonly FileAction[],
+): void {
+  const files = actions.filter((action) => isCreate(action) && existsSync(join(folder, action.path)))
+  if (files.length === 0) return
+  const place = kind === 'resource' ? 'handlers' : 'migration'
+  throw new CommandError(
+    `The command that generated the ${kind} "${word}" is not known, because its files are from an older version or were ` +
+      `written by hand. Write it above the class of the ${place}: // kit generate ${kind} ${word} name:type ... ` +
+      `Or delete the files yourself: ${files.map(({ path }) => path).join(', ')}.`,
+  )
 }
 
 /** The methods of a class that differ between two texts. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { camelize } from 'inflection'
 
@@ -13,9 +13,19 @@ export interface MigrationNames {
 /** Returns the names of an existing migration, or new ones that are later than those of all other migrations. */
 export function migrationNames(folder: string, name: string, now = new Date()): MigrationNames {
   const files = migrationFiles(folder)
-  const existing = files.find((file) => file.replace(/^\d+_/, '') === name)
+  const existing = files.find((file) => isNamed(file, name))
   const timestamp = existing ? Number.parseInt(existing, 10) : Math.max(now.getTime(), latest(files) + 1)
   return { file: `${timestamp}_${name}`, className: `${camelize(name)}${timestamp}` }
+}
+
+/** The text of the migration with a name; empty if there is none. */
+export function migrationIn(folder: string, name: string): string {
+  const file = migrationFiles(folder).find((one) => isNamed(one, name))
+  return file === undefined ? '' : readFileSync(join(folder, 'migrations', `${file}.ts`), 'utf8')
+}
+
+function isNamed(file: string, name: string): boolean {
+  return file.replace(/^\d+_/, '') === name
 }
 
 function latest(files: readonly string[]): number {

@@ -1,15 +1,10 @@
 import { requireReference } from './application.js'
-import { destructionOf, type Destruction, type HasRun } from './destruction.js'
-import type { FileAction } from './files/files.js'
-import { migrationArguments } from './migration-arguments.js'
+import { recordedCommand, type ResourceOptions } from './arguments/command-line.js'
 import { namesOf } from './arguments/names.js'
-import {
-  filesOf,
-  planOf,
-  rejectLongIndexes,
-  type ResourceOptions,
-  type ResourcePlan,
-} from './resource-generator.js'
+import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
+import type { FileAction } from './files/files.js'
+import { migrationIn } from './migration-names.js'
+import { filesOf, planOf, rejectLongIndexes, type ResourcePlan } from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
 export type ModelOptions = Pick<ResourceOptions, 'attributes' | 'uniques' | 'fullSpec' | 'now'>
@@ -21,19 +16,24 @@ export type ModelOptions = Pick<ResourceOptions, 'attributes' | 'uniques' | 'ful
  * @throws CommandError whose message explains the problem
  */
 export function modelActions(folder: string, word: string, options: ModelOptions = {}): FileAction[] {
-  const plan = planOf(folder, word, options)
+  const plan = planOf(folder, word, options, 'model')
   for (const attribute of plan.attributes) requireReference(folder, plan.names.plural, attribute)
   rejectLongIndexes(plan)
   return stepsOf(folder, plan, options)
 }
 
-/** Returns the steps of `kit generate model` with its original options, which are read from the migration. */
+/**
+ * Returns the steps of `kit generate model` with its original options, which are recorded in the migration.
+ *
+ * @throws CommandError when the options are not recorded
+ */
 export function modelDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
-  const written = migrationArguments(folder, namesOf(word))
-  const options = { attributes: written?.attributes ?? [], uniques: written?.uniques ?? [] }
-  const plan = planOf(folder, word, options)
-  const expected = [options, { ...options, fullSpec: true }].map((variant) => stepsOf(folder, plan, variant))
-  return destructionOf(folder, expected, { isKnown: written !== undefined, hasRun })
+  const recorded = recordedCommand(migrationIn(folder, `create_${namesOf(word).plural}`))
+  const { attributes = [], uniques = [], fullSpec = false } = recorded?.options ?? {}
+  const options = { attributes, uniques, fullSpec }
+  const actions = stepsOf(folder, planOf(folder, recorded?.word ?? word, options, 'model'), options)
+  if (!recorded) rejectUnrecorded(folder, 'model', word, actions)
+  return destructionOf(folder, actions, hasRun)
 }
 
 function stepsOf(folder: string, plan: ResourcePlan, options: ModelOptions): FileAction[] {

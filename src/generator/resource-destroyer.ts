@@ -1,54 +1,46 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { handlersIn, isSingular, ownerOf, parentOf } from './application.js'
-import { destructionOf, type Destruction, type HasRun } from './destruction.js'
-import { listOptionsIn } from './arguments/lists.js'
+import { handlersIn } from './application.js'
+import { recordedCommand } from './arguments/command-line.js'
 import { namesOf, type Names } from './arguments/names.js'
+import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
+import { migrationIn } from './migration-names.js'
 import { planOf, stepsOf } from './resource-generator.js'
-import { routesIn } from './arguments/routes.js'
-import { migrationArguments } from './migration-arguments.js'
 
-/** Returns the steps of `kit generate resource` with its original options, which are read from the generated files. */
+/**
+ * Returns the steps of `kit generate resource` with its original options, which are recorded in the handlers and the migration.
+ *
+ * @throws CommandError when the options are not recorded
+ */
 export function resourceDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
-  const singular = isSingular(folder, word)
-  const names = namesOf(word, undefined, singular)
-  const written = migrationArguments(folder, names)
-  const parent = parentOf(folder, names)
-  const options = {
-    attributes: written?.attributes ?? [],
-    uniques: written?.uniques ?? [],
-    routes: routesIn(handlersIn(folder, names), singular),
-    ...listOptionsIn(handlersIn(folder, names)),
-    parent,
-    owner: ownerOf(folder, names)?.singular,
-    singular,
-    api: isApiResource(folder, names),
-    useModel: sharedModel(folder, names),
-  }
-  const plan = planOf(folder, word, options)
-  const variants = [options, { ...options, fullSpec: true }]
-  const expected = variants.map((variant) => stepsOf(folder, plan, variant))
-
-  const isKnown = written !== undefined
-  return destructionOf(folder, expected, { isKnown, hasRun })
+  const recorded = recordedFor(folder, word)
+  const options = recorded?.options ?? {}
+  const plan = planOf(folder, recorded?.word ?? word, options)
+  const useModel = options.useModel ?? sharedModel(folder, plan.names)
+  const actions = stepsOf(folder, plan, { ...options, useModel })
+  if (!recorded) rejectUnrecorded(folder, 'resource', word, actions)
+  return destructionOf(folder, actions, hasRun)
 }
 
-/** Whether a resource was generated without pages. */
-function isApiResource(folder: string, names: Names): boolean {
-  const handlers = handlersIn(folder, names)
-  const hasPages = handlers.includes('ctx.render(') || existsSync(join(folder, 'templates', names.file))
-  return handlers !== '' && !hasPages
+/** The command that has generated a resource, according to its handlers, else to its migration. */
+function recordedFor(folder: string, word: string) {
+  const own = [namesOf(word, undefined, true), namesOf(word)]
+  const migrations = own.map(({ plural }) => migrationIn(folder, `create_${plural}`))
+  return [...own.map((names) => handlersIn(folder, names)), ...migrations]
+    .map(recordedCommand)
+    .find((one) => {
+      const made = one && namesOf(one.word, undefined, one.options.singular)
+      return own.some(({ file }) => file === made?.file)
+    })
 }
 
 /** The name of the model if another resource has it, too (`widget` and `admin/widget`), so that it must stay. */
 function sharedModel(folder: string, { file, singular, model }: Names): string | undefined {
-  const actions = join(folder, 'src/actions')
-  if (!existsSync(actions)) return undefined
   const isOfModel = new RegExp(`^@Resource\\([^)]*\\bmodel: ${model}\\b`, 'm')
-  const others = readdirSync(actions, { recursive: true, encoding: 'utf8' })
-    .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => name.endsWith('.ts') && name !== `${file}.ts`)
-  return others.some((name) => isOfModel.test(readFileSync(join(actions, name), 'utf8')))
+  const others = importersOf(folder, `src/models/${singular}.ts`, [
+    { path: `src/actions/${file}.ts`, content: '' },
+  ]).filter((path) => path.startsWith('src/actions/'))
+  return others.some((path) => isOfModel.test(readFileSync(join(folder, path), 'utf8')))
     ? singular
     : undefined
 }

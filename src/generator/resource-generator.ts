@@ -11,6 +11,7 @@ import {
   requireProperties,
   requireReference,
 } from './application.js'
+import { commandLine, type ResourceOptions } from './arguments/command-line.js'
 import { UNBOUNDED } from './arguments/attribute-argument.js'
 import { listParameters } from '../data/lists/declaration.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
@@ -24,40 +25,10 @@ import { localsOf } from './resource-locals.js'
 import { parseRoutes, type AddedRoute } from './arguments/routes.js'
 import { renderScaffolds, type Rendered } from './files/templates.js'
 
-/** The arguments and options of `kit generate resource`, except for the name. */
-export interface ResourceOptions {
-  /** `title`, `body:text`, ... */
-  attributes?: readonly string[]
-  /** `publish:post`, `drafts:get:collection`, ... */
-  routes?: readonly string[]
-  /** The columns whose values are unique together: `project_id,user_id`, ... */
-  uniques?: readonly string[]
-  /** The attributes to filter, sort and search by: `state,title`. */
-  filter?: string | undefined
-  sort?: string | undefined
-  search?: string | undefined
-  /** The resource in which it is nested. */
-  parent?: string | undefined
-  /** The model whose records own those of the resource: `user`. */
-  owner?: string | undefined
-  /** Whether there is only one record: `/profile`. */
-  singular?: boolean
-  /** Whether the specs are complete instead of placeholders. */
-  fullSpec?: boolean
-  skipMigration?: boolean
-  /** Whether to leave out the model, its spec and its migration. */
-  skipModel?: boolean
-  skipTemplates?: boolean
-  /** Whether to write the five handlers of an API in a web application, too. */
-  api?: boolean
-  /** An existing model. */
-  useModel?: string | undefined
-  /** The time of the migration. */
-  now?: Date
-}
-
 /** The description of a resource, computed once. */
 export interface ResourcePlan {
+  /** The command that generates it. */
+  command: string
   kind: 'web' | 'api'
   /** The kind of the application, which decides the format of requests without `Accept`. */
   application: 'web' | 'api'
@@ -149,7 +120,12 @@ function optionsOf(name: string): string {
 }
 
 /** Parses the arguments without checking the application, because `destroy` needs a plan after files have changed. */
-export function planOf(folder: string, word: string, options: ResourceOptions): ResourcePlan {
+export function planOf(
+  folder: string,
+  word: string,
+  options: ResourceOptions,
+  generator: 'resource' | 'model' = 'resource',
+): ResourcePlan {
   const application = isApi(readApplication(folder)) ? 'api' : 'web'
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
   const names = namesOf(word, parent, options.singular)
@@ -168,6 +144,7 @@ export function planOf(folder: string, word: string, options: ResourceOptions): 
   const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
   const accounts = accountsOf(folder)
   return {
+    command: commandLine(generator, word, options),
     kind,
     application,
     names,

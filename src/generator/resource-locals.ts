@@ -23,6 +23,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const added = routeLocals(routes, kind, names, nesting)
   return {
     ...names,
+    command: plan.command,
     model: model.model,
     nesting,
     /** The attributes that pages and requests have: all except secrets. */

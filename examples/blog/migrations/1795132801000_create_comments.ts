@@ -1,6 +1,7 @@
 import { column, primaryKey, timestamps } from 'resource-kit'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 
+// kit generate resource comment body:text --parent post --spec full
 export class CreateComments1795132801000 implements MigrationInterface {
   async up(runner: QueryRunner) {
     await runner.createTable(

@@ -1,6 +1,7 @@
 import { column, primaryKey, timestamps } from 'resource-kit'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 
+// kit generate resource post title body:nulls.Text --owner user
 export class CreatePosts1795132801000 implements MigrationInterface {
   async up(runner: QueryRunner) {
     await runner.createTable(

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { generate, isCreate } from '../../../src/generator/files/files.js'
-import { resourceActions, type ResourceOptions } from '../../../src/generator/resource-generator.js'
+import type { ResourceOptions } from '../../../src/generator/arguments/command-line.js'
+import { resourceActions } from '../../../src/generator/resource-generator.js'
 import { resourceDestruction } from '../../../src/generator/resource-destroyer.js'
 import { Application } from '../../support/applications/generated.js'
 

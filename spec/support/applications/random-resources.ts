@@ -1,5 +1,5 @@
 import { parseAttributes, type Attribute } from '../../../src/generator/arguments/attributes.js'
-import type { ResourceOptions } from '../../../src/generator/resource-generator.js'
+import type { ResourceOptions } from '../../../src/generator/arguments/command-line.js'
 import { collectionName } from '../../../src/naming/words.js'
 import type { Random } from '../random.js'
 

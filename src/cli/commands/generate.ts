@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { knownTypes } from '../../generator/arguments/attribute-argument.js'
+import {
+  resourceOptions,
+  withModelArguments,
+  withResourceArguments,
+  type ResourceFlags,
+} from '../../generator/arguments/command-line.js'
 import { parseAttributes } from '../../generator/arguments/attributes.js'
 import { authActions } from '../../generator/auth-generator.js'
 import { generate, isCreate, type FileAction } from '../../generator/files/files.js'
@@ -13,26 +19,11 @@ import { resourceActions } from '../../generator/resource-generator.js'
 import { enterApplication } from '../support/application-folder.js'
 import { printTo, type Output } from '../support/output.js'
 
-interface ResourceFlags {
-  parent?: string
-  singular?: true
-  owner?: string
-  route?: string[]
-  unique?: string[]
-  filter?: string
-  sort?: string
-  search?: string
-  spec?: 'placeholder' | 'full'
-  skipMigration?: true
-  skipModel?: true
-  skipTemplates?: true
-  api?: true
-  useModel?: string
-  dryRun?: true
-  force?: true
+/** The options that no generated file records. */
+interface WriteFlags {
+  dryRun?: boolean | undefined
+  force?: boolean | undefined
 }
-
-type WriteFlags = Pick<ResourceFlags, 'dryRun' | 'force'>
 
 /**
  * `kit generate resource | model | auth | migration | locale | secret`.
@@ -55,76 +46,40 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
 }
 
 function resourceCommand(out: Output, folder: () => string): Command {
-  return new Command('resource')
+  const command = new Command('resource')
     .alias('r')
     .summary('generate a resource')
     .description(
       'Generates a resource: handlers, model, migration, templates, texts and specs, and adds its route to src/app.ts. ' +
         'Existing files are not overwritten. If one file cannot be written, none is.',
     )
-    .argument('<name>', 'singular name: post, blog_post, admin/widget')
-    .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
-    .option('--parent <name>', 'nest the resource in another one, like comments in posts')
-    .option('--owner <model>', 'the model of users who own the records, like user: adds a policy')
-    .option('--singular', 'generate a resource with one record and no list: /profile')
-    .option(
-      '--route <route>',
-      'add a route for an item, or for the collection: publish:post, drafts:get:collection (repeatable)',
-      (route: string, others: string[] = []) => [...others, route],
-    )
-    .option('--filter <names>', 'let clients filter the list by attributes: state,title')
-    .option('--sort <names>', 'let clients sort the list by attributes: title,created_at')
-    .option('--search <names>', 'let clients search in attributes of text: title')
-    .addOption(specOption())
-    .addOption(uniqueOption())
-    .option('--skip-migration', 'do not generate a migration')
-    .option('--skip-model', 'do not generate a model, its spec and its migration')
-    .option('--skip-templates', 'do not generate templates')
-    .option('--api', 'generate the five handlers for JSON and XML, and no pages')
-    .option('--use-model <name>', 'use an existing model')
+  return withResourceArguments(command)
     .option('--dry-run', 'list the files without writing them')
     .option('--force', 'overwrite existing files')
     .addHelpText('after', RESOURCE_HELP)
-    .action((name: string, attributes: string[], flags: ResourceFlags) => {
-      const { spec, dryRun, force, route: routes = [], unique: uniques = [], ...options } = flags
-      const fullSpec = spec === 'full'
-      const actions = resourceActions(folder(), name, { ...options, attributes, routes, uniques, fullSpec })
+    .action((name: string, attributes: string[], flags: ResourceFlags & WriteFlags) => {
+      const { dryRun, force, ...options } = flags
+      const actions = resourceActions(folder(), name, resourceOptions(attributes, options))
       write(out, folder(), actions, { dryRun, force })
       reportSecrets(out, attributes)
     })
 }
 
 function modelCommand(out: Output, folder: () => string): Command {
-  return new Command('model')
+  const command = new Command('model')
     .alias('m')
     .summary('generate a model without a resource')
     .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
-    .argument('<name>', 'singular name: label, blog_label')
-    .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
-    .addOption(uniqueOption())
-    .addOption(specOption())
+  return withModelArguments(command)
     .option('--dry-run', 'list the files without writing them')
     .option('--force', 'overwrite existing files')
     .addHelpText('after', '\nExample:\n  $ kit generate model label name:string:unique --spec full')
-    .action((name: string, attributes: string[], flags: ResourceFlags) => {
-      const { spec, unique: uniques = [] } = flags
-      const actions = modelActions(folder(), name, { attributes, uniques, fullSpec: spec === 'full' })
-      write(out, folder(), actions, flags)
+    .action((name: string, attributes: string[], flags: ResourceFlags & WriteFlags) => {
+      const { dryRun, force, ...options } = flags
+      const actions = modelActions(folder(), name, resourceOptions(attributes, options))
+      write(out, folder(), actions, { dryRun, force })
       reportSecrets(out, attributes)
     })
-}
-
-function uniqueOption(): Option {
-  const add = (columns: string, others: string[] = []) => [...others, columns]
-  return new Option(
-    '--unique <columns>',
-    'columns whose values are unique together: project_id,user_id (repeatable)',
-  ).argParser(add)
-}
-
-function specOption(): Option {
-  const text = 'placeholder specs, which fail until you replace them, or complete specs'
-  return new Option('--spec <kind>', text).choices(['placeholder', 'full'])
 }
 
 interface AuthFlags extends WriteFlags {
@@ -218,7 +173,7 @@ function write(
   out: Output,
   folder: string,
   actions: readonly FileAction[],
-  { dryRun = false, force = false }: { dryRun?: boolean | undefined; force?: boolean | undefined },
+  { dryRun = false, force = false }: WriteFlags,
 ): void {
   const print = printTo(out)
   const rewritten = actions.filter((action) => isRewrittenMigration(folder, action))

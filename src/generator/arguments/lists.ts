@@ -78,7 +78,8 @@ export function parseList(
   return { filters, sorts, searches }
 }
 
-function namesIn(option = ''): string[] {
+/** The names of an option, each once. */
+export function namesIn(option = ''): string[] {
   return [...new Set(option.split(',').map((name) => name.trim()))].filter((name) => name !== '')
 }
 
@@ -94,21 +95,4 @@ function findAttribute(option: string, name: string, known: readonly ListAttribu
   }
   if (operatorsOf[found.kind].length > 0) return found
   throw new CommandError(`${option} has "${name}", which has the type ${found.kind}. Leave it out.`)
-}
-
-/** Reads the options of a generated list from its handlers, for `kit destroy`. */
-export function listOptionsIn(handlers: string): ListOptions {
-  const [, declaration] = /@Queryable<\w+>\(\{\n(.*?)\n {2}\}\)/s.exec(handlers) ?? []
-  if (declaration === undefined) return {}
-  const [, filter] = /filter: \{(.*?)\}/s.exec(declaration) ?? []
-  const namesOf = (option: string) => {
-    const [, names] = new RegExp(`${option}: \\[(.*?)\\]`, 's').exec(declaration) ?? []
-    return names?.replaceAll(/['\s]/g, '').replace(/,$/, '')
-  }
-  return {
-    filter:
-      filter === undefined ? undefined : [...filter.matchAll(/(\w+): \[/g)].map(([, name]) => name).join(','),
-    sort: namesOf('sort'),
-    search: namesOf('search'),
-  }
 }

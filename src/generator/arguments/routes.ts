@@ -43,15 +43,6 @@ export function parseRoutes(words: readonly string[], names: Names): AddedRoute[
   return routes
 }
 
-/** Returns the routes in a generated file as words of the command line. Routes of another form were written by hand. */
-export function routesIn(text: string, isSingular: boolean): string[] {
-  const found = text.matchAll(/^ {2}@Route\('([A-Z]+)', '\/(\{\w+\}\/)?([a-z0-9_]+)'\)\n {2}async (\w+)\(/gm)
-  return [...found].flatMap(([, method = '', item, word = '', handler]) => {
-    if (handler !== camelize(word, true) || !isRouteName(word)) return []
-    return `${word}:${method.toLowerCase()}${item || isSingular ? '' : ':collection'}`
-  })
-}
-
 function parseRoute(text: string, names: Names): AddedRoute {
   const [name = '', method = '', ending = '', ...rest] = text.split(':')
   const word = snakeCase(name)

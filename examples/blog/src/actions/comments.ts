@@ -3,6 +3,7 @@ import { Comment } from '../models/comment.js'
 import { Post } from '../models/post.js'
 import { PostsResource } from './posts.js'
 
+// kit generate resource comment body:text --parent post --spec full
 /** Serves /posts/{post_id}/comments as HTML, JSON and XML. */
 @Resource('/comments', { model: Comment })
 @Parent(PostsResource)

@@ -1,6 +1,7 @@
 import { BaseResource, Queryable, Resource, type Context } from 'resource-kit'
 import { Post } from '../models/post.js'
 
+// kit generate resource post title description:nulls.Text --filter title,created_at --sort title,created_at --search title,description --spec full
 /** Serves /posts as HTML, JSON and XML. */
 @Resource('/posts', { model: Post })
 export class PostsResource extends BaseResource {
