@@ -9,7 +9,6 @@ import { newDatabase } from '../support/databases.js'
 import { describeOnce, engine, itOnce } from '../support/engine.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../support/applications/generated.js'
 import { WALK_OF_ROUTES } from '../support/applications/walk-of-routes.js'
-import { kit } from '../support/kit.js'
 
 const own = { owner: 'user' }
 
@@ -118,21 +117,6 @@ describe('Generated resources that users own', () => {
     const { passes, failures } = app.reportSpecs('--grep', others, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(engine === 'sqlite' ? 1000 : 50)
-  })
-
-  itOnce('are marked by kit routes if a handler uses ctx.tx, which their policies do not limit', async () => {
-    const file = 'dist/src/actions/labels.js'
-    const code = app.read(file)
-    app.write(file, code.replace(/async list\(ctx\) \{/, '$& await ctx.tx.query("");'))
-    expect(app.read(file)).to.not.equal(code)
-    const [table, json] = [await kit(app.folder, ['routes']), await kit(app.folder, ['routes', '--json'])]
-    expect(table.output.match(/\S+ \(ctx\.tx is unscoped\)/g)).to.deep.equal([
-      'LabelsResource.list (ctx.tx is unscoped)',
-    ])
-    const rows = JSON.parse(json.output) as { handler: string; unscoped?: boolean }[]
-    expect(rows.filter(({ unscoped }) => unscoped).map(({ handler }) => handler)).to.deep.equal([
-      'LabelsResource.list',
-    ])
   })
 
   itOnce('are taken back by kit destroy', async () => {

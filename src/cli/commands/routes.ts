@@ -1,11 +1,11 @@
 import { Command } from 'commander'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'
-import { locate } from '../support/function-location.js'
 import { table } from '../support/table.js'
-import { isUnscoped } from '../support/unscoped-handlers.js'
 
 /** A route in the output of `kit routes`. */
 export interface RouteRow {
@@ -17,8 +17,6 @@ export interface RouteRow {
   name: string
   /** `PostsResource.list` */
   handler: string
-  /** Whether the resource has a policy, and the handler uses `ctx.tx`, which the policy does not limit. */
-  unscoped?: true
 }
 
 /** A middleware in the output of `kit routes --match`. */
@@ -55,12 +53,10 @@ export function routesCommand(): Command {
 
 async function routes(options: Options): Promise<void> {
   const app = await loadApp()
-  console.log(
-    options.match === undefined ? await list(app, options) : await match(app, options.match, options),
-  )
+  console.log(options.match === undefined ? list(app, options) : match(app, options.match, options))
 }
 
-async function list(app: App, { grep = '', json, public: isPublic = false }: Options): Promise<string> {
+function list(app: App, { grep = '', json, public: isPublic = false }: Options): string {
   const word = grep.toLowerCase()
   const routes = app.routes.filter(
     (route) =>
@@ -70,7 +66,12 @@ async function list(app: App, { grep = '', json, public: isPublic = false }: Opt
         .some((value) => String(value).toLowerCase().includes(word)),
   )
   const rows = routes.map((route) => rowOf(route, app))
-  if (json) return JSON.stringify(await withFiles(rows, routes), null, 2)
+  if (json)
+    return JSON.stringify(
+      routes.map((route) => ({ ...rowOf(route, app), ...detailsOf(route) })),
+      null,
+      2,
+    )
   if (rows.length === 0 && word) return `No route contains "${grep}".`
   return table(
     ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER'],
@@ -80,22 +81,22 @@ async function list(app: App, { grep = '', json, public: isPublic = false }: Opt
       row.path,
       aliases.join(', '),
       row.name,
-      nameAndMark(row),
+      row.handler,
     ]),
   )
 }
 
-async function match(app: App, request: string, { json }: Options): Promise<string> {
+function match(app: App, request: string, { json }: Options): string {
   const { method, host, path } = parse(request)
   const found = app.match(method, path, host)
   if (!found) throw new CommandError(noRoute(app, method, path, host))
   const { route, params } = found
-  const [file] = await locate([route.declared])
+  const { file, ...details } = detailsOf(route)
   const row = {
     ...rowOf(route, app),
-    ...descriptionOf(route.description),
+    ...details,
     params,
-    middleware: await middlewareRows(route),
+    middleware: route.middleware.map(middlewareRow),
     file,
   }
   if (json) return JSON.stringify(row, null, 2)
@@ -109,13 +110,9 @@ async function match(app: App, request: string, { json }: Options): Promise<stri
         .join(', ') || 'none',
     ],
     ['Middleware', row.middleware.map(nameAndFile).join(', ') || 'none'],
-    ['Handler', nameAndMark(row)],
+    ['Handler', row.handler],
     ['File', row.file ?? 'unknown'],
   ])
-}
-
-function nameAndMark({ handler, unscoped }: Pick<RouteRow, 'handler' | 'unscoped'>): string {
-  return unscoped ? `${handler} (ctx.tx is unscoped)` : handler
 }
 
 /** Whether a route rejects requests without a user. */
@@ -123,27 +120,14 @@ function needsUser({ middleware }: DeclaredRoute): boolean {
   return middleware.some(({ name }) => name === 'requireUser')
 }
 
-/** The middleware of a route. Only that of a class has a file: a function may be one that the framework returned. */
-async function middlewareRows({ middleware }: DeclaredRoute): Promise<MiddlewareRow[]> {
-  const files = await locate(middleware.map(({ middlewareClass }) => middlewareClass))
-  return middleware.map(({ name }, index) => {
-    const file = files[index]
-    return { name: name || 'anonymous', ...(file && { file }) }
-  })
+/** Only the middleware of a class has a file: a function may be one that the framework returned. */
+function middlewareRow({ name, middlewareClass }: DeclaredRoute['middleware'][number]): MiddlewareRow {
+  const file = middlewareClass && locate(middlewareClass.name)
+  return { name: name || 'anonymous', ...(file && { file }) }
 }
 
 function nameAndFile({ name, file }: MiddlewareRow): string {
   return file === undefined ? name : `${name} (${file})`
-}
-
-/** The rows with the file and line of each handler. */
-async function withFiles(rows: RouteRow[], routes: readonly DeclaredRoute[]): Promise<object[]> {
-  const files = await locate(routes.map(({ declared }) => declared))
-  return rows.map((row, index) => ({
-    ...row,
-    ...descriptionOf(routes[index]?.description),
-    file: files[index],
-  }))
 }
 
 function rowOf(route: DeclaredRoute, app: App): RouteRow {
@@ -154,18 +138,36 @@ function rowOf(route: DeclaredRoute, app: App): RouteRow {
     aliases: route.aliases.map((alias) => alias.path),
     name: route.name ?? '',
     handler: route.handlerName,
-    ...(isUnscoped(route) && { unscoped: true }),
   }
 }
 
-/** The description of a route, with the names of its classes. */
-function descriptionOf({ summary, body, responses }: DeclaredRoute['description'] = {}): object {
+/** The description of a route, with the names of its classes, and the place of its handler. */
+function detailsOf({ description, handlerName }: DeclaredRoute) {
+  const { summary, body, responses } = description
   const names = Object.entries(responses ?? {}).map(([status, response]) => [status, nameOf(response)])
   return {
     ...(summary !== undefined && { summary }),
     ...(body && { body: body.name }),
     ...(responses && { responses: Object.fromEntries(names) }),
+    file: locate(handlerName),
   }
+}
+
+/** The place in src that declares a class, its method or a function: `src/actions/posts.ts:39`. An inherited method has that of the class. */
+function locate(name: string): string | undefined {
+  const [, owner, method] = /^(\w+)(?:\.(\w+))?$/.exec(name) ?? []
+  if (owner === undefined || !existsSync('src')) return undefined
+  for (const file of readdirSync('src', { recursive: true, encoding: 'utf8' }).toSorted()) {
+    if (!file.endsWith('.ts')) continue
+    const path = join('src', file)
+    const lines = readFileSync(path, 'utf8').split('\n')
+    const start = lines.findIndex((line) => new RegExp(`\\b(class|function|const) ${owner}\\b`).test(line))
+    if (start === -1) continue
+    const isMethod = new RegExp(`^\\s+(\\w+ )*${method}\\(`)
+    const found = lines.findIndex((line, index) => index > start && isMethod.test(line))
+    return `${path}:${(found === -1 ? start : found) + 1}`
+  }
+  return undefined
 }
 
 function nameOf(response: NonNullable<DeclaredRoute['description']['responses']>[number]): string | string[] {
