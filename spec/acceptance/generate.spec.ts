@@ -875,10 +875,10 @@ describe('kit generate and kit destroy', () => {
 
   it("prefers the application's own scaffolds of routes", async () => {
     const handler = '  /** Mine. */\n  <%= route.handler %>() {}\n'
-    app.write('scaffolds/route/item-change-web.ts.ejs', handler)
+    app.write('scaffolds/route/handler.ts.ejs', handler)
     await kitGenerate('resource', 'post', 'title', '--route', 'publish:post', '--route', 'preview:get')
     const handlers = app.read('src/actions/posts.ts')
-    expect(handlers).to.contain('  /** Mine. */\n  publish() {}\n\n  /** GET /posts/{post_id}/preview */\n')
+    expect(handlers).to.contain('  /** Mine. */\n  publish() {}\n\n  /** Mine. */\n  preview() {}\n')
   })
 
   it("prefers the application's own scaffolds", async () => {

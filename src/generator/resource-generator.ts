@@ -185,7 +185,6 @@ export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOpt
     ...(plan.owner ? ['resource/owner'] : []),
     `resource/${kind}`,
     ...(isSingular ? [`resource/singular-${kind}`] : []),
-    ...(names.parent ? [`resource/nested-${kind}`] : []),
     ...(options.fullSpec || plan.owner
       ? ['resource/full-common', `resource/${isSingular ? 'full-singular' : 'full'}-${kind}`]
       : []),

@@ -16,14 +16,15 @@ import { columnsOf, indexName, indicesOf, tableFunctions, type Index } from './t
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
   const { kind, names, model, routes, list, owner, guards } = plan
   const isRootGuarded = guards.some((one) => one.parent === undefined)
-  const nesting = nestingOf(names, isRootGuarded, owner)
+  const nesting = nestingOf({ ...names, model: model.model }, isRootGuarded, owner)
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = referencesOf(attributes)
   const choices = choicesOf(names.one, references)
-  const added = routeLocals(routes, kind, names, nesting)
+  const added = routeLocals(routes, names, nesting)
   return {
     ...names,
     command: plan.command,
+    isWeb: kind === 'web',
     model: model.model,
     nesting,
     /** The attributes that pages and requests have: all except secrets. */
@@ -69,6 +70,7 @@ function handlerLocals(
       authentication: relativePath(file, 'src/authentication'),
     },
     policyModels: modelImportsOf(owner ? [model, owner] : [], policy),
+    find,
     /** Finds the record of a handler that changes it. */
     found: owner ? `await ctx.authorize(${find})` : find,
     /** The parent whose policy the handlers call, because the resource has none. */
@@ -154,10 +156,12 @@ function acceptOf({ kind, application }: ResourcePlan) {
 }
 
 /** The arguments of `ctx.pathFor` in handlers. */
-function namedOf({ paths }: Names, { parentRecords, records }: Nesting) {
+function namedOf({ paths }: Names, { parentRecords, records, collection }: Nesting) {
+  const argumentsOf = (name: string, given: string) => `'${name}'${given && `, ${given}`}`
   return {
-    collection: [`'${paths.collection}'`, ...(parentRecords ? [parentRecords] : [])].join(', '),
-    item: [`'${paths.item}'`, ...(records ? [records] : [])].join(', '),
+    collection: argumentsOf(paths.collection, parentRecords),
+    collectionOfItem: argumentsOf(paths.collection, collection.handler),
+    item: argumentsOf(paths.item, records),
   }
 }
 

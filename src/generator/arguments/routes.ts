@@ -76,21 +76,18 @@ function isRouteName(word: string): boolean {
 }
 
 /** The variables of the scaffolds for routes. */
-export function routeLocals(
-  routes: readonly AddedRoute[],
-  kind: 'web' | 'api',
-  names: Names,
-  nesting: Nesting,
-) {
+export function routeLocals(routes: readonly AddedRoute[], names: Names, nesting: Nesting) {
   const { many, aOne } = names.words
   const all = routes.map((route) => {
-    const verb = route.method === 'GET' ? 'read' : 'change'
-    const records = route.on === 'item' ? aOne : verb === 'read' ? `some ${many}` : many
+    const [isRead, isItem] = [route.method === 'GET', route.on === 'item']
+    const records = isItem ? aOne : isRead ? `some ${many}` : many
     return {
       ...route,
-      source: `route/${route.on}-${verb}-${kind}.ts.ejs`,
-      spec: `route/${route.on}-${verb}-${kind}.spec.ts.ejs`,
-      sentence: `${verb === 'read' ? 'shows' : 'changes'} ${records}`,
+      isRead,
+      isItem,
+      /** The variable with the response's data. */
+      data: isItem ? names.one : names.many,
+      sentence: `${isRead ? 'shows' : 'changes'} ${records}`,
       success: `${humanize(route.word)} succeeded.`,
       form: route.method === 'POST' ? '{}' : `{ _method: '${route.method}' }`,
       // A POST without JSON would need the token of a form.
