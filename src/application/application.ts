@@ -220,7 +220,6 @@ export class App extends Scope {
       pages,
       env,
       defaultFormat,
-      hasSession: !api,
       policies,
       timeZone,
     })

@@ -19,7 +19,6 @@ export interface ContextServices {
   pages: Pages
   env: string
   defaultFormat: FormatName
-  hasSession: boolean
   timeZone: string
   /** The policy of each model that has one. */
   policies: ReadonlyMap<Function, PolicyClass>
@@ -27,14 +26,14 @@ export interface ContextServices {
 
 /** Adds the framework's members to the context that an application passes to its handlers. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
-  const { table, pages, env, defaultFormat, hasSession, policies, timeZone } = services
+  const { table, pages, env, defaultFormat, policies, timeZone } = services
   const folders = [
     { env },
     routingMembers(table),
     httpMembers(defaultFormat),
     dataMembers,
     policyMembers(policies),
-    sessionMembers(hasSession),
+    sessionMembers(),
     translationMembers(timeZone),
     loggingMembers,
     pageMembers(pages),

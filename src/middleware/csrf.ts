@@ -60,9 +60,8 @@ function rejectForged(ctx: Context, trusted: readonly string[]): void {
 }
 
 function hasSessionCookie(ctx: Context): boolean {
-  // This member of koa-session exists if the application has sessions.
-  const { key } = Reflect.get(ctx, 'sessionOptions') as { key: string }
-  return cookiesOf(ctx).get(key, { signed: false }) !== undefined
+  const { sessionCookie } = ctx
+  return sessionCookie !== undefined && cookiesOf(ctx).get(sessionCookie, { signed: false }) !== undefined
 }
 
 function hasToken(ctx: Context): boolean {

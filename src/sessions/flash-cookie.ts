@@ -1,4 +1,3 @@
-import type Koa from 'koa'
 import { cookiesOf } from '../common/cookies.js'
 import { addMessage, readFlash, type Flash } from './flash.js'
 import { markPrivate } from '../http/private-responses.js'
@@ -24,29 +23,25 @@ export class FlashCookie {
   /** Signs messages in JSON. Many visitors receive the same message. */
   private readonly encode = memoize((json) => this.signer.sign(Buffer.from(json).toString('base64url')))
 
-  /** Replaces `flash` and `takeFlash` of a context, which do nothing without sessions. */
   constructor(
-    context: Koa['context'],
     private readonly name: string,
     private readonly signer: Signer,
     private readonly attributes: object,
-  ) {
-    const add = (ctx: KoaContext, type: string, message: string) => this.add(ctx, type, message)
-    const take = (ctx: KoaContext) => this.take(ctx)
-    Object.defineProperties(context, {
-      flash: {
-        value(this: KoaContext, type: string, message: string) {
-          add(this, type, message)
-        },
-        configurable: true,
-      },
-      takeFlash: {
-        value(this: KoaContext) {
-          return take(this)
-        },
-        configurable: true,
-      },
-    })
+  ) {}
+
+  /** Adds a message for the next page. */
+  add(ctx: KoaContext, type: string, message: string): void {
+    const state = this.of(ctx)
+    state.waiting = addMessage(state.waiting, type, message)
+  }
+
+  /** Returns the pending messages and removes them. */
+  take(ctx: KoaContext): Flash {
+    const state = this.of(ctx)
+    const { waiting } = state
+    // A HEAD request does not show the page.
+    if (ctx.method !== 'HEAD') state.waiting = []
+    return waiting
   }
 
   /** Drops the pending messages, because the session has been ended. */
@@ -80,19 +75,6 @@ export class FlashCookie {
     const value = this.fitting(ctx, state.waiting)
     // Without a value the cookie is deleted.
     cookiesOf(ctx).set(this.name, value, this.attributes)
-  }
-
-  private add(ctx: KoaContext, type: string, message: string): void {
-    const state = this.of(ctx)
-    state.waiting = addMessage(state.waiting, type, message)
-  }
-
-  private take(ctx: KoaContext): Flash {
-    const state = this.of(ctx)
-    const { waiting } = state
-    // A HEAD request does not show the page.
-    if (ctx.method !== 'HEAD') state.waiting = []
-    return waiting
   }
 
   private of(ctx: KoaContext): FlashState {

@@ -1,6 +1,8 @@
 import { NoSession } from '../errors.js'
+import type { FlashCookie } from './flash-cookie.js'
 import type { Flash, FlashType } from './flash.js'
 import { tokenOfPage } from './request-token.js'
+import type { KoaContext, RequestSession } from './session-content.js'
 
 declare module '../context.js' {
   interface ContextMembers extends SessionMembers {}
@@ -25,6 +27,13 @@ export interface SessionMembers {
   readonly hasSession: boolean
 
   /**
+   * The name of the session cookie, if the application has sessions.
+   *
+   * @internal
+   */
+  readonly sessionCookie: string | undefined
+
+  /**
    * Replaces the id of the session, if it is in a store, and its `csrf()` secret. The other values are kept. Call it when
    * a user signs in, to prevent session fixation: an id or token that was known before becomes worthless.
    */
@@ -45,27 +54,48 @@ export interface SessionMembers {
   takeFlash(): Flash
 }
 
-/** The members of an application without sessions. `SessionContents` and `FlashCookie` replace them. */
-export function sessionMembers(
-  hasSession: boolean,
-): SessionMembers & ThisType<SessionMembers & { method: string }> {
+/** The sessions and flash messages of an application. */
+export interface Sessions {
+  /** The name of the session cookie. */
+  cookie: string
+  flash: FlashCookie
+  /** Returns the session of a request, which thereby uses it. */
+  of(ctx: KoaContext): RequestSession
+}
+
+/** The members of an application's context. Those of an application without sessions do nothing, or throw. */
+export function sessionMembers(sessions?: Sessions): SessionMembers & ThisType<KoaContext & SessionMembers> {
+  const sessionOf = (ctx: KoaContext): RequestSession => {
+    if (!sessions) throw new NoSession()
+    return sessions.of(ctx)
+  }
   return {
-    hasSession,
+    hasSession: sessions !== undefined,
+    sessionCookie: sessions?.cookie,
 
     get session(): Record<string, unknown> {
-      throw new NoSession()
+      return sessionOf(this).content
     },
 
-    set session(_values) {
-      throw new NoSession()
+    set session(values) {
+      sessionOf(this).replace(values)
+      if (values === null) sessions?.flash.clear(this)
     },
 
     get csrfToken() {
       return tokenOfPage(this)
     },
 
-    renewSession() {},
-    flash() {},
-    takeFlash: () => [],
+    renewSession() {
+      sessions?.of(this).renew()
+    },
+
+    flash(type, message) {
+      sessions?.flash.add(this, type, message)
+    },
+
+    takeFlash() {
+      return sessions?.flash.take(this) ?? []
+    },
   }
 }

@@ -3,11 +3,13 @@ import type Koa from 'koa'
 import type { Next } from 'koa'
 import type createSession from 'koa-session'
 import { cookiesOf } from '../common/cookies.js'
+import { PerRequest } from '../common/per-request.js'
 import type { Context, Middleware } from '../context.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
 import { restoreOnRetry } from '../data/transactions/retry-snapshots.js'
 import { FlashCookie } from './flash-cookie.js'
-import { SessionContents } from './session-content.js'
+import { sessionMembers } from './members.js'
+import { RequestSession, type KoaContext, type KoaProperty } from './session-content.js'
 import { cookieCodec } from './session-cookie.js'
 import { contextStore, idCookie, randomId, type SessionStore } from './session-store.js'
 import { sessionSecrets } from './secrets.js'
@@ -31,10 +33,17 @@ const require = createRequire(import.meta.url)
 
 const fortnight = 14 * 24 * 60 * 60 * 1000
 
+/** The sessions of the requests that use one. */
+const requestSessions = new PerRequest<RequestSession>()
+
 /**
  * Adds sessions with koa-session, in a cookie that is signed, HttpOnly, SameSite=Lax, and Secure in production. With a
  * store, the cookie only contains an id. No cookie is set if the session is not used. A cookie without a valid signature is
  * an empty session.
+ *
+ * koa-session's property `session` is redefined, because koa-session has no hook for the first use of a session (after
+ * which shared caches must not store the response), for a check of its size before the commit, for undoing the changes of
+ * a request that fails, and for keys of any name.
  *
  * @throws DeclarationError outside of development and specs without a secret, or with a short one
  */
@@ -54,30 +63,48 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   koa.keys = secrets
   const loaded: { default: typeof createSession } = require('koa-session')
   const keep = loaded.default({ key: name, ...cookie, renew: true, ...place }, koa)
-  const flash = new FlashCookie(koa.context, `${name}_flash`, new Signer(`${name}_flash`, secrets), common)
-  const check = store ? JSON.stringify : whole.check
-  const contents = new SessionContents(
-    koa.context,
-    // The form in which koa-session keeps it.
-    (content) => check({ content, _expire: Date.now() + maxAge, _maxAge: maxAge }),
-    (ctx) => flash.clear(ctx),
-  )
+  // koa-session defines its property without types.
+  const koaSession = Object.getOwnPropertyDescriptor(koa.context, 'session') as KoaProperty
+  const flash = new FlashCookie(`${name}_flash`, new Signer(`${name}_flash`, secrets), common)
+  const members = sessionMembers({ cookie: name, flash, of })
+  Object.defineProperties(koa.context, Object.getOwnPropertyDescriptors(members))
+  const checkSize = store ? JSON.stringify : whole.check
 
   return async function session(ctx, next) {
     // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
     if (secure) cookiesOf(ctx).secure = true
-    beforeCommit(ctx, () => contents.checkContent(ctx))
-    for (const part of [contents, flash]) restoreOnRetry(ctx, () => part.takeSnapshot(ctx))
+    beforeCommit(ctx, () => check(requestSessions.get(ctx)))
+    restoreOnRetry(ctx, () => {
+      const restore = requestSessions.get(ctx)?.takeSnapshot()
+      return () => (restore ? restore() : requestSessions.get(ctx)?.reset())
+    })
+    restoreOnRetry(ctx, () => flash.takeSnapshot(ctx))
     await (store ? keep(ctx, () => handle(ctx, next)) : handleInCookie(ctx, next))
     // After the session has been saved, so that a request that failed does not report success.
     flash.write(ctx)
   }
 
+  function of(ctx: KoaContext): RequestSession {
+    const known = requestSessions.get(ctx)
+    if (known) return known
+    const session = new RequestSession(ctx, koaSession)
+    requestSessions.set(ctx, session)
+    return session
+  }
+
+  /** Checks that a session can be saved, in the form in which koa-session keeps it. An unchanged one was saved before. */
+  function check(session: RequestSession | undefined): void {
+    if (!session?.isChanged) return
+    checkSize({ content: session.content, _expire: Date.now() + maxAge, _maxAge: maxAge })
+  }
+
   async function handle(ctx: Context, next: Next): Promise<void> {
     try {
       await next()
-      if (ctx.status >= 500) undo(ctx)
-      else if (contents.isUsed(ctx)) await contents.prepareSave(ctx)
+      if (ctx.status >= 500) return undo(ctx)
+      const session = requestSessions.get(ctx)
+      check(session)
+      await session?.prepareSave()
     } catch (error) {
       undo(ctx)
       throw error
@@ -89,12 +116,12 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     try {
       await handle(ctx, next)
     } finally {
-      if (contents.isUsed(ctx)) await keep(ctx, () => Promise.resolve())
+      if (requestSessions.has(ctx)) await keep(ctx, () => Promise.resolve())
     }
   }
 
   function undo(ctx: Context): void {
-    contents.undo(ctx)
+    requestSessions.get(ctx)?.undo()
     flash.undo(ctx)
   }
 }
