@@ -26,6 +26,7 @@ function example(name, steps) {
     run(application, 'generate', ...words)
     stamp(application, String(1795132800000 + index * 1000))
   }
+  if (name === 'blog') injectNotifier(application)
   useCheckout(application)
   rmSync(join(root, 'examples', name), { recursive: true, force: true })
   cpSync(application, join(root, 'examples', name), { recursive: true })
@@ -46,6 +47,26 @@ function useCheckout(application) {
     '```sh\n(cd ../.. && npm ci && npm run build) # this example uses the framework in ../..\nnpm install',
   )
   writeFileSync(join(application, '.npmrc'), 'install-links=true\npackage-lock=false\n')
+}
+
+/** Lets the comments of the blog use a service, as docs/getting-started.md teaches it. The files of the service are kept. */
+function injectNotifier(application) {
+  for (const path of ['src/services/notifier.ts', 'spec/services/notifier.spec.ts'])
+    cpSync(join(root, 'examples/blog', path), join(application, path))
+  const resource = 'src/actions/comments.ts'
+  const above = (line, ...added) => edit(application, resource, line, [...added, line].join('\n'))
+  above("import { PostsResource } from './posts.js'", "import { Notifier } from '../services/notifier.js'")
+  above(
+    '  /** GET /posts/{post_id}/comments: one page',
+    '  constructor(private readonly notifier: Notifier) {',
+    '    super()',
+    '  }',
+    '',
+  )
+  above(
+    "\n    const path = ctx.pathFor('postCommentPath', comment)\n    ctx.set(",
+    '    ctx.afterCommit(() => this.notifier.send(`Comment on "${post.title}": ${comment.body}`))',
+  )
 }
 
 function edit(application, path, before, after) {

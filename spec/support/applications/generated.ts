@@ -166,9 +166,18 @@ export function blogFiles(): Record<string, string> {
   return Object.fromEntries(exampleBlog())
 }
 
-/** The files of examples/blog, which are read once. */
+/** The files of examples/blog without its service, which are read once. */
 function exampleBlog(): [path: string, content: string][] {
-  return (blogContents ??= files(blog))
+  return (blogContents ??= files(blog)
+    .filter(([path]) => !path.includes('notifier'))
+    .map(([path, content]) => [path, withoutService(content)]))
+}
+
+/** Removes the service that scripts/regenerate-example.js adds to the generator's output: a constructor, and lines that name it. */
+function withoutService(content: string): string {
+  return content
+    .replace(/^ *constructor\(.* notifier.*\n.*\n.*\n\n/m, '')
+    .replaceAll(/^.*notifier.*\n/gim, '')
 }
 
 let blogContents: [path: string, content: string][] | undefined

@@ -1,6 +1,7 @@
 import { BaseResource, Parent, Resource, type Context } from 'resource-kit'
 import { Comment } from '../models/comment.js'
 import { Post } from '../models/post.js'
+import { Notifier } from '../services/notifier.js'
 import { PostsResource } from './posts.js'
 
 // kit generate resource comment body:text --parent post --spec full
@@ -10,6 +11,10 @@ import { PostsResource } from './posts.js'
 export class CommentsResource extends BaseResource {
   /** The attributes that a request may set. List a new column here to make it writable. */
   private static readonly fields = ['body'] as const
+
+  constructor(private readonly notifier: Notifier) {
+    super()
+  }
 
   /** GET /posts/{post_id}/comments: one page of comments, newest first. */
   async list(ctx: Context) {
@@ -44,6 +49,7 @@ export class CommentsResource extends BaseResource {
     if (errors) {
       return ctx.respond(errors, { html: () => ctx.render('comments/new', { post, comment, errors }) })
     }
+    ctx.afterCommit(() => this.notifier.send(`Comment on "${post.title}": ${comment.body}`))
 
     const path = ctx.pathFor('postCommentPath', comment)
     ctx.set('Location', path)
