@@ -1,7 +1,7 @@
 import type { ValidationErrors, Violation } from '../../errors.js'
 import { humanize, recordName } from '../../naming/words.js'
 import { RECORD } from '../database-errors.js'
-import { attributeName, type Translate } from './validation.js'
+import { attributeName, messageOf, type Translate } from './validation.js'
 
 const translated = new WeakSet<Violation>()
 
@@ -11,10 +11,8 @@ export function markTranslated(errors: ValidationErrors): void {
 }
 
 /**
- * Translates the errors that a hook of a model or a handler has added, once.
- *
- * The message is the first of these that exists: the translation `validation.<model>.<field>.<rule>`, the application's
- * translation `validation.<rule>`, the given message, the framework's `validation.<rule>`, and `validation.invalid`.
+ * Translates the errors that a hook of a model or a handler has added, once. An error without a message, whose rule has no
+ * translation, has the text `validation.invalid`.
  *
  * @param model the class of the record, if it is known
  */
@@ -28,26 +26,14 @@ export function translateAdded(
       if (translated.has(violation)) continue
       const attribute = nameOf(field, model, t)
       violation.values = { ...violation.values, attribute }
-      violation.message = messageOf(field, violation, model, t)
+      const { rule, values, message: given, isDefault } = violation
+      const texts = isDefault
+        ? { own: t('validation.invalid', values) ?? given }
+        : { added: given, own: given }
+      violation.message = messageOf(model, field, rule, values, texts, t)
       translated.add(violation)
     }
   }
-}
-
-function messageOf(
-  field: string,
-  { rule, message, values = {}, isDefault = false }: Violation,
-  model: Function | undefined,
-  t: Translate,
-): string {
-  return (
-    (model && t(`validation.${recordName(model.name)}.${field}.${rule}`, values)) ??
-    t(`validation.${rule}`, values, 'application') ??
-    (isDefault ? undefined : message) ??
-    t(`validation.${rule}`, values) ??
-    t('validation.invalid', values) ??
-    message
-  )
 }
 
 /** The name of a field in messages, or that of the record for errors that belong to no field. */

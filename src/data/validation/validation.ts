@@ -21,9 +21,7 @@ export type Translate = (
 /**
  * Validates a record by the class-validator decorators of its class.
  *
- * The message of a broken rule is the translation `validation.<model>.<attribute>.<rule>`, else the decorator's own
- * `message` option, else the translation `validation.<rule>`, else class-validator's default. The errors of nested records
- * belong to fields such as `author.name`.
+ * The errors of nested records belong to fields such as `author.name`.
  *
  * @param known the errors of fields that could not be read; other errors of these fields are left out
  * @returns the errors, or undefined
@@ -66,20 +64,35 @@ export function Present(options?: ValidationOptions): PropertyDecorator {
   )
 }
 
-/** The message of a broken rule, translated if there is a translation. */
+/** The texts of an error besides its translations. */
+export interface ErrorTexts {
+  /** The `message` option of a decorator, which only the translation of its model replaces. */
+  given?: string | undefined
+  /** The message of a hook or a handler, which the framework's translation does not replace. */
+  added?: string | undefined
+  /** The text without a translation. */
+  own: string
+}
+
+/**
+ * The message of a broken rule: the first that exists of the translation `validation.<model>.<attribute>.<rule>`, the given
+ * text, the application's translation `validation.<rule>`, the added text, the framework's `validation.<rule>`, and the own
+ * text. This is the only place that decides the order.
+ */
 export function messageOf(
-  model: Function,
+  model: Function | undefined,
   attribute: string,
   rule: string,
   values: Record<string, unknown>,
-  fallback: { given?: string | undefined; own: string },
+  { given, added, own }: ErrorTexts,
   t: Translate = () => undefined,
 ): string {
   return (
-    t(`validation.${recordName(model.name)}.${attribute}.${rule}`, values) ??
-    fallback.given ??
-    t(`validation.${rule}`, values) ??
-    fallback.own
+    (model && t(`validation.${recordName(model.name)}.${attribute}.${rule}`, values)) ??
+    given ??
+    t(`validation.${rule}`, values, added === undefined ? 'all' : 'application') ??
+    added ??
+    own
   )
 }
 
