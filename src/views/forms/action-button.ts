@@ -1,5 +1,4 @@
-import { actionPath } from './action-path.js'
-import { hiddenFields, type FormMethod } from './hidden-fields.js'
+import { actionPath, hiddenFields, type FormMethod } from './hidden-fields.js'
 import { attributes, escapeHtml, html, Html } from '../html.js'
 import type { ViewContext } from '../view-context.js'
 
@@ -38,11 +37,8 @@ export class ActionButtons {
 
   /** Renders a button that deletes, with a question before it. */
   delete(path: string, label?: string): Html {
-    let form = this.deleteForms.get(label)
-    if (!form) {
-      form = this.deleteForm(label)
-      this.deleteForms.set(label, form)
-    }
+    const form = this.deleteForms.get(label) ?? this.deleteForm(label)
+    this.deleteForms.set(label, form)
     return formTo(path, form)
   }
 

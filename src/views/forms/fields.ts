@@ -1,7 +1,6 @@
 import type { ValidationErrors } from '../../errors.js'
-import { recordName } from '../../naming/words.js'
 import type { FormMethod } from './hidden-fields.js'
-import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
+import { attributes, html, type Attributes, type Html } from '../html.js'
 import { label } from '../labels.js'
 import type { ViewContext } from '../view-context.js'
 
@@ -20,40 +19,32 @@ export interface FormOptions {
 /** A field's own label and hint. Any other option is an attribute of the input. */
 export type FieldOptions = Attributes & { label?: string; hint?: string }
 
-/** The parts of the fields of a form: labels, hints, values, errors, and the ids that connect them. */
+/** The parts of the fields of a form: labels, hints, errors, and the ids that connect them. */
 export class Fields {
-  protected readonly method: FormMethod
-  protected readonly errors: ValidationErrors | undefined
-  protected readonly name: string
-
+  /** @param name the beginning of the ids */
   constructor(
     protected readonly context: ViewContext,
-    protected readonly record: object,
-    { method = 'POST', errors, name }: FormOptions,
-  ) {
-    this.method = method
-    this.errors = errors
-    this.name = name ?? recordName(record.constructor.name)
-  }
+    protected readonly name: string,
+    protected readonly errors: ValidationErrors | undefined,
+  ) {}
 
-  protected input(
-    type: string,
-    attribute: string,
-    format: (value: unknown) => string,
-    options: FieldOptions,
-  ): Html {
-    const value = options.type === 'password' ? undefined : format(this.currentValue(attribute))
-    return this.field(attribute, options, inputTag(this.attributesOf(attribute, options, { type, value })))
-  }
-
-  /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
-  protected textareaOf(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
-    const tag = this.attributesOf(attribute, options)
-    return this.field(
-      attribute,
-      options,
-      html`<textarea${tag}>${'\n'}${format(this.currentValue(attribute))}</textarea>`,
+  /** Renders all errors, with a link to each field that the form has. The browser focuses them when the page opens. */
+  protected summary(heading: string, isShown: (attribute: string) => boolean = () => true): Html {
+    const entries = Object.entries(this.errors?.messages ?? {})
+    const messages = entries.flatMap(([attribute, texts]) =>
+      texts.map((text) =>
+        isShown(attribute)
+          ? html`<li><a href="#${this.idOf(attribute)}">${text}</a></li>`
+          : html`<li>${text}</li>`,
+      ),
     )
+    if (messages.length === 0) return html``
+    return html`<div class="error-summary" role="alert" tabindex="-1" autofocus>
+      <h2>${this.context.t(heading, { count: messages.length })}</h2>
+      <ul>
+        ${messages}
+      </ul>
+    </div>`
   }
 
   /** @param hint the hint, if it is not text */
@@ -107,21 +98,12 @@ export class Fields {
     return html`<p class="error" id="${this.idOf(attribute, 'error')}">${messages.join(' ')}</p>`
   }
 
-  protected errorLink(attribute: string, message: string): Html {
-    return html`<li><a href="#${this.idOf(attribute)}">${message}</a></li>`
-  }
-
-  protected messagesOf(attribute: string): string[] {
-    return this.errors?.on(attribute) ?? []
-  }
-
-  /** The submitted value, if it could not be converted to the attribute's type; otherwise the record's value. */
-  protected currentValue(attribute: string): unknown {
-    const value: unknown = Reflect.get(this.record, attribute)
-    return this.context.submittedValue?.(this.record, attribute) ?? value
-  }
-
+  /** The id of a field or of one of its parts. */
   protected idOf(attribute: string, part?: string): string {
     return [this.name, attribute, part].filter(Boolean).join('_')
+  }
+
+  private messagesOf(attribute: string): string[] {
+    return this.errors?.on(attribute) ?? []
   }
 }

@@ -2,7 +2,7 @@ import type { Choices } from '../../data/lists/choices.js'
 import type { ListQuery, QueryField } from '../../data/lists/query/list-query.js'
 import { recordName } from '../../naming/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
-import { errorSummary } from './error-summary.js'
+import { Fields, type FieldOptions } from './fields.js'
 import { hiddenField } from './hidden-fields.js'
 import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
 import { dateTimeValue, dateValue, timeValue } from './input-values.js'
@@ -34,16 +34,17 @@ export function emptyList(context: ViewContext, query: ListQuery, text = context
   </p>`
 }
 
-class FilterForm {
+class FilterForm extends Fields {
   private readonly fields: readonly QueryField[]
   private readonly isSearchable: boolean
   private readonly model: string
 
   constructor(
-    private readonly context: ViewContext,
+    context: ViewContext,
     private readonly query: ListQuery,
     private readonly options: FilterFormOptions,
   ) {
+    super(context, 'filter', query.errors)
     const isShown = (parameter: string) => options.only?.includes(parameter) ?? true
     this.fields = query.fields.filter(({ parameter }) => isShown(parameter))
     this.isSearchable = query.isSearchable && isShown('search')
@@ -52,13 +53,14 @@ class FilterForm {
 
   render(): Html {
     const { context, query } = this
-    const summary = this.errorSummary()
-    if (this.fields.length === 0 && !this.isSearchable) return summary
+    const shown = this.fields.map(({ parameter }) => parameter).concat(this.isSearchable ? 'search' : [])
+    const summary = this.summary('kit.filter_errors', (parameter) => shown.includes(parameter))
+    if (shown.length === 0) return summary
     const canClear = query.isFiltered || query.errors !== undefined
     return html`${summary}
       <form class="filters" method="get" role="search" aria-label="${context.t('kit.filter')}">
         ${query.others.map(([name, value]) => hiddenField(name, value))} ${this.isSearchable && this.search()}
-        ${this.fields.map((field) => this.field(field))}
+        ${this.fields.map((field) => this.filter(field))}
         <div class="actions">
           <button type="submit">${context.t('kit.filter')}</button>
           ${canClear && html`<a href="${query.clearUrl}">${context.t('kit.no_filters')}</a>`}
@@ -66,39 +68,33 @@ class FilterForm {
       </form>`
   }
 
-  /** Renders all errors of the query, with a link to the fields that the form has. */
-  private errorSummary(): Html {
-    const shown = new Set([
-      ...this.fields.map(({ parameter }) => parameter),
-      ...(this.isSearchable ? ['search'] : []),
-    ])
-    const messages = Object.entries(this.query.errors?.messages ?? {}).flatMap(([parameter, texts]) =>
-      texts.map((text) =>
-        shown.has(parameter)
-          ? html`<li><a href="#${idOf(parameter)}">${text}</a></li>`
-          : html`<li>${text}</li>`,
-      ),
-    )
-    return errorSummary(this.context.t('kit.filter_errors', { count: messages.length }), messages)
-  }
-
   private search(): Html {
-    return this.labeled('search', this.context.t('kit.search'), {}, (common) => {
-      return inputTag(attributes({ type: 'search', ...common, value: this.query.text('search') }))
-    })
+    const input = { type: 'search', value: this.query.text('search') }
+    return this.inputField('search', { label: this.context.t('kit.search') }, input)
   }
 
-  private field(field: QueryField): Html {
+  private filter(field: QueryField): Html {
     const { parameter, operator, kind } = field
-    const text = this.labelOf(field)
-    if (operator === 'null' || kind === 'bool') return this.select(parameter, text, this.flags())
+    const label = this.labelOfFilter(field)
+    if (operator === 'null' || kind === 'bool') return this.select(parameter, label, this.flags())
     const choices = this.choicesOf(field)
-    if (choices && operator === 'in') return this.checkboxes(field, text, choices)
-    if (choices) return this.select(parameter, text, choices, field)
+    if (choices && operator === 'in') return this.checkboxes(field, label, choices)
+    if (choices) return this.select(parameter, label, choices, field)
     const hint = operator === 'in' ? 'kit.list_hint' : kind === 'datetime' ? 'kit.utc' : undefined
-    return this.labeled(parameter, text, { hint: hint && this.context.t(hint) }, (common) => {
-      return inputTag(attributes({ ...common, ...this.inputOf(field) }))
-    })
+    return this.inputField(
+      parameter,
+      { label, ...(hint && { hint: this.context.t(hint) }) },
+      this.inputOf(field),
+    )
+  }
+
+  private inputField(parameter: string, options: FieldOptions, input: Attributes): Html {
+    return this.labeled(parameter, options, inputTag(this.attributesOf(parameter, options, input)))
+  }
+
+  /** Each filter is optional, so its label does not state it. */
+  private labeled(parameter: string, options: FieldOptions, input: Html): Html {
+    return this.field(parameter, { ...options, required: true }, input)
   }
 
   /** The choices of a filter. If there are too many records, the visitor types an id. */
@@ -109,7 +105,7 @@ class FilterForm {
   }
 
   /** The attribute and the operator: `Created at from`. */
-  private labelOf({ attribute, operator, kind }: QueryField): string {
+  private labelOfFilter({ attribute, operator, kind }: QueryField): string {
     const name = label(this.context, `${this.model}.${attribute}`)
     const isTime = kind === 'date' || kind === 'datetime' || kind === 'time'
     const word = (isTime && timeWords[operator]) || operator
@@ -118,25 +114,9 @@ class FilterForm {
 
   /** The type and the value of an input. A value that could not be read is shown as it was sent. */
   private inputOf({ parameter, operator, kind }: QueryField): Attributes {
-    const { query } = this
-    const sent = query.texts(parameter).join(',')
-    if (operator === 'in') return { type: 'text', value: sent }
-    const value = query.value(parameter) ?? sent
-    switch (kind) {
-      case 'int':
-        return { type: 'number', value: sent }
-      case 'float':
-      case 'decimal':
-        return { type: 'number', step: 'any', value: sent }
-      case 'date':
-        return { type: 'date', value: dateValue(value) }
-      case 'time':
-        return { type: 'time', step: 'any', value: timeValue(value) }
-      case 'datetime':
-        return { type: 'datetime-local', step: 'any', value: dateTimeValue(value) }
-      default:
-        return { type: 'text', value: sent }
-    }
+    const sent = this.query.texts(parameter).join(',')
+    const { format, ...input } = (operator !== 'in' && inputs[kind]) || { type: 'text' }
+    return { ...input, value: format?.(this.query.value(parameter) ?? sent) ?? sent }
   }
 
   private flags(): Choice[] {
@@ -146,24 +126,23 @@ class FilterForm {
     ]
   }
 
-  private select(parameter: string, text: string, choices: readonly Choice[], field?: QueryField): Html {
+  private select(parameter: string, label: string, choices: readonly Choice[], field?: QueryField): Html {
     const value = this.query.value(parameter)
     const selected = value === undefined ? this.query.text(parameter) : String(value)
-    return this.labeled(parameter, text, {}, (common) => {
-      return html`<select${attributes(common)}>
+    const tag = html`<select${this.attributesOf(parameter, {})}>
         ${blankOption(this.context.t('kit.any'))}
         ${choices.map((choice) => option(choice, [selected], (word) => this.wordLabel(field, word)))}
       </select>`
-    })
+    return this.labeled(parameter, { label }, tag)
   }
 
   private checkboxes(field: QueryField, text: string, choices: readonly Choice[]): Html {
     const { parameter } = field
     const selected = this.query.texts(parameter)
-    const id = idOf(parameter)
+    const id = this.idOf(parameter)
     return html`<fieldset
       class="field"
-      ${attributes({ id, tabindex: '-1', 'aria-describedby': this.describedBy(parameter) })}
+      ${attributes({ id, tabindex: '-1', 'aria-describedby': this.descriptionOf(parameter, undefined) })}
     >
       <legend>${text}</legend>
       ${choices.map((choice, index) => {
@@ -180,7 +159,7 @@ class FilterForm {
           >${inputTag(attributes(input))} <label for="${input.id}">${words}</label></span
         >`
       })}
-      ${this.error(parameter)}
+      ${this.errorOf(parameter)}
     </fieldset>`
   }
 
@@ -188,40 +167,22 @@ class FilterForm {
     return label(this.context, `${this.model}.${field?.attribute ?? ''}.${word}`)
   }
 
-  /** Renders a label, a hint, an input and its errors. */
-  private labeled(
-    parameter: string,
-    text: string,
-    { hint }: { hint?: string | undefined },
-    input: (common: Attributes) => Html,
-  ): Html {
-    const id = idOf(parameter)
-    const common: Attributes = {
-      id,
-      name: parameter,
-      'aria-describedby':
-        [hint && `${id}_hint`, this.describedBy(parameter)].filter(Boolean).join(' ') || undefined,
-      'aria-invalid': this.messages(parameter).length > 0 ? 'true' : undefined,
-    }
-    return html`<div class="field">
-      <label for="${id}">${text}</label>
-      ${hint && html`<p class="hint" id="${id}_hint">${hint}</p>`}${input(common)}${this.error(parameter)}
-    </div>`
+  /** A dot would have a meaning in selectors. */
+  protected override idOf(parameter: string, part?: string): string {
+    return super.idOf(parameter.replaceAll('.', '_'), part)
   }
+}
 
-  private describedBy(parameter: string): string | undefined {
-    return this.messages(parameter).length > 0 ? `${idOf(parameter)}_error` : undefined
-  }
-
-  private error(parameter: string): Html | undefined {
-    const messages = this.messages(parameter)
-    if (messages.length === 0) return undefined
-    return html`<p class="error" id="${idOf(parameter)}_error">${messages.join(' ')}</p>`
-  }
-
-  private messages(parameter: string): string[] {
-    return this.query.errors?.on(parameter) ?? []
-  }
+/** The inputs for kinds of attributes. Without `format`, a value is shown as it was sent. */
+const inputs: Partial<
+  Record<QueryField['kind'], { type: string; step?: string; format?: (value: unknown) => string }>
+> = {
+  int: { type: 'number' },
+  float: { type: 'number', step: 'any' },
+  decimal: { type: 'number', step: 'any' },
+  date: { type: 'date', format: dateValue },
+  time: { type: 'time', step: 'any', format: timeValue },
+  datetime: { type: 'datetime-local', step: 'any', format: dateTimeValue },
 }
 
 /** The words for operators of dates and times. */
@@ -230,9 +191,4 @@ const timeWords: Partial<Record<QueryField['operator'], string>> = {
   lte: 'until',
   gt: 'after',
   gte: 'from',
-}
-
-/** The id of a field. A dot would have a meaning in selectors. */
-function idOf(parameter: string): string {
-  return `filter_${parameter.replaceAll('.', '_')}`
 }

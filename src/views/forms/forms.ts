@@ -1,8 +1,7 @@
-import { actionPath } from './action-path.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
-import { errorSummary } from './error-summary.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
-import { hiddenField, hiddenFields } from './hidden-fields.js'
+import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
+import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
 import { label } from '../labels.js'
@@ -16,48 +15,52 @@ import type { ViewContext } from '../view-context.js'
  */
 export class Form extends Fields {
   readonly action: string
+  readonly #method: FormMethod
   #hasFile = false
 
-  constructor(context: ViewContext, record: object, options: FormOptions) {
-    super(context, record, options)
-    this.action = actionPath(options.action)
+  constructor(
+    context: ViewContext,
+    private readonly record: object,
+    { action, method = 'POST', errors, name = recordName(record.constructor.name) }: FormOptions,
+  ) {
+    super(context, name, errors)
+    this.action = actionPath(action)
+    this.#method = method
   }
 
   /** Renders the hidden fields: `_method` if HTML cannot send the method, and the CSRF token. */
   hiddenFields(): Html {
-    return hiddenFields(this.context, this.method)
+    return hiddenFields(this.context, this.#method)
   }
 
   /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */
   errorSummary(): Html {
-    const entries = Object.entries(this.errors?.messages ?? {})
-    const messages = entries.flatMap(([field, texts]) => texts.map((text) => this.errorLink(field, text)))
-    return errorSummary(this.context.t('kit.errors', { count: messages.length }), messages)
+    return this.summary('kit.errors')
   }
 
   /** Renders a text field. Set `type` for an email address, a password, a phone number and so on. */
   text(attribute: string, options: FieldOptions = {}): Html {
-    return this.input('text', attribute, textValue, options)
+    return this.#input('text', attribute, textValue, options)
   }
 
   /** Renders a multi-line text field. */
   textarea(attribute: string, options: FieldOptions = {}): Html {
-    return this.textareaOf(attribute, textValue, options)
+    return this.#textarea(attribute, textValue, options)
   }
 
   /** Renders a number field. It accepts whole numbers only, unless you set `step` (`0.01`, or `any`). */
   number(attribute: string, options: FieldOptions = {}): Html {
-    return this.input('number', attribute, textValue, options)
+    return this.#input('number', attribute, textValue, options)
   }
 
   /** Renders a date field. */
   date(attribute: string, options: FieldOptions = {}): Html {
-    return this.input('date', attribute, dateValue, options)
+    return this.#input('date', attribute, dateValue, options)
   }
 
   /** Renders a time field. */
   time(attribute: string, options: FieldOptions = {}): Html {
-    return this.input('time', attribute, timeValue, { step: 'any', ...options })
+    return this.#input('time', attribute, timeValue, { step: 'any', ...options })
   }
 
   /** Renders a datetime field in the visitor's time zone, which its hint states. */
@@ -66,14 +69,14 @@ export class Form extends Fields {
     const zone = timeZone.replaceAll('_', ' ')
     const hint = this.context.t(timeZone === 'UTC' ? 'kit.utc' : 'kit.time_zone', { zone })
     const format = (value: unknown) => dateTimeValue(value, timeZone)
-    return this.input('datetime-local', attribute, format, { step: 'any', hint, ...options })
+    return this.#input('datetime-local', attribute, format, { step: 'any', hint, ...options })
   }
 
   /** Renders a multi-line text field for JSON. */
   json(attribute: string, options: FieldOptions = {}): Html {
     // Text that is not JSON is shown as it was sent.
     const isSubmitted = this.context.submittedValue?.(this.record, attribute) !== undefined
-    return this.textareaOf(attribute, isSubmitted ? textValue : jsonValue, {
+    return this.#textarea(attribute, isSubmitted ? textValue : jsonValue, {
       class: 'code',
       spellcheck: 'false',
       ...options,
@@ -82,7 +85,7 @@ export class Form extends Fields {
 
   /** Renders a checkbox. The hidden field before it sends `false` if the checkbox is not ticked. */
   checkbox(attribute: string, options: FieldOptions = {}): Html {
-    const value = this.currentValue(attribute)
+    const value = this.#currentValue(attribute)
     const checked = value === true || value === 'true'
     const input = this.attributesOf(attribute, options, { type: 'checkbox', value: 'true', checked })
     return html`<div class="field checkbox">
@@ -144,13 +147,31 @@ export class Form extends Fields {
   /** Renders a file field. The button of `submit` then sends the form as multipart. */
   file(attribute: string, options: FieldOptions = {}): Html {
     this.#hasFile = true
-    return this.input('file', attribute, () => '', { value: undefined, ...options })
+    return this.#input('file', attribute, () => '', { value: undefined, ...options })
   }
 
   /** Renders the button that sends the form. If the form has a file field, it sends the form as multipart. */
   submit(text = this.context.t('kit.save')): Html {
     const enctype = this.#hasFile && 'multipart/form-data'
     return html`<button${attributes({ class: 'primary', type: 'submit', formenctype: enctype })}>${text}</button>`
+  }
+
+  #input(type: string, attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
+    const value = options.type === 'password' ? undefined : format(this.#currentValue(attribute))
+    return this.field(attribute, options, inputTag(this.attributesOf(attribute, options, { type, value })))
+  }
+
+  /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
+  #textarea(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
+    const text = format(this.#currentValue(attribute))
+    const tag = this.attributesOf(attribute, options)
+    return this.field(attribute, options, html`<textarea${tag}>${'\n'}${text}</textarea>`)
+  }
+
+  /** The submitted value, if it could not be converted to the attribute's type; otherwise the record's value. */
+  #currentValue(attribute: string): unknown {
+    const value: unknown = Reflect.get(this.record, attribute)
+    return this.context.submittedValue?.(this.record, attribute) ?? value
   }
 
   /** Error messages link to the first checkbox, so it has the id of the attribute. */
@@ -194,7 +215,7 @@ export class Form extends Fields {
 
   /** A text field for the id of a record. */
   #idField(attribute: string, offered: Offer, options: FieldOptions): Html {
-    const value = textValue(this.currentValue(attribute))
+    const value = textValue(this.#currentValue(attribute))
     const selected = offered.choices.find((choice) => choiceValue(choice) === value)
     const hint = idHint(this.context, offered, selected)
     const tag = this.attributesOf(attribute, { ...options, hint: String(hint) }, { type: 'text', value })
@@ -203,7 +224,7 @@ export class Form extends Fields {
 
   /** The values of a list, or the only value. */
   #values(attribute: string): string[] {
-    return [this.currentValue(attribute)].flat().map(textValue)
+    return [this.#currentValue(attribute)].flat().map(textValue)
   }
 
   #wordLabel(attribute: string, word: string): string {

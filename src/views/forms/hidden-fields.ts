@@ -1,3 +1,5 @@
+import { UnsafeAction } from '../../errors.js'
+import { isOfThisSite } from '../../http/security/own-site.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
 import type { ViewContext } from '../view-context.js'
 
@@ -12,4 +14,14 @@ export function hiddenFields(context: ViewContext, method: FormMethod): Html {
 
 export function hiddenField(name: string, value: string): Html {
   return inputTag(attributes({ type: 'hidden', name, value }))
+}
+
+/**
+ * Returns the path that a form is sent to. A form has a CSRF token, which no other site may receive.
+ *
+ * @throws UnsafeAction when it is a URL of another site, or one with a script
+ */
+export function actionPath(path: string): string {
+  if (isOfThisSite(path)) return path
+  throw new UnsafeAction(path)
 }
