@@ -4,8 +4,7 @@ import { engine, itOnce } from '../support/engine.js'
 import { newShelf, Shelf, withLibrary } from '../support/applications/library.js'
 import { Issue, Note, openTracker, Project, titled } from '../support/applications/tracker.js'
 import { LazyTransaction } from '../../src/data/transactions/lazy-transaction.js'
-import { findRecord, findRecordBy } from '../../src/data/records/find.js'
-import { saveRecord } from '../../src/data/records/save.js'
+import { findRecord, findRecordBy, saveRecord } from '../support/records.js'
 
 const json = { accept: 'application/json' }
 

@@ -1,27 +1,22 @@
 import { environmentOf } from '../common/environment.js'
 import { noteBeginning } from './engines/own-waits.js'
-import type { EntityManager, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
+import type { EntityManager, EntityTarget, FindOptionsOrder } from 'typeorm'
 import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } from '../errors.js'
 import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './validation/added-errors.js'
 import type { Attribute } from './attributes/attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
-import { readAlternatives, type Where } from './records/conditions.js'
+import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
 import type { Model } from './model.js'
 import { paginateRequest, type ListRequest } from './lists/request.js'
 import { linkHeader, type Page, type PageOptions, type Pagination } from './lists/pagination.js'
-import { findRecord, findRecordBy } from './records/find.js'
+import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
-import {
-  referencesOutOfScope,
-  rejectUnscopedRelations,
-  withinScope,
-  withRelatedScopes,
-} from './records/scope.js'
-import type { ScopeFor } from './records/scoped-ids.js'
+import { referencesOutOfScope } from './records/scope.js'
+import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
 import { attributeName, messageOf, validate } from './validation/validation.js'
@@ -142,7 +137,7 @@ export interface FindAllOptions<T> {
 }
 
 /** The parts of the context that these members use. */
-interface DataRequest extends ListRequest {
+interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
   readonly locale: string
@@ -151,12 +146,8 @@ interface DataRequest extends ListRequest {
   pageUrl(position: Record<string, string | undefined>): string
   /** The fields of a record that could not be converted. */
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
-  /** The columns that the path sets. */
-  readonly pathKeys: ReadonlySet<string>
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
-  /** The scope of a model's policy for the user. */
-  readonly scopeFor: ScopeFor
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 }
 
@@ -170,38 +161,30 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   find(model, id, options) {
-    return inTransaction(this, (tx) => {
+    return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
-      rejectUndefined(this, tx, model, { id })
-      return findRecord(tx, model, id, options, this.scopeFor)
+      rejectUndefined(this, work, model, { id })
+      return findRecord(work, model, id, options)
     })
   },
 
   findOneBy(model, conditions, options) {
-    return inTransaction(this, (tx) => {
+    return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
-      rejectUndefined(this, tx, model, conditions)
-      return findRecordBy(tx, model, conditions, options, this.scopeFor)
+      rejectUndefined(this, work, model, conditions)
+      return findRecordBy(work, model, conditions, options)
     })
   },
 
-  findAll(model, { where, order } = {}) {
-    return inTransaction(this, async (tx) => {
-      const readable = where && readAlternatives(tx.dataSource.getMetadata(model), where)
-      const scoped = scopedWhere(this, tx, model, readable as typeof where)
-      if (where && !readable) return []
-      return tx.find(model, { ...(scoped && { where: scoped }), ...(order && { order }) })
-    })
+  findAll(model, options = {}) {
+    return inTransaction(this, (work) => findRecords(work, model, options))
   },
 
   paginate(model, options = {}) {
-    return inTransaction(this, async (tx) => {
-      const where = scopedWhere(this, tx, model, options.where, options.relations)
-      const page = await paginateRequest(tx, model, { ...options, ...(where && { where }) }, this).catch(
-        (error: unknown) => {
-          throw error instanceof ValidationErrors ? withLanguage(this, error) : error
-        },
-      )
+    return inTransaction(this, async (work) => {
+      const page = await paginateRequest(work, model, options, this).catch((error: unknown) => {
+        throw error instanceof ValidationErrors ? withLanguage(this, error) : error
+      })
       if (page.query.errors) this.status = 400
       else setPageHeaders(this, page.pagination)
       return page
@@ -210,16 +193,14 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
 
   load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
     const list: Model[] = [records].flat()
-    return inTransaction(this, async (tx) => {
-      await loadRelations(tx, list, relations, { scopeFor: this.scopeFor })
+    return inTransaction(this, async (work) => {
+      await loadRelations(work, list, relations)
       return records
     })
   },
 
   choices(model, ...selected) {
-    return inTransaction(this, (tx) =>
-      findChoices(tx, model, selected.flat(), (where) => scopedWhere(this, tx, model, where)),
-    )
+    return inTransaction(this, (work) => findChoices(work, model, selected.flat()))
   },
 
   async validate(record) {
@@ -227,18 +208,17 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   save(record) {
-    return inTransaction(this, async (tx) => {
+    return inTransaction(this, async (work) => {
       await this.noteWrite(record, isSaved(record) ? 'update' : 'create')
-      const bound = await boundErrors(this, tx, record)
-      const errors = await saveRecord(tx, record, this.translate, bound, this.pathKeys, this.scopeFor)
+      const errors = await saveRecord(work, record, await boundErrors(this, work, record))
       return withLanguage(this, errors)
     })
   },
 
   destroy(record) {
-    return inTransaction(this, async (tx) => {
+    return inTransaction(this, async (work) => {
       await this.noteWrite(record, 'destroy')
-      await destroyRecord(tx, record, this.translate)
+      await destroyRecord(work, record)
     })
   },
 
@@ -259,9 +239,29 @@ function setPageHeaders(ctx: DataRequest, pagination: Pagination): void {
 const maxLinkLength = 4000
 
 /** Runs work in the request's transaction, which cannot be committed before the work has ended. */
-export function inTransaction<T>(ctx: object, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+export function inTransaction<T>(ctx: DataRequest, run: (work: RecordWork) => Promise<T>): Promise<T> {
   const transaction = transactionFor(ctx)
-  return transaction.work.run(() => work(transaction.manager))
+  return transaction.work.run(() => run(new RequestWork(transaction.manager, ctx)))
+}
+
+/** The work of a request in one transaction: if the request is repeated, the next attempt has another one. */
+class RequestWork implements RecordWork {
+  constructor(
+    readonly tx: EntityManager,
+    private readonly ctx: DataRequest,
+  ) {}
+
+  get translate() {
+    return this.ctx.translate
+  }
+
+  get pathKeys() {
+    return this.ctx.pathKeys
+  }
+
+  scopeFor(model: Function | string) {
+    return this.ctx.scopeFor(model)
+  }
 }
 
 function transactionFor(ctx: object): LazyTransaction {
@@ -274,32 +274,14 @@ function transactionFor(ctx: object): LazyTransaction {
   return transaction
 }
 
-/** Conditions with the scope of the model. */
-function scopedWhere<T>(
-  { scopeFor }: DataRequest,
-  tx: EntityManager,
-  model: EntityTarget<T>,
-  where: Where<T> | Where<T>[] | undefined,
-  relations?: unknown,
-): FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined {
-  const metadata = tx.dataSource.getMetadata(model)
-  rejectUnscopedRelations(metadata, relations, scopeFor)
-  // The scope has conditions on the same model.
-  const related = where && withRelatedScopes(metadata, where, scopeFor)
-  return withinScope(metadata, related, scopeFor(metadata.target)) as
-    | FindOptionsWhere<T>
-    | FindOptionsWhere<T>[]
-    | undefined
-}
-
 /** The errors of the fields that the request has set: values of another type, and references outside of a scope. */
 async function boundErrors(
   ctx: DataRequest,
-  tx: EntityManager,
+  work: RecordWork,
   record: Model,
 ): Promise<ValidationErrors | undefined> {
   const errors = unreadErrors(ctx, record)
-  const outside = await referencesOutOfScope(tx, record, ctx.bound(record), ctx.scopeFor)
+  const outside = await referencesOutOfScope(work, record, ctx.bound(record))
   if (outside.length === 0) return errors
   const all = errors ?? new ValidationErrors()
   for (const name of outside) {
@@ -348,7 +330,7 @@ function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOpt
  */
 function rejectUndefined(
   { env, params }: DataRequest,
-  tx: EntityManager,
+  { tx }: RecordWork,
   model: EntityTarget<unknown>,
   conditions: object,
 ): void {

@@ -1,6 +1,6 @@
 import { EventSubscriber } from 'typeorm'
 import type { EntitySubscriberInterface, InsertEvent, LoadEvent, UpdateEvent } from 'typeorm'
-import { markLoaded } from './records/loaded-values.js'
+import { markLoaded } from './records/record-state.js'
 import { Model, setGeneratedColumns } from './model.js'
 import type { GeneratedColumns } from './model.js'
 

@@ -1,7 +1,7 @@
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { Model } from '../data/model.js'
 import { none } from '../data/records/scope.js'
-import type { Conditions } from '../data/records/scoped-ids.js'
+import type { Conditions } from '../data/records/work.js'
 import { PolicyWithoutScope } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { nothing, Policy, type PolicyClass } from './policy.js'

@@ -2,7 +2,7 @@ import type { Context } from '../context.js'
 import type { DataMembers } from '../data/members.js'
 import type { Model } from '../data/model.js'
 import { isSaved } from '../data/records/save.js'
-import type { ScopeFor } from '../data/records/scoped-ids.js'
+import type { RecordWork } from '../data/records/work.js'
 import { beforeCommit } from '../data/transactions/before-commit.js'
 import { transactionOf } from '../data/transactions/request-transaction.js'
 import type { ObservedPromise } from '../common/observed-promise.js'
@@ -68,7 +68,7 @@ export interface PolicyMembers {
    *
    * @internal
    */
-  readonly scopeFor: ScopeFor
+  scopeFor: RecordWork['scopeFor']
 
   /**
    * Marks a record as written. Unless the policy of its model is called before the commit, the request fails. If the
@@ -145,11 +145,9 @@ export function policyMembers(
       return Object.create(this, { [isUnscoped]: { value: true } }) as Context
     },
 
-    get scopeFor(): ScopeFor {
-      return (model) => {
-        const policy = typeof model === 'function' ? policyOf(this, model) : undefined
-        return policy && !(isUnscoped in this) ? scopeOf(policy, userOf(this)) : undefined
-      }
+    scopeFor(model) {
+      const policy = typeof model === 'function' ? policyOf(this, model) : undefined
+      return policy && !(isUnscoped in this) ? scopeOf(policy, userOf(this)) : undefined
     },
 
     async noteWrite(record, ability) {

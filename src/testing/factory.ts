@@ -5,6 +5,7 @@ import type { Database } from '../data/database.js'
 import { newId } from '../data/ids.js'
 import type { Model } from '../data/model.js'
 import { saveRecord } from '../data/records/save.js'
+import { unscopedWork } from '../data/records/work.js'
 import { FactoryError } from '../errors.js'
 
 /** The class of a model. */
@@ -57,7 +58,7 @@ export class Factory {
       const referred = await this.make(classOf(referencedColumn.entityMetadata))
       Reflect.set(record, propertyName, referencedColumn.getEntityValue(referred))
     }
-    const errors = await this.database.transaction((tx) => saveRecord(tx, record))
+    const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
     if (errors) throw new FactoryError(model.name, errors)
     return record
   }

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { Database } from '../../../src/data/database.js'
 import { newId } from '../../../src/data/ids.js'
-import { findChoices } from '../../../src/data/lists/choices.js'
 import { countQueries } from '../../support/count-queries.js'
 import { openTickets, Person } from '../../support/applications/tickets.js'
+import { findChoices } from '../../support/records.js'
 
 describe('findChoices(tx, model, present)', () => {
   let database: Database

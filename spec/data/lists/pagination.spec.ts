@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import { Like } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
-import { linkHeader, paginate, Pagination } from '../../../src/data/lists/pagination.js'
+import { linkHeader, Pagination } from '../../../src/data/lists/pagination.js'
 import type { PageOptions, PageQuery } from '../../../src/data/lists/pagination.js'
 import { newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
+import { paginate } from '../../support/records.js'
 
 describe('paginate(tx, model, query, options)', () => {
   let database: Database

@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { pino } from 'pino'
 import { column, BaseResource, Queryable, Resource, type Context, type Database } from '../../../src/index.js'
 import { declaredLists } from '../../../src/data/lists/check.js'
-import { paginateRequest, type ListRequest } from '../../../src/data/lists/request.js'
 import { findListWarnings, logListWarnings } from '../../../src/data/lists/list-warnings.js'
 import { Article, articlesApp, newArticle, openArticles } from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
 import { setGeneratedColumns } from '../../../src/data/model.js'
+import { type ListRequest, paginateRequest } from '../../support/records.js'
 
 const declaration: Queryable<Article> = {
   filter: { title: ['prefix', 'eq'], views: ['eq'], votes: ['eq'], body: ['prefix'], state: ['in'] },

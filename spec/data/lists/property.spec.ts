@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import type { CursorPagination, Database, Queryable } from '../../../src/index.js'
-import { paginateRequest, type ListRequest } from '../../../src/data/lists/request.js'
 import { setGeneratedColumns } from '../../../src/data/model.js'
 import { Article, newArticle, openArticles, states } from '../../support/applications/articles.js'
 import { engine } from '../../support/engine.js'
+import { type ListRequest, paginateRequest } from '../../support/records.js'
 
 /** The number of random queries: a few with `npm test`, half as many on a server, or `KIT_LISTS`. */
 const total = Number(process.env['KIT_LISTS'] ?? (engine === 'sqlite' ? 200 : 100))

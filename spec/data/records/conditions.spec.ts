@@ -3,12 +3,11 @@ import { Column, Entity, In, IsNull, MoreThan, type EntityManager, type FindOpti
 import type { AttributeKind } from '../../../src/data/attributes/attributes.js'
 import { Database } from '../../../src/data/database.js'
 import { Model } from '../../../src/data/model.js'
-import { paginate } from '../../../src/data/lists/pagination.js'
-import { findRecordBy } from '../../../src/data/records/find.js'
 import { RecordNotFound } from '../../../src/errors.js'
 import { newDatabase } from '../../support/databases.js'
 import { Thing } from '../../support/applications/everything.js'
 import { Issue, openTracker, Project, titled } from '../../support/applications/tracker.js'
+import { findRecordBy, paginate } from '../../support/records.js'
 
 enum Level {
   Low = 1,

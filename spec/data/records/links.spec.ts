@@ -1,14 +1,11 @@
 import { expect } from 'chai'
 import { Column, Entity, ManyToOne, type EntityManager, type Relation } from 'typeorm'
-import { paginate } from '../../../src/data/lists/pagination.js'
-import { findRecord } from '../../../src/data/records/find.js'
-import { loadRelations } from '../../../src/data/records/relations.js'
-import { destroyRecord, saveRecord } from '../../../src/data/records/save.js'
 import { Database, Model, RelationIds } from '../../../src/index.js'
 import { newDatabase } from '../../support/databases.js'
 import { countQueries } from '../../support/count-queries.js'
 import { failure } from '../../support/failure.js'
 import { openTickets, Person, Tag, Ticket } from '../../support/applications/tickets.js'
+import { destroyRecord, findRecord, loadRelations, paginate, saveRecord } from '../../support/records.js'
 
 describe('A property with @RelationIds', () => {
   let database: Database

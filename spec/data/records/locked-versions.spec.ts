@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import { Column, Entity, VersionColumn } from 'typeorm'
 import { columnTypes } from '../../../src/data/attributes/columns.js'
-import { findRecord } from '../../../src/data/records/find.js'
-import { saveRecord } from '../../../src/data/records/save.js'
 import { Database, Model } from '../../../src/index.js'
 import { newDatabase } from '../../support/databases.js'
+import { findRecord, saveRecord } from '../../support/records.js'
 
 @Entity('contracts')
 class Contract extends Model {

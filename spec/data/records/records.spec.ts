@@ -4,13 +4,12 @@ import type { EntityManager, Relation } from 'typeorm'
 import { Database } from '../../../src/data/database.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
 import { Model } from '../../../src/data/model.js'
-import { findRecord, findRecordBy } from '../../../src/data/records/find.js'
-import { destroyRecord, saveRecord } from '../../../src/data/records/save.js'
 import { RecordNotFound, ValidationErrors } from '../../../src/errors.js'
 import { Comment, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
 import { newDatabase } from '../../support/databases.js'
 import { engine } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
+import { destroyRecord, findRecord, findRecordBy, saveRecord } from '../../support/records.js'
 
 @Entity('counters')
 class Counter extends Model {

@@ -1,10 +1,7 @@
 import { expect } from 'chai'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
-import { loadRelations, type RelationOf } from '../../../src/data/records/relations.js'
-import { paginate } from '../../../src/data/lists/pagination.js'
-import { findRecord } from '../../../src/data/records/find.js'
-import { saveRecord } from '../../../src/data/records/save.js'
+import { type RelationOf } from '../../../src/data/records/relations.js'
 import { countQueries } from '../../support/count-queries.js'
 import { failure } from '../../support/failure.js'
 import {
@@ -17,6 +14,7 @@ import {
   Task,
   titled,
 } from '../../support/applications/tracker.js'
+import { findRecord, loadRelations, paginate, saveRecord } from '../../support/records.js'
 
 describe('loadRelations(tx, records, relations)', () => {
   let database: Database

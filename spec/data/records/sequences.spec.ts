@@ -2,14 +2,11 @@ import { expect } from 'chai'
 import type { EntityManager } from 'typeorm'
 import { attributesOf } from '../../../src/data/attributes/attributes.js'
 import type { Database } from '../../../src/data/database.js'
-import { findRecord } from '../../../src/data/records/find.js'
-import { paginate } from '../../../src/data/lists/pagination.js'
-import { loadRelations } from '../../../src/data/records/relations.js'
-import { saveRecord } from '../../../src/data/records/save.js'
 import { bind } from '../../../src/http/binder.js'
 import { engine } from '../../support/engine.js'
 import { Random } from '../../support/random.js'
 import { openTickets, Person, Tag, Ticket } from '../../support/applications/tickets.js'
+import { findRecord, loadRelations, paginate, saveRecord } from '../../support/records.js'
 
 /** The number of sequences: a few with `npm test`, half as many on a server, or `KIT_FUZZ` divided by ten. */
 const total = Number(process.env['KIT_FUZZ'] ?? (engine === 'sqlite' ? 400 : 200)) / 10

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { Column, DeleteDateColumn, Entity } from 'typeorm'
 import { columnTypes } from '../../../src/data/attributes/columns.js'
-import { saveRecord } from '../../../src/data/records/save.js'
 import { Database, Model } from '../../../src/index.js'
 import { newDatabase } from '../../support/databases.js'
 import { engine } from '../../support/engine.js'
+import { saveRecord } from '../../support/records.js'
 
 @Entity('labels')
 class Label extends Model {

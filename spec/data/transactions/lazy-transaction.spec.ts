@@ -3,7 +3,6 @@ import { expect } from 'chai'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
 import { explainDatabaseError } from '../../../src/data/database-errors.js'
-import { findRecordBy as findBy } from '../../../src/data/records/find.js'
 import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
 import { ServiceUnavailable, TransactionAlreadyBegun, TransactionConflict } from '../../../src/errors.js'
 import { blogDatabase, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
@@ -11,6 +10,7 @@ import { newDatabase } from '../../support/databases.js'
 import { engine } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
 import { newShelf, Shelf, withLibrary } from '../../support/applications/library.js'
+import { findRecordBy as findBy } from '../../support/records.js'
 
 describe('new LazyTransaction(database, mode, { onIdle })', () => {
   let database: Database

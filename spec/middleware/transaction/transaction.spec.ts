@@ -7,7 +7,6 @@ import { pino } from 'pino'
 import type { EntityManager } from 'typeorm'
 import type { Context } from '../../../src/context.js'
 import type { Database } from '../../../src/data/database.js'
-import { saveRecord } from '../../../src/data/records/save.js'
 import { transactionOf } from '../../../src/data/transactions/request-transaction.js'
 import { HttpError, NotAwaited, ServiceUnavailable, ValidationErrors } from '../../../src/errors.js'
 import { transaction } from '../../../src/middleware/transaction/transaction.js'
@@ -23,6 +22,7 @@ import {
 import { newDatabase } from '../../support/databases.js'
 import { engine } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
+import { saveRecord } from '../../support/records.js'
 
 describe('transaction(database)', () => {
   const listeners = new Map<string, number>()

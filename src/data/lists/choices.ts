@@ -1,14 +1,9 @@
-import {
-  In,
-  type EntityManager,
-  type EntityTarget,
-  type FindOptionsOrder,
-  type FindOptionsWhere,
-} from 'typeorm'
+import { In, type EntityTarget, type FindOptionsOrder } from 'typeorm'
 import { collectionName, recordName } from '../../naming/words.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
-import type { Where } from '../records/conditions.js'
+import { scopedWhere } from '../records/scope.js'
+import type { RecordWork } from '../records/work.js'
 
 /** The records that a form offers. */
 export interface Choices<T extends { id: string } = { id: string }> {
@@ -27,28 +22,23 @@ const most = 1000
  * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the selected ones.
  *
  * @param selected the ids of the records that the form shows as chosen
- * @param scoped adds the scope of the model's policy to conditions
  */
 export async function findChoices<T extends Model>(
-  tx: EntityManager,
+  work: RecordWork,
   model: EntityTarget<T>,
   selected: readonly unknown[],
-  scoped: (where?: Where<T>) => FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined = asGiven,
 ): Promise<Choices<T>> {
-  const collection = collectionName(recordName(tx.dataSource.getMetadata(model).targetName))
-  const find = (where: Where<T> | undefined, take: number) => {
-    const conditions = scoped(where)
+  const metadata = work.tx.dataSource.getMetadata(model)
+  const collection = collectionName(recordName(metadata.targetName))
+  const find = (conditions: object | undefined, take: number) => {
+    const where = scopedWhere<T>(work, metadata, conditions)
     // Every model has an id, but the compiler cannot see it through the conditional types of TypeORM.
     const order = { id: 'DESC' } as FindOptionsOrder<T>
-    return tx.find(model, { ...(conditions && { where: conditions }), order, take })
+    return work.tx.find(model, { ...(where && { where }), order, take })
   }
   const records = await find(undefined, most + 1)
   if (records.length <= most) return { records, isComplete: true, collection }
   const ids = selected.filter(isId)
-  const where = { id: In(ids) } as Where<T>
-  return { records: ids.length > 0 ? await find(where, ids.length) : [], isComplete: false, collection }
-}
-
-function asGiven<T>(where?: Where<T>): FindOptionsWhere<T> | undefined {
-  return where as FindOptionsWhere<T> | undefined
+  const chosen = ids.length > 0 ? await find({ id: In(ids) }, ids.length) : []
+  return { records: chosen, isComplete: false, collection }
 }

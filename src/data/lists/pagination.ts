@@ -11,7 +11,7 @@ import { loadLinks } from '../records/links.js'
 import type { Queryable } from './declaration.js'
 import type { ListQuery } from './query/list-query.js'
 import type { Model } from '../model.js'
-import type { ScopeFor } from '../records/scoped-ids.js'
+import type { RecordWork } from '../records/work.js'
 
 /** The position of a page in a list. */
 export class Pagination {
@@ -116,16 +116,15 @@ export interface PageQuery {
  * Reads one page of records, newest first. Unreadable parameters, and numbers below 1, are ignored. If a parameter is
  * repeated, the last one counts. A page beyond the last one is empty.
  *
- * @param scopeFor the scopes of the records' links
- * @example const { records, pagination } = await paginate(tx, Post, { page: '2', per_page: '10' })
+ * @example const { records, pagination } = await paginate(work, Post, { page: '2', per_page: '10' })
  */
 export async function paginate<T extends Model>(
-  tx: EntityManager,
+  work: RecordWork,
   model: EntityTarget<T>,
   query: PageQuery,
   options: PageOptions<T> = {},
-  scopeFor?: ScopeFor,
 ): Promise<RecordPage<T>> {
+  const { tx } = work
   const { where, total: isCounted = true } = options
   const position = pagePosition(query, options)
   const readable = where ? readAlternatives(tx.dataSource.getMetadata(model), where) : undefined
@@ -138,7 +137,7 @@ export async function paginate<T extends Model>(
     read: (offset, limit) => read(tx, model, offset, limit, found),
   }
   const page = await readPage(source, position, isCounted)
-  await loadLinks(tx, tx.dataSource.getMetadata(model), page.records, scopeFor)
+  await loadLinks(work, tx.dataSource.getMetadata(model), page.records)
   return page
 }
 

@@ -1,10 +1,4 @@
-import type {
-  EntityManager,
-  EntityMetadata,
-  EntityTarget,
-  FindOptionsRelations,
-  ObjectLiteral,
-} from 'typeorm'
+import type { EntityMetadata, EntityTarget, FindOptionsRelations, ObjectLiteral } from 'typeorm'
 import { memoizeByObject } from '../../common/memoize.js'
 import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../model.js'
@@ -23,8 +17,8 @@ import {
 } from './pagination.js'
 import { loadLinks } from '../records/links.js'
 import { loadRelations } from '../records/relations.js'
-import type { ScopeFor } from '../records/scoped-ids.js'
-import type { Translate } from '../validation/validation.js'
+import { scopedWhere } from '../records/scope.js'
+import type { RecordWork } from '../records/work.js'
 import { encodeCursor } from './query/cursor.js'
 import type { Queryable } from './declaration.js'
 import { definitionOf } from './definition/compile.js'
@@ -39,15 +33,12 @@ export interface ListRequest {
   readonly query: PageQuery
   readonly querystring: string
   readonly params: Record<string, string>
-  readonly translate: Translate
   readonly route?: {
     readonly handlerName: string
     readonly resource?:
       | { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined }
       | undefined
   }
-  /** The scopes of included records and of links. */
-  readonly scopeFor?: ScopeFor
   /**
    * Whether the client prefers HTML, which shows errors.
    *
@@ -63,16 +54,17 @@ export interface ListRequest {
  * @throws DeclarationError when the list has a declaration for another model, or one that does not fit the model
  */
 export async function paginateRequest<T extends Model>(
-  tx: EntityManager,
+  work: RecordWork,
   model: EntityTarget<T>,
-  options: PageOptions<T> = {},
+  given: PageOptions<T>,
   request: ListRequest,
 ): Promise<Page<T>> {
-  const metadata = tx.dataSource.getMetadata(model)
-  const { scopeFor } = request
+  const metadata = work.tx.dataSource.getMetadata(model)
+  const where = scopedWhere<T>(work, metadata, given.where, given.relations)
+  const options = { ...given, ...(where && { where }) }
   const definition = definitionFor(metadata, options, request)
   if (!definition) {
-    const { records, pagination } = await paginate(tx, model, request.query, options, scopeFor)
+    const { records, pagination } = await paginate(work, model, request.query, options)
     return { records, pagination, query: withoutDeclaration(metadata) }
   }
   const order = options.order && sortKeysOf(definition, options.order, listName(request))
@@ -81,7 +73,7 @@ export async function paginateRequest<T extends Model>(
       ignoresUnknown,
       list: `${listName(request)} ${JSON.stringify(request.params)}`,
       order,
-      translate: request.translate,
+      translate: work.translate,
     })
   const isHtml = request.prefersHtml(() => parse(false).errors.found)
   const parsed = parse(isHtml)
@@ -91,10 +83,10 @@ export async function paginateRequest<T extends Model>(
     if (!isHtml) throw query.errors
     return { ...emptyPage<T>(position, false), query }
   }
-  const page = await readRecords(tx, definition, parsed, position, options, scopeFor)
-  await loadLinks(tx, metadata, page.records, scopeFor)
+  const page = await readRecords(work, definition, parsed, position, options)
+  await loadLinks(work, metadata, page.records)
   for (const { name, limit, attributes } of parsed.includes)
-    await loadRelations(tx, page.records, [name], { limit, attributes, ...(scopeFor && { scopeFor }) })
+    await loadRelations(work, page.records, [name], { limit, attributes })
   return { ...page, query }
 }
 
@@ -132,21 +124,19 @@ const withoutDeclaration = memoizeByObject((metadata: EntityMetadata) => {
 })
 
 async function readRecords<T extends Model>(
-  tx: EntityManager,
+  work: RecordWork,
   definition: ListDefinition,
   parsed: ParsedQuery,
   position: PagePosition,
   { where, relations, total: isCounted = true }: PageOptions<T>,
-  scopeFor: ScopeFor | undefined,
 ): Promise<RecordPage<T>> {
   const { metadata, hasCursors } = definition
   const readable = where && readAlternatives(metadata, where)
   const isCountedList = isCounted && !hasCursors
   if (where && !readable) return emptyPage(position, isCountedList)
-  const selection = new ListSelection(tx, definition, parsed, {
+  const selection = new ListSelection(work, definition, parsed, {
     where: readable,
     relations: relations as FindOptionsRelations<ObjectLiteral> | undefined,
-    scopeFor,
   })
   // The records are of the model's class.
   const page = hasCursors

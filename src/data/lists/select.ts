@@ -12,7 +12,7 @@ import { engineOf } from '../engines/engines.js'
 import { COUNT_ALIAS } from '../engines/count-alias.js'
 import { readAlternatives } from '../records/conditions.js'
 import { withRelatedScopes } from '../records/scope.js'
-import { unscoped, type ScopeFor } from '../records/scoped-ids.js'
+import type { RecordWork } from '../records/work.js'
 import { fastPath, placeholder, run, type FastPath } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
 import type { Cursor } from './query/cursor.js'
@@ -25,8 +25,6 @@ export interface SelectOptions {
   /** Conditions that have been converted to the kinds of their columns. */
   where?: object | undefined
   relations?: FindOptionsRelations<ObjectLiteral> | undefined
-  /** The scopes of related records, on which own filters have conditions. */
-  scopeFor?: ScopeFor | undefined
 }
 
 /** A query, and for each of its parameters the position of its value, or a value that TypeORM has added. */
@@ -47,6 +45,7 @@ const statementsOf = memoizeByObject(
  * values and order. Conditions that only TypeORM can write are built each time.
  */
 export class ListSelection {
+  private readonly tx: EntityManager
   private readonly metadata: EntityMetadata
   private readonly path: FastPath | undefined
   private readonly writer: ConditionWriter
@@ -55,14 +54,15 @@ export class ListSelection {
   private readonly others: object[]
 
   constructor(
-    private readonly tx: EntityManager,
+    private readonly work: RecordWork,
     private readonly definition: ListDefinition,
     private readonly query: ParsedQuery,
     private readonly options: SelectOptions,
   ) {
+    this.tx = work.tx
     this.metadata = definition.metadata
-    this.path = options.relations ? undefined : fastPath(tx, this.metadata)
-    this.writer = new ConditionWriter(engineOf(tx.dataSource), this.metadata.name)
+    this.path = options.relations ? undefined : fastPath(this.tx, this.metadata)
+    this.writer = new ConditionWriter(engineOf(this.tx.dataSource), this.metadata.name)
     const where = options.where ? columnValues(this.metadata, options.where) : []
     this.conditions = [
       ...(where ?? []).map((condition) => this.writer.filter(condition)),
@@ -183,8 +183,7 @@ export class ListSelection {
 
   private ownConditions({ filter, values }: Condition): object[] {
     if ('column' in filter) return []
-    const { scopeFor = unscoped } = this.options
-    const conditions = withRelatedScopes(this.metadata, filter.toConditions(values[0]), scopeFor)
+    const conditions = withRelatedScopes(this.work, this.metadata, filter.toConditions(values[0]))
     return [readAlternatives(this.metadata, conditions) ?? nothing]
   }
 }

@@ -1,12 +1,13 @@
-import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsWhere } from 'typeorm'
+import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
 import { RecordNotFound } from '../../errors.js'
 import type { Model } from '../model.js'
-import { readConditions } from './conditions.js'
+import { readAlternatives, readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { linksOf, loadLinks } from './links.js'
-import { rejectUnscopedRelations, withinScope, withRelatedScopes } from './scope.js'
-import { unscoped, type ScopeFor } from './scoped-ids.js'
-import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
+import { scopedWhere } from './scope.js'
+import { lockOption, type FindRecordOptions } from './locking.js'
+import { markLocked } from './record-state.js'
+import type { RecordWork } from './work.js'
 
 /**
  * Finds the record of a model by its id.
@@ -14,39 +15,48 @@ import { lockOption, markLocked, type FindRecordOptions } from './locking.js'
  * @throws RecordNotFound (404) if there is none, or if the id is not text
  */
 export function findRecord<T extends Model>(
-  tx: EntityManager,
+  work: RecordWork,
   model: EntityTarget<T>,
   id: unknown,
   options?: FindRecordOptions,
-  scopeFor?: ScopeFor,
 ): Promise<T> {
-  return findRecordBy(tx, model, typeof id === 'string' ? { id } : {}, options, scopeFor)
+  return findRecordBy(work, model, typeof id === 'string' ? { id } : {}, options)
 }
 
 /**
  * Finds one record of a model by the values of its columns.
  *
- * @param scopeFor the scopes that the record and its links must meet
- * @example await findRecordBy(tx, Comment, { id: comment_id, post_id })
+ * @example await findRecordBy(work, Comment, { id: comment_id, post_id })
  * @throws RecordNotFound (404) if there is none, if no record can meet the conditions, or if there are no conditions
  */
 export async function findRecordBy<T extends Model>(
-  tx: EntityManager,
+  work: RecordWork,
   model: EntityTarget<T>,
   conditions: object,
   { lock = false }: FindRecordOptions = {},
-  scopeFor: ScopeFor = unscoped,
 ): Promise<T> {
+  const { tx } = work
   const metadata = tx.dataSource.getMetadata(model)
-  rejectUnscopedRelations(metadata, undefined, scopeFor)
-  const scope = scopeFor(metadata.target)
-  const where = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
-  const within = (found: object) => withinScope(metadata, withRelatedScopes(metadata, found, scopeFor), scope)
-  const record = where && (await findOne<T>(tx, metadata, within(where) ?? where, lock))
+  const read = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
+  const where = scopedWhere<T>(work, metadata, read)
+  const record = read && where && (await findOne(tx, metadata, where, lock))
   if (!record) throw notFound(metadata)
   if (lock) markLocked(record)
-  if (linksOf(metadata).length > 0) await loadLinks(tx, metadata, [record], scopeFor)
+  if (linksOf(metadata).length > 0) await loadLinks(work, metadata, [record])
   return record
+}
+
+/** Finds all records of a model that meet conditions. */
+export async function findRecords<T extends Model>(
+  work: RecordWork,
+  model: EntityTarget<T>,
+  { where: given, order }: { where?: object; order?: FindOptionsOrder<T> },
+): Promise<T[]> {
+  const metadata = work.tx.dataSource.getMetadata(model)
+  const readable = given && readAlternatives(metadata, given)
+  const where = scopedWhere<T>(work, metadata, readable)
+  if (given && !readable) return []
+  return work.tx.find(model, { ...(where && { where }), ...(order && { order }) })
 }
 
 /** Whether conditions contain a column. A list, or an object without conditions, would find the first record. */
@@ -68,12 +78,12 @@ function notFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
 async function findOne<T extends Model>(
   tx: EntityManager,
   metadata: EntityMetadata,
-  where: object,
+  where: FindOptionsWhere<T> | FindOptionsWhere<T>[],
   lock: boolean,
 ): Promise<T | undefined> {
   const found = await fastPath(tx, metadata)?.select(tx, { where, limit: 1, lock })
   // The fast path's records are of the model's class.
   if (found) return found[0] as T | undefined
-  const options = { where: where as FindOptionsWhere<T>, ...(lock && lockOption(tx, metadata)) }
+  const options = { where, ...(lock && lockOption(tx, metadata)) }
   return (await tx.findOne<T>(metadata.target, options)) ?? undefined
 }

@@ -4,11 +4,10 @@ import { humanize } from '../../naming/words.js'
 import { engineOf } from '../engines/engines.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
-import { referencedBy } from './link.js'
-import { assignedIds, linksOf, setLoadedIds, type Links } from './links.js'
-import { isAsLoaded } from './loaded-values.js'
+import { assignedIds, linksOf, referencedBy, scopedKeys, setLoadedIds, type Links } from './links.js'
 import { lockOption } from './locking.js'
-import { scopedIds, type ScopeFor } from './scoped-ids.js'
+import { isAsLoaded } from './record-state.js'
+import type { RecordWork } from './work.js'
 
 /** The new links of a record. */
 export interface Assignment extends Links {
@@ -46,18 +45,18 @@ export async function unknownIds(
 
 /** Writes the new links of a saved record. Links to records outside of a scope stay, because the request does not know them. */
 export async function writeLinks(
-  tx: EntityManager,
+  work: RecordWork,
   record: Model,
   isNew: boolean,
   assignments: readonly Assignment[],
-  scopeFor: ScopeFor,
 ): Promise<void> {
+  const { tx } = work
   if (assignments.length > 0 && !isNew) await lockOwner(tx, record)
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment
     const owner: unknown = referencedBy(toOwner).getEntityValue(record)
     // A new record has no links. On MariaDB, deleting none of them would lock a gap in which others insert theirs.
-    if (!isNew) await removeLinks(tx, owner, assignment, scopeFor)
+    if (!isNew) await removeLinks(work, owner, assignment)
     if (ids.length === 0) continue
     await tx
       .createQueryBuilder()
@@ -84,12 +83,9 @@ async function lockOwner(tx: EntityManager, record: Model): Promise<void> {
   })
 }
 
-async function removeLinks(
-  tx: EntityManager,
-  owner: unknown,
-  { table, toOwner, toRelated, relation, ids: kept }: Assignment,
-  scopeFor: ScopeFor,
-): Promise<void> {
+async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignment): Promise<void> {
+  const { tx } = work
+  const { table, toOwner, toRelated, relation, ids: kept } = assignment
   const { driver } = tx.dataSource
   const query = tx
     .createQueryBuilder()
@@ -98,12 +94,8 @@ async function removeLinks(
     .where(`${driver.escape(toOwner.databaseName)} = :owner`, { owner })
   const related = driver.escape(toRelated.databaseName)
   if (kept.length > 0) query.andWhere(`${related} NOT IN (:...kept)`, { kept })
-  const { inverseEntityMetadata: metadata } = relation
-  const scope = scopeFor(metadata.target)
-  if (scope) {
-    const { sql, parameters } = scopedIds(tx, metadata, referencedBy(toRelated), scope)
-    query.andWhere(`${related} IN ${sql}`, parameters)
-  }
+  const scoped = scopedKeys(work, relation.inverseEntityMetadata, assignment)
+  if (scoped) query.andWhere(`${related} IN ${scoped.sql}`, scoped.parameters)
   await query.execute()
 }
 

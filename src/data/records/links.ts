@@ -1,11 +1,77 @@
-import type { EntityManager, EntityMetadata } from 'typeorm'
+import type { EntityManager, EntityMetadata, ObjectLiteral } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
-import { DeclarationError } from '../../errors.js'
+import { DeclarationError, UnknownRelation } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
 import { relationIdsOf } from '../attributes/attributes.js'
-import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
-import { isAsLoaded, markLoaded } from './loaded-values.js'
-import { scopedIds, unscoped, type ScopeFor } from './scoped-ids.js'
+import { isAsLoaded, markLoaded } from './record-state.js'
+import type { RecordWork } from './work.js'
+
+/** The table that links the records: the one with the foreign key, or the join table. */
+export interface Link {
+  table: string
+  /** The column that refers to the record whose relation it is. */
+  toOwner: ColumnMetadata
+  /** The column that refers to the related record. */
+  toRelated: ColumnMetadata
+}
+
+/**
+ * Returns the table that links the records of a relation, and its columns.
+ *
+ * @throws UnknownRelation for a key of several columns
+ */
+export function linkOf(relation: RelationMetadata): Link {
+  const { entityMetadata, inverseEntityMetadata, inverseRelation, junctionEntityMetadata } = relation
+  const owning = relation.isOwning ? relation : inverseRelation
+  const keys = owning?.joinColumns ?? []
+  const [table, toOwner, toRelated] = junctionEntityMetadata
+    ? relation.isOwning
+      ? [junctionEntityMetadata, keys, relation.inverseJoinColumns]
+      : [junctionEntityMetadata, owning?.inverseJoinColumns ?? [], keys]
+    : relation.isOwning
+      ? [entityMetadata, entityMetadata.primaryColumns, keys]
+      : [inverseEntityMetadata, keys, inverseEntityMetadata.primaryColumns]
+  if (!toOwner[0] || !toRelated[0] || toOwner.length + toRelated.length > 2)
+    throw new UnknownRelation(entityMetadata.targetName, relation.propertyName)
+  return { table: table.tablePath, toOwner: toOwner[0], toRelated: toRelated[0] }
+}
+
+/** The column that a key refers to; for a primary key, the column itself. */
+export function referencedBy(key: ColumnMetadata): ColumnMetadata {
+  return key.referencedColumn ?? key
+}
+
+/** The distinct values of a column. */
+export function valuesOf(records: readonly object[], { propertyName }: ColumnMetadata): unknown[] {
+  const values = records.map((record): unknown => Reflect.get(record, propertyName))
+  return [...new Set(values.filter((value) => value !== undefined && value !== null))]
+}
+
+/** Returns a function that writes the column of an aliased table in SQL. */
+export function columnsOf({ dataSource: { driver } }: EntityManager) {
+  return (alias: string, { databaseName }: ColumnMetadata) =>
+    `${driver.escape(alias)}.${driver.escape(databaseName)}`
+}
+
+/**
+ * The values of a link's key of all related records that meet the scope of their model, as `(SELECT ...)` in SQL with its
+ * parameters; undefined if the model has no scope.
+ */
+export function scopedKeys(
+  work: RecordWork,
+  { target }: EntityMetadata,
+  { toRelated }: Link,
+): { sql: string; parameters: ObjectLiteral } | undefined {
+  const where = work.scopeFor(target)
+  if (!where) return undefined
+  const query = work.tx
+    .createQueryBuilder<ObjectLiteral>(target, 'scoped')
+    .select(`scoped.${referencedBy(toRelated).propertyPath}`)
+    .setFindOptions({ where, loadEagerRelations: false })
+    .setOption('disable-global-order')
+  return { sql: `(${query.getQuery()})`, parameters: query.getParameters() }
+}
 
 /** The links of a many-to-many relation, and the property with the ids of the related records. */
 export interface Links extends Link {
@@ -34,42 +100,36 @@ export const linksOf = memoizeByObject((metadata: EntityMetadata): Links[] => {
 
 /** Sets the properties with the ids of related records in their scope, with one query for each relation. */
 export async function loadLinks(
-  tx: EntityManager,
+  work: RecordWork,
   metadata: EntityMetadata,
   records: readonly object[],
-  scopeFor: ScopeFor = unscoped,
 ): Promise<void> {
   for (const links of linksOf(metadata)) {
-    const idsOf = await readIds(tx, links, records, scopeFor)
+    const idsOf = await readIds(work, links, records)
     for (const record of records) setLoadedIds(record, links.property, idsOf(record))
   }
 }
 
 /** Returns a function that returns the ids of a record. */
 async function readIds(
-  tx: EntityManager,
-  { table, toOwner, toRelated, relation }: Links,
+  work: RecordWork,
+  links: Links,
   records: readonly object[],
-  scopeFor: ScopeFor,
 ): Promise<(record: object) => string[]> {
+  const { table, toOwner, toRelated, relation } = links
   const owned = referencedBy(toOwner)
   const keys = valuesOf(records, owned)
   if (keys.length === 0) return () => []
-  const { driver } = tx.dataSource
-  const [owner, related] = [toOwner, toRelated].map(
-    ({ databaseName }) => `${driver.escape('link')}.${driver.escape(databaseName)}`,
-  )
-  const query = tx
+  const column = columnsOf(work.tx)
+  const [owner, related] = [column('link', toOwner), column('link', toRelated)]
+  const query = work.tx
     .createQueryBuilder()
-    .select(`${owner}`, 'owner_id')
-    .addSelect(`${related}`, 'related_id')
+    .select(owner, 'owner_id')
+    .addSelect(related, 'related_id')
     .from(table, 'link')
     .where(`${owner} IN (:...keys)`, { keys })
-  const scope = scopeFor(relation.inverseEntityMetadata.target)
-  if (scope) {
-    const { sql, parameters } = scopedIds(tx, relation.inverseEntityMetadata, referencedBy(toRelated), scope)
-    query.andWhere(`${related} IN ${sql}`, parameters)
-  }
+  const scoped = scopedKeys(work, relation.inverseEntityMetadata, links)
+  if (scoped) query.andWhere(`${related} IN ${scoped.sql}`, scoped.parameters)
   const rows = await query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
   const byOwner = new Map<string, string[]>()
   for (const { owner_id, related_id } of rows) {

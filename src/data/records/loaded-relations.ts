@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
-import { forgetLoaded, isAsLoaded, markLoaded } from './loaded-values.js'
+import { forgetLoaded, isAsLoaded, markLoaded } from './record-state.js'
 
 /**
  * Writes a record without its unchanged loaded relations. TypeORM would overwrite a changed key with the id of the

@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata, FindOneOptions } from 'typeorm'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
+import { isLocked } from './record-state.js'
 
 /** The options of `ctx.find` and `ctx.findOneBy`. */
 export interface FindRecordOptions {
@@ -10,8 +11,6 @@ export interface FindRecordOptions {
    */
   lock?: boolean
 }
-
-const lockedRecords = new WeakSet<object>()
 
 /** The clause of a SELECT that locks its rows. */
 export function lockClause({ dataSource }: EntityManager): string {
@@ -27,11 +26,6 @@ export function lockOption(
   return lock ? { lock } : {}
 }
 
-/** Marks a record as read under a lock. */
-export function markLocked(record: object): void {
-  lockedRecords.add(record)
-}
-
 /**
  * Prepares saving a record that was read under a lock. TypeORM reads the row again and writes the differences, but MariaDB
  * reads it as it was before the lock if the transaction had read anything earlier. A transaction always sees rows that it
@@ -39,7 +33,7 @@ export function markLocked(record: object): void {
  * write the old version back.
  */
 export async function updateLocked(tx: EntityManager, record: Model): Promise<void> {
-  if (!lockedRecords.has(record) || !engineOf(tx.dataSource).readsSnapshots) return
+  if (!isLocked(record) || !engineOf(tx.dataSource).readsSnapshots) return
   const updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
   const { versionColumn } = tx.dataSource.getMetadata(record.constructor)
   const version = versionColumn && {

@@ -3,11 +3,11 @@ import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder }
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
-import { linkOf, referencedBy, valuesOf, type Link } from './link.js'
+import { columnsOf, linkOf, referencedBy, scopedKeys, valuesOf, type Link } from './links.js'
 import { ownKeysOf } from './loaded-relations.js'
-import { markLoaded } from './loaded-values.js'
+import { markLoaded } from './record-state.js'
 import { withinScope } from './scope.js'
-import { scopedIds, unscoped, type Conditions, type ScopeFor } from './scoped-ids.js'
+import type { RecordWork } from './work.js'
 import { Model } from '../model.js'
 import { exposed, exposedName } from '../attributes/transform-metadata.js'
 
@@ -24,8 +24,6 @@ interface LoadOptions {
   limit?: number | undefined
   /** The attributes that the related records have; undefined for all. */
   attributes?: readonly string[] | undefined
-  /** The scopes that limit the related records. */
-  scopeFor?: ScopeFor
 }
 
 /**
@@ -34,32 +32,34 @@ interface LoadOptions {
  *
  * Saving a record does not write a loaded relation, unless it has been changed.
  *
- * @example await loadRelations(tx, posts, ['author'])
+ * @example await loadRelations(work, posts, ['author'])
  * @throws UnknownRelation if the model has no such relation, or one with a key of several columns
  */
 export async function loadRelations(
-  tx: EntityManager,
+  work: RecordWork,
   records: readonly Model[],
   relations: readonly string[],
-  { scopeFor = unscoped, ...options }: LoadOptions = {},
+  options: LoadOptions = {},
 ): Promise<void> {
-  for (const relation of relations) await loadRelation(tx, records, relation, { ...options, scopeFor })
+  for (const relation of relations) await loadRelation(work, records, relation, options)
 }
 
 async function loadRelation(
-  tx: EntityManager,
+  work: RecordWork,
   records: readonly Model[],
   name: string,
-  { limit, attributes, scopeFor }: Required<Pick<LoadOptions, 'scopeFor'>> & LoadOptions,
+  { limit, attributes }: LoadOptions,
 ): Promise<void> {
   const [first] = records
   if (!first) return
-  const metadata = tx.dataSource.getMetadata(first.constructor)
+  const metadata = work.tx.dataSource.getMetadata(first.constructor)
   const relation = metadata.findRelationWithPropertyPath(name)
   if (!relation) throw new UnknownRelation(metadata.targetName, name)
 
-  const scope = scopeFor(relation.inverseEntityMetadata.target)
-  const related = await relatedTo(tx, relation, records, scope, limit)
+  const [key] = ownKeysOf(relation)
+  const related = await (key
+    ? loadByKey(work, relation, key, records)
+    : loadByLink(work, relation, records, limit))
   const isToMany = relation.isOneToMany || relation.isManyToMany
   for (const record of records) {
     const found = attributes ? related(record).map((one) => withOnly(one, attributes)) : related(record)
@@ -81,47 +81,34 @@ function withOnly(record: object, attributes: readonly string[]): object {
 /** Returns the loaded records that belong to a record. */
 type Related = (record: Model) => object[]
 
-function relatedTo(
-  tx: EntityManager,
-  relation: RelationMetadata,
-  records: readonly Model[],
-  scope: Conditions | undefined,
-  limit: number | undefined,
-): Promise<Related> {
-  const [key] = ownKeysOf(relation)
-  if (key) return loadByKey(tx, relation, key, records, scope)
-  return loadByLink(tx, relation, linkOf(relation), records, scope, limit)
-}
-
 /** Loads the records that a property of the given records refers to. */
 async function loadByKey(
-  tx: EntityManager,
-  { inverseEntityMetadata }: RelationMetadata,
+  work: RecordWork,
+  { inverseEntityMetadata: metadata }: RelationMetadata,
   key: ColumnMetadata,
   records: readonly Model[],
-  scope: Conditions | undefined,
 ): Promise<Related> {
   const named = referencedBy(key)
   const keys = valuesOf(records, key)
-  const where = withinScope(inverseEntityMetadata, { [named.propertyName]: In(keys) }, scope) ?? {}
-  const found = keys.length > 0 ? await tx.findBy(inverseEntityMetadata.target, where) : []
+  const scope = work.scopeFor(metadata.target)
+  const where = withinScope(metadata, { [named.propertyName]: In(keys) }, scope) ?? {}
+  const found = keys.length > 0 ? await work.tx.findBy(metadata.target, where) : []
   const byKey = new Map(found.map((record) => [valueOf(record, named), record]))
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
 
 /** Loads the records that a table links to the given records. */
 async function loadByLink(
-  tx: EntityManager,
-  { inverseEntityMetadata }: RelationMetadata,
-  link: Link,
+  work: RecordWork,
+  relation: RelationMetadata,
   records: readonly Model[],
-  scope: Conditions | undefined,
   limit: number | undefined,
 ): Promise<Related> {
+  const link = linkOf(relation)
   const [owned, named] = [referencedBy(link.toOwner), referencedBy(link.toRelated)]
   const keys = valuesOf(records, owned)
   if (keys.length === 0) return () => []
-  const query = linkQuery(tx, inverseEntityMetadata, link, keys, scope, limit)
+  const query = linkQuery(work, relation.inverseEntityMetadata, link, keys, limit)
   const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
   const byKey = new Map(entities.map((record) => [String(valueOf(record, named)), record]))
   const byOwner = new Map<string, Set<object>>()
@@ -135,19 +122,19 @@ async function loadByLink(
 
 /** The query for the records that are linked to owners with these keys, each with the key of its owner. */
 function linkQuery(
-  tx: EntityManager,
+  work: RecordWork,
   metadata: EntityMetadata,
   link: Link,
   keys: readonly unknown[],
-  scope: Conditions | undefined,
   limit: number | undefined,
 ): SelectQueryBuilder<object> {
+  const { tx } = work
   const { table, toOwner, toRelated } = link
   const { driver } = tx.dataSource
   const column = columnsOf(tx)
   const related = column('related', referencedBy(toRelated))
   const isLinked = `${column('link', toRelated)} = ${related}`
-  const inScope = scope && scopedIds(tx, metadata, referencedBy(toRelated), scope)
+  const inScope = scopedKeys(work, metadata, link)
   const query = tx.createQueryBuilder<object>(metadata.target, 'related')
   if (limit === undefined) query.innerJoin(table, 'link', isLinked)
   else
@@ -188,12 +175,6 @@ function rankedLinks(
   if (scopeSql !== undefined) links.andWhere(`${key} IN ${scopeSql}`)
   if (deleteDateColumn && tablePath === table) links.andWhere(`${column('linked', deleteDateColumn)} IS NULL`)
   return links
-}
-
-/** Returns a function that writes the column of an aliased table in SQL. */
-function columnsOf({ dataSource: { driver } }: EntityManager) {
-  return (alias: string, { databaseName }: ColumnMetadata) =>
-    `${driver.escape(alias)}.${driver.escape(databaseName)}`
 }
 
 /** The column of a link's number. */

@@ -5,30 +5,26 @@ import { explainDatabaseError } from '../database-errors.js'
 import { engineOf } from '../engines/engines.js'
 import { insertChosenId, Model } from '../model.js'
 import { inSavepoint } from '../transactions/transaction-manager.js'
-import { validate, type Translate } from '../validation/validation.js'
+import { validate } from '../validation/validation.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { assignmentsOf, syncLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
 import { updateLocked } from './locking.js'
-import { unscoped, type ScopeFor } from './scoped-ids.js'
+import type { RecordWork } from './work.js'
 import { translate, violationsOf } from '../validation/violations.js'
 
 /**
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
  *
  * @param known the errors of fields that could not be read
- * @param pathKeys the columns that the request's path sets: another column has the error of a unique index
- * @param scopeFor the scopes of related records: links to others stay
  * @returns the errors, including those that the database reports, or undefined if the record was saved
  */
 export async function saveRecord(
-  tx: EntityManager,
+  work: RecordWork,
   record: Model,
-  t?: Translate,
   known?: ValidationErrors,
-  pathKeys?: ReadonlySet<string>,
-  scopeFor: ScopeFor = unscoped,
 ): Promise<ValidationErrors | undefined> {
+  const { tx, translate: t } = work
   const isNew = !isSaved(record)
   const errors = await validate(record, t, known)
   if (errors) return errors
@@ -45,9 +41,7 @@ export async function saveRecord(
   if (unknown) return translate(unknown, record, t)
 
   assignKeys(metadata, record)
-  const violations = await withoutLoaded(metadata, record, () =>
-    tryWrite(tx, record, { isNew, links, pathKeys, scopeFor }, t),
-  )
+  const violations = await withoutLoaded(metadata, record, () => tryWrite(work, record, isNew, links))
   if (violations) return violations
   dropStale(metadata, record)
   syncLinks(metadata, record, isNew, links)
@@ -69,30 +63,26 @@ async function runHook(
   return errors.isEmpty ? undefined : errors
 }
 
-/** Whether a record is new, its new links, the columns that the path sets, and the scopes of related records. */
-interface Changes {
-  isNew: boolean
-  links: readonly Assignment[]
-  pathKeys: ReadonlySet<string> | undefined
-  scopeFor: ScopeFor
-}
-
-/** Writes a record, by the fast path or by TypeORM. If the database rejects it, returns the errors. */
+/** Writes a record and its new links, by the fast path or by TypeORM. If the database rejects it, returns the errors. */
 async function tryWrite(
-  tx: EntityManager,
+  work: RecordWork,
   record: Model,
-  changes: Changes,
-  t: Translate | undefined,
+  isNew: boolean,
+  links: readonly Assignment[],
 ): Promise<ValidationErrors | undefined> {
+  const { tx } = work
   const { id, created_at, updated_at } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
-    if (await fastPath(tx, metadata)?.save(tx, record, changes.isNew)) return undefined
-    await protectedWrite(tx, record, (manager) => write(manager, record, changes))
+    if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return undefined
+    await protectedWrite(tx, record, async (manager) => {
+      await writeColumns(manager, record, isNew)
+      await writeLinks({ tx: manager, scopeFor: (model) => work.scopeFor(model) }, record, isNew, links)
+    })
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
-    return translate(await violationsOf(tx, record, error, changes.pathKeys), record, t)
+    return translate(await violationsOf(tx, record, error, work.pathKeys), record, work.translate)
   }
 }
 
@@ -101,7 +91,8 @@ async function tryWrite(
  *
  * @throws ValidationErrors (409) when other records refer to it
  */
-export async function destroyRecord(tx: EntityManager, record: Model, t?: Translate): Promise<void> {
+export async function destroyRecord(work: RecordWork, record: Model): Promise<void> {
+  const { tx } = work
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
@@ -109,16 +100,10 @@ export async function destroyRecord(tx: EntityManager, record: Model, t?: Transl
     await protectedWrite(tx, record, (manager) => manager.remove(record))
   } catch (error) {
     const explained = explainDatabaseError(error, metadata)
-    throw explained instanceof ValidationErrors ? translate(explained, record, t) : explained
+    throw explained instanceof ValidationErrors ? translate(explained, record, work.translate) : explained
   } finally {
     record.id = id
   }
-}
-
-/** Inserts or updates a record, and writes its new links. */
-async function write(tx: EntityManager, record: Model, { isNew, links, scopeFor }: Changes): Promise<void> {
-  await writeColumns(tx, record, isNew)
-  await writeLinks(tx, record, isNew, links, scopeFor)
 }
 
 async function writeColumns(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {

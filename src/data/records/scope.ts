@@ -1,13 +1,34 @@
-import { And, Equal, In, type EntityManager, type EntityMetadata, type FindOperator } from 'typeorm'
+import { And, Equal, In, type EntityMetadata, type FindOperator, type FindOptionsWhere } from 'typeorm'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { UnscopedRelation } from '../../errors.js'
 import { Model } from '../model.js'
 import { readAlternatives } from './conditions.js'
 import { assignedIds, linksOf } from './links.js'
-import type { Conditions, ScopeFor } from './scoped-ids.js'
+import type { Conditions, RecordWork } from './work.js'
 
 /** Conditions that no record meets. */
 export const none: Conditions = { id: In([]) }
+
+/**
+ * Conditions with the scopes of their model and of related models.
+ *
+ * @param relations the relations that the query joins
+ * @throws UnscopedRelation when the model of one of them has a scope
+ */
+export function scopedWhere<T>(
+  work: RecordWork,
+  metadata: EntityMetadata,
+  where: object | undefined,
+  relations?: unknown,
+): FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined {
+  rejectUnscopedRelations(work, metadata, relations)
+  // The scope has conditions on the same model.
+  const related = where && withRelatedScopes(work, metadata, where)
+  return withinScope(metadata, related, work.scopeFor(metadata.target)) as
+    | FindOptionsWhere<T>
+    | FindOptionsWhere<T>[]
+    | undefined
+}
 
 /** Adds a scope to conditions: a record must meet both. This is the only place where scopes are added. */
 export function withinScope(
@@ -22,15 +43,15 @@ export function withinScope(
 }
 
 /** Adds the scopes of related models to conditions on relations: the related record must meet them, too. */
-export function withRelatedScopes(metadata: EntityMetadata, where: object, scopeFor: ScopeFor): object {
-  if (Array.isArray(where)) return where.map((one: object) => withRelatedScopes(metadata, one, scopeFor))
+export function withRelatedScopes(work: RecordWork, metadata: EntityMetadata, where: object): object {
+  if (Array.isArray(where)) return where.map((one: object) => withRelatedScopes(work, metadata, one))
   const result: Record<string, unknown> = { ...where }
   for (const { propertyName, inverseEntityMetadata: related } of metadata.relations) {
     const value = result[propertyName]
     // Without conditions, it finds nothing.
     if (!isNested(value) || Object.keys(value).length === 0) continue
-    const scope = scopeFor(related.target)
-    const conditions = withRelatedScopes(related, nested(value), scopeFor)
+    const scope = work.scopeFor(related.target)
+    const conditions = withRelatedScopes(work, related, nested(value))
     result[propertyName] = scope ? eachWithEach(conditions, scope) : conditions
   }
   return result
@@ -75,37 +96,29 @@ function operator(value: unknown): FindOperator<unknown> {
   return InstanceChecker.isFindOperator(value) ? value : Equal(value)
 }
 
-/**
- * Rejects relations that a query would join without the scope of their model.
- *
- * @throws UnscopedRelation
- */
-export function rejectUnscopedRelations(
-  metadata: EntityMetadata,
-  relations: unknown,
-  scopeFor: ScopeFor,
-): void {
+/** Rejects relations that a query would join without the scope of their model. */
+function rejectUnscopedRelations(work: RecordWork, metadata: EntityMetadata, relations: unknown): void {
   for (const { propertyName, isEager, inverseEntityMetadata } of metadata.relations) {
     const joined: unknown = Reflect.get(Object(relations), propertyName)
     if (!joined && !isEager) continue
-    if (scopeFor(inverseEntityMetadata.target))
+    if (work.scopeFor(inverseEntityMetadata.target))
       throw new UnscopedRelation(metadata.targetName, propertyName, inverseEntityMetadata.targetName)
-    if (joined) rejectUnscopedRelations(inverseEntityMetadata, joined, scopeFor)
+    if (joined) rejectUnscopedRelations(work, inverseEntityMetadata, joined)
   }
 }
 
 /** The attributes of a record that refer to records outside of the scope of their model. */
 export async function referencesOutOfScope(
-  tx: EntityManager,
+  work: RecordWork,
   record: Model,
   bound: ReadonlySet<string>,
-  scopeFor: ScopeFor,
 ): Promise<string[]> {
   if (bound.size === 0) return []
+  const { tx } = work
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const outside: string[] = []
   for (const { name, target, ids } of referencesOf(metadata, record)) {
-    const scope = bound.has(name) && ids.length > 0 ? scopeFor(target.target) : undefined
+    const scope = bound.has(name) && ids.length > 0 ? work.scopeFor(target.target) : undefined
     if (!scope) continue
     const where = withinScope(target, { id: In(ids) }, scope)
     if ((await tx.countBy(target.target, where ?? {})) < ids.length) outside.push(name)

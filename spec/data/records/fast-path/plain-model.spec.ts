@@ -17,12 +17,10 @@ import {
 import type { EntitySubscriberInterface, FindOptionsWhere, ValueTransformer } from 'typeorm'
 import { Database } from '../../../../src/data/database.js'
 import { Model } from '../../../../src/data/model.js'
-import { paginate } from '../../../../src/data/lists/pagination.js'
 import { fastPath } from '../../../../src/data/records/fast-path/fast-path.js'
-import { findRecord } from '../../../../src/data/records/find.js'
-import { destroyRecord, saveRecord } from '../../../../src/data/records/save.js'
 import { databaseWithTables } from '../../../support/databases.js'
 import { engine } from '../../../support/engine.js'
+import { destroyRecord, findRecord, paginate, saveRecord } from '../../../support/records.js'
 
 const reversed: ValueTransformer = {
   to: (text: string) => [...text].toReversed().join(''),

@@ -1,0 +1,52 @@
+/** What is known of a record beside its properties. */
+interface RecordState {
+  /** The value of each property when it was loaded or saved, and the elements of a list, because lists can be changed. */
+  readonly loaded: Map<string, { value: unknown; elements: readonly unknown[] }>
+  /** Whether it was read under a lock. */
+  isLocked: boolean
+}
+
+const states = new WeakMap<object, RecordState>()
+
+function stateOf(record: object): RecordState {
+  let state = states.get(record)
+  if (!state) states.set(record, (state = { loaded: new Map(), isLocked: false }))
+  return state
+}
+
+/** Marks a record as read under a lock. */
+export function markLocked(record: object): void {
+  stateOf(record).isLocked = true
+}
+
+/** Whether a record was read under a lock. */
+export function isLocked(record: object): boolean {
+  return states.get(record)?.isLocked === true
+}
+
+/** Marks the current value of a property as loaded: it is not written with the record. */
+export function markLoaded(record: object, property: string): void {
+  const value: unknown = Reflect.get(record, property)
+  stateOf(record).loaded.set(property, { value, elements: elementsOf(value) })
+}
+
+/** Forgets the value with which a property was loaded: whatever is assigned later is written. */
+export function forgetLoaded(record: object, property: string): void {
+  states.get(record)?.loaded.delete(property)
+}
+
+/** Whether a property has the value with which it was loaded. A list with equal elements that was assigned is another value. */
+export function isAsLoaded(record: object, property: string): boolean {
+  const loaded = states.get(record)?.loaded.get(property)
+  const value: unknown = Reflect.get(record, property)
+  if (!loaded || loaded.value !== value) return false
+  const elements = elementsOf(value)
+  return (
+    elements.length === loaded.elements.length &&
+    elements.every((element, index) => element === loaded.elements[index])
+  )
+}
+
+function elementsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? [...value] : []
+}

@@ -1,0 +1,20 @@
+import type { EntityManager, FindOptionsWhere, ObjectLiteral } from 'typeorm'
+import type { Translate } from '../validation/validation.js'
+
+/** Conditions that records must meet: those of one object, or of one of several. */
+export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<ObjectLiteral>[]
+
+/** What work with records needs of its request: the first parameter of the functions of this folder. */
+export interface RecordWork {
+  readonly tx: EntityManager
+  readonly translate?: Translate | undefined
+  /** The columns that the path sets: another column has the error of a unique index. */
+  readonly pathKeys?: ReadonlySet<string>
+  /** Returns the conditions that the records of a model must meet in the request; undefined if there are none. */
+  scopeFor(model: Function | string): Conditions | undefined
+}
+
+/** Work without a request, and without scopes. */
+export function unscopedWork(tx: EntityManager, translate?: Translate): RecordWork {
+  return { tx, translate, scopeFor: () => undefined }
+}
