@@ -1,17 +1,7 @@
-import type {
-  EntityManager,
-  EntityTarget,
-  FindOptionsOrder,
-  FindOptionsRelations,
-  FindOptionsWhere,
-} from 'typeorm'
-import { readAlternatives, type Where } from '../records/conditions.js'
-import { fastPath, type FastPath } from '../records/fast-path/fast-path.js'
-import { loadLinks } from '../records/links.js'
+import type { FindOptionsOrder, FindOptionsRelations } from 'typeorm'
+import type { Where } from '../records/conditions.js'
 import type { Queryable } from './declaration.js'
 import type { ListQuery } from './query/list-query.js'
-import type { Model } from '../model.js'
-import type { RecordWork } from '../records/work.js'
 
 /** The position of a page in a list. */
 export class Pagination {
@@ -112,47 +102,13 @@ export interface PageQuery {
   per_page?: string | string[] | undefined
 }
 
-/**
- * Reads one page of records, newest first. Unreadable parameters, and numbers below 1, are ignored. If a parameter is
- * repeated, the last one counts. A page beyond the last one is empty.
- *
- * @example const { records, pagination } = await paginate(work, Post, { page: '2', per_page: '10' })
- */
-export async function paginate<T extends Model>(
-  work: RecordWork,
-  model: EntityTarget<T>,
-  query: PageQuery,
-  options: PageOptions<T> = {},
-): Promise<RecordPage<T>> {
-  const { tx } = work
-  const { where, total: isCounted = true } = options
-  const position = pagePosition(query, options)
-  const readable = where ? readAlternatives(tx.dataSource.getMetadata(model), where) : undefined
-  if (where && !readable) return emptyPage(position, isCounted)
-  // The conditions have been converted to those of TypeORM.
-  const { where: _where, ...others } = options
-  const found: ReadOptions<T> = { ...others, ...(readable && { where: readable as FindOptionsWhere<T> }) }
-  const source: PageSource<T> = {
-    count: () => count(tx, model, found),
-    read: (offset, limit) => read(tx, model, offset, limit, found),
-  }
-  const page = await readPage(source, position, isCounted)
-  await loadLinks(work, tx.dataSource.getMetadata(model), page.records)
-  return page
-}
-
-/** A page of a list whose conditions no record can meet. */
-export function emptyPage<T>({ page, size }: PagePosition, isCounted: boolean): RecordPage<T> {
-  return { records: [], pagination: new Pagination(page, size, 0, isCounted) }
-}
-
 /** The size of a page, and its number. */
 export interface PagePosition {
   page: number
   size: number
 }
 
-/** Reads the parameters of a page. Unreadable ones are ignored. */
+/** Reads the parameters of a page. Unreadable ones, and numbers below 1, are ignored. The last one of a parameter counts. */
 export function pagePosition(
   query: PageQuery,
   { perPage = 20, maxPerPage = 100 }: Pick<PageOptions<unknown>, 'perPage' | 'maxPerPage'>,
@@ -161,72 +117,6 @@ export function pagePosition(
     page: readNumber(query.page) ?? 1,
     size: Math.min(readNumber(query.per_page) ?? perPage, maxPerPage),
   }
-}
-
-/** The records of a list. */
-export interface PageSource<T> {
-  count(): Promise<number>
-  read(offset: number, limit: number): Promise<T[]>
-}
-
-/** Reads a page. Without the total, reads one more record than the page has. */
-export async function readPage<T>(
-  source: PageSource<T>,
-  { page, size }: PagePosition,
-  isCounted: boolean,
-): Promise<RecordPage<T>> {
-  const offset = (page - 1) * size
-  if (isCounted) {
-    const pagination = new Pagination(page, size, await source.count())
-    return { records: page > pagination.pages ? [] : await source.read(offset, size), pagination }
-  }
-  const records = Number.isSafeInteger(offset) ? await source.read(offset, size + 1) : []
-  const pagination = new Pagination(page, size, offset + records.length, false)
-  return { records: records.slice(0, size), pagination }
-}
-
-/** The source of a list's query, with TypeORM's conditions. */
-interface ReadOptions<T> extends Omit<PageOptions<T>, 'where'> {
-  where?: FindOptionsWhere<T> | FindOptionsWhere<T>[]
-}
-
-async function count<T extends Model>(
-  tx: EntityManager,
-  model: EntityTarget<T>,
-  { where, relations }: ReadOptions<T>,
-): Promise<number> {
-  const total = await fastPathFor(tx, model, relations)?.count(tx, where)
-  return total ?? tx.count(model, { ...(where && { where }) })
-}
-
-async function read<T extends Model>(
-  tx: EntityManager,
-  model: EntityTarget<T>,
-  offset: number,
-  limit: number,
-  { where, order, relations }: ReadOptions<T>,
-): Promise<T[]> {
-  // Every model has an id, but the compiler cannot see it through the conditional types of FindOptionsOrder.
-  const fullOrder = { ...order, id: order?.id ?? 'DESC' } as FindOptionsOrder<T>
-  const path = fastPathFor(tx, model, relations)
-  const found = await path?.select(tx, { where, order: fullOrder, limit, offset })
-  // The fast path's records are of the model's class.
-  if (found) return found as T[]
-  return tx.find(model, {
-    ...(where && { where }),
-    ...(relations && { relations }),
-    order: fullOrder,
-    skip: offset,
-    take: limit,
-  })
-}
-
-function fastPathFor(
-  tx: EntityManager,
-  model: EntityTarget<Model>,
-  relations: unknown,
-): FastPath | undefined {
-  return relations ? undefined : fastPath(tx, tx.dataSource.getMetadata(model))
 }
 
 /** A position in a list: the parameters of the page that is there. Undefined removes one. */

@@ -1,30 +1,18 @@
-import type { EntityMetadata, EntityTarget, FindOptionsRelations, ObjectLiteral } from 'typeorm'
-import { memoizeByObject } from '../../common/memoize.js'
+import type { EntityMetadata, EntityTarget, FindOptionsOrder } from 'typeorm'
 import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../model.js'
 import { readAlternatives } from '../records/conditions.js'
-import {
-  CursorPagination,
-  emptyPage,
-  pagePosition,
-  paginate,
-  readPage,
-  type Page,
-  type PageOptions,
-  type PagePosition,
-  type PageQuery,
-  type RecordPage,
-} from './pagination.js'
 import { loadLinks } from '../records/links.js'
 import { loadRelations } from '../records/relations.js'
 import { scopedWhere } from '../records/scope.js'
 import type { RecordWork } from '../records/work.js'
-import { encodeCursor } from './query/cursor.js'
 import type { Queryable } from './declaration.js'
 import { definitionOf } from './definition/compile.js'
-import type { ListDefinition } from './definition/definition.js'
-import { ListQuery } from './query/list-query.js'
 import { sortKeysOf } from './definition/order.js'
+import { CursorPagination, pagePosition, Pagination } from './pagination.js'
+import type { Page, PageOptions, PagePosition, PageQuery, RecordPage } from './pagination.js'
+import { encodeCursor } from './query/cursor.js'
+import { ListQuery } from './query/list-query.js'
 import { parseQuery, type ParsedQuery } from './query/parse.js'
 import { ListSelection } from './select.js'
 
@@ -48,7 +36,7 @@ export interface ListRequest {
 }
 
 /**
- * Reads one page of a list by the query of a request.
+ * Reads one page of a list by the query of a request, newest first. A page beyond the last one is empty.
  *
  * @throws ValidationErrors (400) when a client that does not prefer HTML sends a query that the list does not allow
  * @throws DeclarationError when the list has a declaration for another model, or one that does not fit the model
@@ -56,58 +44,67 @@ export interface ListRequest {
 export async function paginateRequest<T extends Model>(
   work: RecordWork,
   model: EntityTarget<T>,
-  given: PageOptions<T>,
+  options: PageOptions<T>,
   request: ListRequest,
 ): Promise<Page<T>> {
   const metadata = work.tx.dataSource.getMetadata(model)
-  const where = scopedWhere<T>(work, metadata, given.where, given.relations)
-  const options = { ...given, ...(where && { where }) }
-  const definition = definitionFor(metadata, options, request)
-  if (!definition) {
-    const { records, pagination } = await paginate(work, model, request.query, options)
-    return { records, pagination, query: withoutDeclaration(metadata) }
-  }
-  const order = options.order && sortKeysOf(definition, options.order, listName(request))
+  const where = scopedWhere<T>(work, metadata, options.where, options.relations)
+  const list = request.route?.handlerName ?? 'A handler'
+  const { queryable, name } = declarationFor(list, metadata, options.queryable, request)
+  const definition = definitionOf(metadata, queryable, name)
+  const isDeclared = queryable !== nothing
+  const order = isDeclared || !options.order ? options.order : endingWithId(options.order)
+  // TypeORM can order a list by more than columns, which clients cannot change.
+  const isByColumns = isDeclared || !Object.values(order ?? {}).some((key) => typeof key === 'object')
   const parse = (ignoresUnknown: boolean): ParsedQuery =>
-    parseQuery(definition, request.querystring, {
+    parseQuery(definition, isDeclared ? request.querystring : '', {
       ignoresUnknown,
-      list: `${listName(request)} ${JSON.stringify(request.params)}`,
-      order,
+      list: `${list} ${JSON.stringify(request.params)}`,
+      order: order && isByColumns ? sortKeysOf(definition, order, list) : undefined,
       translate: work.translate,
     })
-  const isHtml = request.prefersHtml(() => parse(false).errors.found)
+  const isHtml = isDeclared && request.prefersHtml(() => parse(false).errors.found)
   const parsed = parse(isHtml)
   const query = new ListQuery(definition, parsed)
+  if (query.errors && !isHtml) throw query.errors
+
   const position = pagePosition(request.query, options)
-  if (query.errors) {
-    if (!isHtml) throw query.errors
-    return { ...emptyPage<T>(position, false), query }
-  }
-  const page = await readRecords(work, definition, parsed, position, options)
-  await loadLinks(work, metadata, page.records)
-  for (const { name, limit, attributes } of parsed.includes)
-    await loadRelations(work, page.records, [name], { limit, attributes })
-  return { ...page, query }
+  const readable = where && readAlternatives(metadata, where)
+  const isCounted = options.total !== false && !definition.hasCursors && !query.errors
+  if (query.errors || (where && !readable))
+    return { records: [], pagination: new Pagination(position.page, position.size, 0, isCounted), query }
+  const selection = new ListSelection(work, definition, parsed, {
+    where: readable,
+    relations: options.relations,
+    order: isByColumns ? undefined : order,
+  })
+  const { records, pagination } = definition.hasCursors
+    ? await readFromCursor(selection, parsed, position.size)
+    : await readPage(selection, position, isCounted)
+  // The records are of the model's class.
+  const page = { records: records as T[], pagination, query }
+  await loadLinks(work, metadata, records)
+  for (const { name: relation, limit, attributes } of parsed.includes)
+    await loadRelations(work, page.records, [relation], { limit, attributes })
+  return page
 }
 
-/** The definition of a list; undefined if clients cannot request anything of it. */
-function definitionFor<T extends Model>(
-  metadata: EntityMetadata,
-  { queryable }: PageOptions<T>,
+/** The queries of a list that clients cannot query. */
+const nothing: Queryable = {}
+
+/** The declaration of a list, and its name in messages. */
+function declarationFor(
+  list: string,
+  { target, targetName }: EntityMetadata,
+  option: Queryable | undefined,
   { route }: ListRequest,
-): ListDefinition | undefined {
-  const list = listName({ route })
-  if (queryable) return definitionOf(metadata, queryable, `The option queryable of ${list}`)
-  const { queryable: declared, model } = route?.resource ?? {}
-  if (!declared) return undefined
-  if (metadata.target === model) return definitionOf(metadata, declared, declarationName(list))
+): { queryable: Queryable; name: string } {
+  if (option) return { queryable: option, name: `The option queryable of ${list}` }
+  const { queryable = nothing, model } = route?.resource ?? {}
+  if (queryable === nothing || target === model) return { queryable, name: declarationName(list) }
   throw new DeclarationError(
-    `${list} paginates ${metadata.targetName}, but its @Queryable is for ${model?.name}. Pass the option queryable for ${metadata.targetName} to ctx.paginate.`,
+    `${list} paginates ${targetName}, but its @Queryable is for ${model?.name}. Pass the option queryable for ${targetName} to ctx.paginate.`,
   )
-}
-
-function listName({ route }: Pick<ListRequest, 'route'>): string {
-  return route?.handlerName ?? 'A handler'
 }
 
 /** The name of a declaration in messages. */
@@ -115,34 +112,24 @@ export function declarationName(handler: string): string {
   return `@Queryable of ${handler}`
 }
 
-const nothing: Queryable = {}
+function endingWithId<T>(order: FindOptionsOrder<T>): FindOptionsOrder<T> {
+  return { ...order, id: Reflect.get(order, 'id') ?? 'DESC' }
+}
 
-/** The query of a list that clients cannot filter. */
-const withoutDeclaration = memoizeByObject((metadata: EntityMetadata) => {
-  const definition = definitionOf(metadata, nothing, 'A list')
-  return new ListQuery(definition, parseQuery(definition, '', { ignoresUnknown: true, list: '' }))
-})
-
-async function readRecords<T extends Model>(
-  work: RecordWork,
-  definition: ListDefinition,
-  parsed: ParsedQuery,
-  position: PagePosition,
-  { where, relations, total: isCounted = true }: PageOptions<T>,
-): Promise<RecordPage<T>> {
-  const { metadata, hasCursors } = definition
-  const readable = where && readAlternatives(metadata, where)
-  const isCountedList = isCounted && !hasCursors
-  if (where && !readable) return emptyPage(position, isCountedList)
-  const selection = new ListSelection(work, definition, parsed, {
-    where: readable,
-    relations: relations as FindOptionsRelations<ObjectLiteral> | undefined,
-  })
-  // The records are of the model's class.
-  const page = hasCursors
-    ? await readFromCursor(selection, parsed, position.size)
-    : await readPage(selection, position, isCountedList)
-  return page as RecordPage<T>
+/** Reads a page. Without the total, reads one more record than the page has. */
+async function readPage(
+  selection: ListSelection,
+  { page, size }: PagePosition,
+  isCounted: boolean,
+): Promise<RecordPage<object>> {
+  const offset = (page - 1) * size
+  if (isCounted) {
+    const pagination = new Pagination(page, size, await selection.count())
+    return { records: page > pagination.pages ? [] : await selection.read(offset, size), pagination }
+  }
+  const records = Number.isSafeInteger(offset) ? await selection.read(offset, size + 1) : []
+  const pagination = new Pagination(page, size, offset + records.length, false)
+  return { records: records.slice(0, size), pagination }
 }
 
 /** Reads one more record than the page has, which shows whether there are more in this direction. */

@@ -1,19 +1,14 @@
 import { Brackets, In } from 'typeorm'
-import type {
-  EntityManager,
-  EntityMetadata,
-  FindOptionsRelations,
-  FindOptionsWhere,
-  ObjectLiteral,
-  SelectQueryBuilder,
-} from 'typeorm'
+import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import { DeclarationError } from '../../errors.js'
 import { BoundedMap, memoizeByObject } from '../../common/memoize.js'
 import { engineOf } from '../engines/engines.js'
 import { COUNT_ALIAS } from '../engines/count-alias.js'
 import { readAlternatives } from '../records/conditions.js'
 import { withRelatedScopes } from '../records/scope.js'
+import type { Row } from '../records/fast-path/plain-model.js'
 import type { RecordWork } from '../records/work.js'
-import { fastPath, placeholder, run, type FastPath } from '../records/fast-path/fast-path.js'
+import { fastPath, placeholder, read, run, type FastPath } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
 import type { Cursor } from './query/cursor.js'
 import type { ColumnFilter, ListDefinition, SortKey } from './definition/definition.js'
@@ -23,14 +18,21 @@ import type { ParsedQuery } from './query/parse.js'
 /** The conditions of the handler, and the relations that it loads. */
 export interface SelectOptions {
   /** Conditions that have been converted to the kinds of their columns. */
-  where?: object | undefined
-  relations?: FindOptionsRelations<ObjectLiteral> | undefined
+  where: object | undefined
+  relations: object | undefined
+  /** An order that is not of columns, instead of that of the query. */
+  order: object | undefined
 }
 
-/** A query, and for each of its parameters the position of its value, or a value that TypeORM has added. */
+/** The place of a value in the parameters of a query. */
+class Place {
+  constructor(readonly position: number) {}
+}
+
+/** A query, and for each of its parameters the place of its value, or a value that TypeORM has added. */
 interface Statement {
   sql: string
-  parameters: readonly ({ position: number } | { value: unknown })[]
+  parameters: readonly unknown[]
 }
 
 /** The number of statements that are cached for a list. */
@@ -78,7 +80,7 @@ export class ListSelection {
   /** Counts the records. */
   async count(): Promise<number> {
     const { sql, values } = this.statement('count', [])
-    const [row] = await run(this.tx, sql, values)
+    const [row] = await this.send(sql, values)
     return Number(row?.[COUNT_ALIAS])
   }
 
@@ -105,9 +107,13 @@ export class ListSelection {
     // SQLite would plan a statement again for each limit that is a parameter.
     let sql = `${unlimited} LIMIT ${Number(limit)}`
     if (offset > 0) sql += ` OFFSET ${placeholder(this.tx, values.push(offset))}`
-    if (this.path) return this.path.query(this.tx, sql, values)
-    const rows = await run(this.tx, sql, values)
-    return this.find(rows.map(({ id }) => id))
+    const rows = await this.send(sql, values)
+    return this.path ? this.path.toRecords(rows) : this.find(rows.map(({ id }) => id))
+  }
+
+  /** A query of columns alone reads before the transaction of the request begins. Others may call functions that write. */
+  private send(sql: string, values: unknown[]): Promise<Row[]> {
+    return this.path && this.others.length === 0 ? read(this.tx, sql, values) : run(this.tx, sql, values)
   }
 
   /** Lets TypeORM read the records of a model that isn't plain. */
@@ -115,8 +121,7 @@ export class ListSelection {
     if (ids.length === 0) return []
     const { id } = this.definition
     const { relations } = this.options
-    const where: FindOptionsWhere<ObjectLiteral> = { [id.name]: In(ids) }
-    const found = await this.tx.find(this.metadata.target, { where, ...(relations && { relations }) })
+    const found = await this.tx.find(this.metadata.target, { where: { [id.name]: In(ids) }, relations })
     const byId = new Map(found.map((record) => [String(Reflect.get(record, id.name)), record]))
     return ids.flatMap((one) => byId.get(String(one)) ?? [])
   }
@@ -133,9 +138,7 @@ export class ListSelection {
     const { sql, parameters } = this.statementFor(what, conditions, order)
     return {
       sql,
-      values: parameters.map((parameter) =>
-        'value' in parameter ? parameter.value : values[parameter.position],
-      ),
+      values: parameters.map((one) => (one instanceof Place ? values[one.position] : one)),
     }
   }
 
@@ -147,13 +150,13 @@ export class ListSelection {
     if (this.others.length > 0) return this.build(what, conditions, order)
     const statements = statementsOf(this.definition)
     const keys = order.map(({ column, isDescending }) => `${column.name} ${isDescending}`)
-    const shape = JSON.stringify([what, keys, conditions.map(({ key }) => key)])
+    const shape = JSON.stringify([what, keys, this.options.order, conditions.map(({ key }) => key)])
     let statement = statements.get(shape)
     if (!statement) statements.set(shape, (statement = this.build(what, conditions, order)))
     return statement
   }
 
-  /** Lets TypeORM build a query. Markers instead of values show which parameter has which value. */
+  /** Lets TypeORM build a query with places instead of values. */
   private build(
     what: 'records' | 'ids' | 'count',
     conditions: readonly SqlCondition[],
@@ -163,22 +166,30 @@ export class ListSelection {
     const builder: SelectQueryBuilder<ObjectLiteral> = this.tx.createQueryBuilder(target, name)
     if (what === 'ids') builder.select(`${name}.${this.definition.id.name}`, 'id')
     let next = 0
-    for (const condition of conditions) {
-      const names = condition.values.map(() => `list_${next++}`)
-      const markers = Object.fromEntries(names.map((one) => [one, `${marker}${one.slice('list_'.length)}`]))
-      builder.andWhere(`(${condition.sql(names.map((one) => `:${one}`))})`, markers)
+    for (const { values, sql } of conditions) {
+      const places = values.map(() => new Place(next++))
+      const names = places.map(({ position }) => `list_${position}`)
+      builder.andWhere(`(${sql(names.map((one) => `:${one}`))})`)
+      places.forEach((place, index) => builder.setParameter(`${names[index]}`, place))
     }
     for (const where of this.others) addConditions(builder, this.metadata, where, this.definition.id.name)
     if (what === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
     else this.sort(builder, order)
 
     const [sql, parameters] = builder.getQueryAndParameters()
-    return { sql, parameters: parameters.map(parameterOf) }
+    const isToMany = builder.expressionMap.joinAttributes.some(
+      ({ relation: one }) => one && !one.isManyToOne && !one.isOneToOne,
+    )
+    if (isToMany) throw new DeclarationError(`${name} cannot be ordered by a relation to many records.`)
+    return { sql, parameters }
   }
 
   private sort(builder: SelectQueryBuilder<ObjectLiteral>, order: readonly SortKey[]): void {
-    for (const { column, isDescending } of order)
-      builder.addOrderBy(this.writer.sortExpression(column), isDescending ? 'DESC' : 'ASC')
+    const { order: others } = this.options
+    if (others) builder.setFindOptions({ order: others, loadEagerRelations: false })
+    else
+      for (const { column, isDescending } of order)
+        builder.addOrderBy(this.writer.sortExpression(column), isDescending ? 'DESC' : 'ASC')
   }
 
   private ownConditions({ filter, values }: Condition): object[] {
@@ -186,14 +197,6 @@ export class ListSelection {
     const conditions = withRelatedScopes(this.work, this.metadata, filter.toConditions(values[0]))
     return [readAlternatives(this.metadata, conditions) ?? nothing]
   }
-}
-
-/** The beginning of a marker. No value of a request has it, because text cannot contain its first character. */
-const marker = '\0list '
-
-function parameterOf(value: unknown): Statement['parameters'][number] {
-  const isMarker = typeof value === 'string' && value.startsWith(marker)
-  return isMarker ? { position: Number(value.slice(marker.length)) } : { value }
 }
 
 /** Conditions that no record meets. */

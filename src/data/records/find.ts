@@ -81,9 +81,9 @@ async function findOne<T extends Model>(
   where: FindOptionsWhere<T> | FindOptionsWhere<T>[],
   lock: boolean,
 ): Promise<T | undefined> {
-  const found = await fastPath(tx, metadata)?.select(tx, { where, limit: 1, lock })
+  const found = fastPath(tx, metadata)?.find(tx, where, lock)
   // The fast path's records are of the model's class.
-  if (found) return found[0] as T | undefined
+  if (found) return (await found) as T | undefined
   const options = { where, ...(lock && lockOption(tx, metadata)) }
   return (await tx.findOne<T>(metadata.target, options)) ?? undefined
 }

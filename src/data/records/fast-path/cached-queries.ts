@@ -1,15 +1,12 @@
-import type { EntityManager, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { EntityManager, ObjectLiteral } from 'typeorm'
 import { BoundedMap, memoizeByObject } from '../../../common/memoize.js'
 import type { PlainModel } from './plain-model.js'
-import { COUNT_ALIAS } from '../../engines/count-alias.js'
 
 /** A query that TypeORM has built once, for all conditions on the same columns. */
 export interface CachedQuery {
   sql: string
   /** The columns of the condition, in the order of the query's parameters. */
   names: string[]
-  /** The query with the limit that was last requested. With the same text each time, SQLite finds its statement sooner. */
-  limited?: { limit: number; sql: string }
 }
 
 /** The number of queries that are cached for a model. */
@@ -18,23 +15,17 @@ const maxQueries = 200
 const queriesOf = memoizeByObject((_model: PlainModel) => new BoundedMap<CachedQuery>(maxQueries))
 
 /**
- * Returns the query for the records that meet a condition, or for their number; undefined if TypeORM must do the work,
- * because the condition isn't only columns.
+ * Returns the query for the first record that meets a condition; undefined if TypeORM must do the work, because the condition
+ * isn't only columns.
  */
-export function queryFor(
-  tx: EntityManager,
-  model: PlainModel,
-  what: 'records' | 'count',
-  where: object,
-  order?: object,
-): CachedQuery | undefined {
+export function queryFor(tx: EntityManager, model: PlainModel, where: object): CachedQuery | undefined {
   if (!isSimple(where)) return undefined
   const queries = queriesOf(model)
   const names = Object.keys(where)
-  const key = order ? JSON.stringify([what, names, order]) : `${what} ${names.join()}`
+  const key = names.join()
   let query = queries.get(key)
   if (!query) {
-    query = build(tx, model, names, order, what)
+    query = build(tx, model, names)
     if (query) queries.set(key, query)
   }
   return query
@@ -51,25 +42,15 @@ function isSimple(where: object): boolean {
 /**
  * Lets TypeORM build a query. Markers instead of values show which parameter belongs to which column.
  *
- * @returns undefined if the query has other parameters, or if a record could be in several of its rows
+ * @returns undefined if the query has other parameters
  */
-function build(
-  tx: EntityManager,
-  { metadata }: PlainModel,
-  names: string[],
-  order: object | undefined,
-  what: 'records' | 'count',
-): CachedQuery | undefined {
+function build(tx: EntityManager, { metadata }: PlainModel, names: string[]): CachedQuery | undefined {
   const columns = names.map((name) => metadata.findColumnWithPropertyPathStrict(name))
   if (columns.some((column) => !column || column.transformer || column.embeddedMetadata)) return undefined
   const signs = names.map((name) => `sign of ${name}`)
   const where = Object.fromEntries(names.map((name, index) => [name, signs[index]]))
-  const builder: SelectQueryBuilder<ObjectLiteral> = tx
-    .createQueryBuilder(metadata.target, metadata.name)
-    .setFindOptions({ where, ...(order && { order }) })
-  if (what === 'count') builder.select('COUNT(*)', COUNT_ALIAS).orderBy().setOption('disable-global-order')
-  const [sql, parameters] = builder.getQueryAndParameters()
-  if (builder.expressionMap.joinAttributes.some(({ relation }) => !relation?.isManyToOne)) return undefined
+  const builder = tx.createQueryBuilder<ObjectLiteral>(metadata.target, metadata.name)
+  const [sql, parameters] = builder.setFindOptions({ where }).getQueryAndParameters()
   const asked = parameters.flatMap((parameter) => names[signs.indexOf(String(parameter))] ?? [])
-  return asked.length === parameters.length ? { sql, names: asked } : undefined
+  return asked.length === parameters.length ? { sql: `${sql} LIMIT 1`, names: asked } : undefined
 }

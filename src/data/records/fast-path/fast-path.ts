@@ -2,24 +2,11 @@ import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 't
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
-import { COUNT_ALIAS } from '../../engines/count-alias.js'
 import { engineOf } from '../../engines/engines.js'
 import { inSavepoint, TransactionManager } from '../../transactions/transaction-manager.js'
 import { lockClause } from '../locking.js'
-import { queryFor, type CachedQuery } from './cached-queries.js'
+import { queryFor } from './cached-queries.js'
 import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
-
-/** The records that a query selects. */
-export interface Selection {
-  /** The columns and the values that they must have. */
-  where?: object | undefined
-  order?: object | undefined
-  /** The number of records, and the number of records to skip. */
-  limit?: number
-  offset?: number
-  /** Whether the rows are locked until the transaction ends. */
-  lock?: boolean
-}
 
 /** The fast path of a model; undefined if the model isn't plain, or if a subscriber listens to its records. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
@@ -55,34 +42,18 @@ export class FastPath {
     this.deletion = `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ${this.placeholder(0)}`
   }
 
-  /** Selects the records that meet a condition. */
-  select(
-    tx: EntityManager,
-    { where = {}, order, limit, offset, lock }: Selection,
-  ): Promise<object[]> | undefined {
-    const query = queryFor(tx, this.model, 'records', where, order)
+  /** Finds the first record that meets a condition. With `lock`, its row is locked until the transaction ends. */
+  find(tx: EntityManager, where: object, lock = false): Promise<object | undefined> | undefined {
+    const query = queryFor(tx, this.model, where)
     if (!query) return undefined
     const values = query.names.map((name): unknown => Reflect.get(where, name))
-    let sql = limit === undefined ? query.sql : withLimit(query, limit)
-    if (offset) sql += ` OFFSET ${placeholder(tx, values.push(offset))}`
-    return this.records(lock ? run(tx, sql + lockClause(tx), values) : read(tx, sql, values))
+    const rows = lock ? run(tx, query.sql + lockClause(tx), values) : read(tx, query.sql, values)
+    return rows.then((found) => this.toRecords(found)[0])
   }
 
-  /** Runs a query of TypeORM that selects all columns of the model. */
-  query(tx: EntityManager, sql: string, values: unknown[]): Promise<object[]> {
-    return this.records(run(tx, sql, values))
-  }
-
-  private async records(rows: Promise<Row[]>): Promise<object[]> {
-    return (await rows).map((row) => this.model.toRecord(row))
-  }
-
-  /** Counts the records that meet a condition. */
-  count(tx: EntityManager, where: object = {}): Promise<number> | undefined {
-    const query = queryFor(tx, this.model, 'count', where)
-    if (!query) return undefined
-    const values = query.names.map((name): unknown => Reflect.get(where, name))
-    return read(tx, query.sql, values).then(([row]) => Number(row?.[COUNT_ALIAS]))
+  /** The records of the rows of a query that selects all columns of the model. */
+  toRecords(rows: readonly Row[]): object[] {
+    return rows.map((row) => this.model.toRecord(row))
   }
 
   /** Inserts a record, or updates those of its columns that differ from the database. */
@@ -115,7 +86,7 @@ export class FastPath {
 
   /** Returns false if the database does not have the record. */
   private async update(tx: EntityManager, record: Model): Promise<boolean> {
-    const [found] = (await this.select(tx, { where: { id: record.id } })) ?? []
+    const found = await this.find(tx, { id: record.id })
     if (!found) return false
     if (this.changesOf(record, found).length === 0) return true
 
@@ -207,14 +178,8 @@ export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
 
-/** The text of a query with a limit. SQLite would plan a statement again for each limit that is a parameter. */
-function withLimit(query: CachedQuery, limit: number): string {
-  if (query.limited?.limit !== limit) query.limited = { limit, sql: `${query.sql} LIMIT ${Number(limit)}` }
-  return query.limited.sql
-}
-
 /** Runs a query that only reads records, and locks nothing. The transaction of a request may run it before it begins. */
-function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
 
