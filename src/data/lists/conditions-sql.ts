@@ -1,8 +1,8 @@
 import type { Engine } from '../engines/engine.js'
 import type { Cursor } from './query/cursor.js'
-import type { ColumnFilter, ListColumn, SortKey } from './definition/definition.js'
+import type { ListColumn, SortKey } from './definition/definition.js'
+import type { Operator } from './declaration.js'
 import { comparisonOf } from './operators.js'
-import type { Condition } from './query/conditions.js'
 
 /** A condition in SQL, with the values of its parameters. Conditions with the same key have the same SQL. */
 export interface SqlCondition {
@@ -19,9 +19,8 @@ export class ConditionWriter {
     private readonly alias: string,
   ) {}
 
-  /** A filter by a column. */
-  filter({ filter, operator, values }: Condition & { filter: ColumnFilter }): SqlCondition {
-    const { column } = filter
+  /** A comparison of a column with values. */
+  comparison(column: ListColumn, operator: Operator, values: readonly unknown[]): SqlCondition {
     const comparison = comparisonOf(this.engine, operator, values)
     const stored = values.map((value) => this.stored(column, value))
     const isNull = operator === 'null' ? String(values[0]) : ''

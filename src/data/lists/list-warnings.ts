@@ -64,12 +64,10 @@ interface NeededIndex {
 function neededIndexes(runner: QueryRunner, { definition }: DeclaredList): NeededIndex[] {
   const { enumOrder } = engineOf(runner.dataSource)
   const isSortedByIndex = ({ kind }: ListColumn) => kind !== 'enum' || enumOrder === undefined
-  const filters = [...definition.filters.values()].flatMap((filter) =>
-    'column' in filter
-      ? (['eq', 'prefix'] as const)
-          .filter((operator) => filter.operators.includes(operator))
-          .map((use) => ({ column: filter.column.metadata.databaseName, use }))
-      : [],
+  const filters = [...definition.filters.values()].flatMap(({ operators, column }) =>
+    (['eq', 'prefix'] as const)
+      .filter((operator) => operators.includes(operator))
+      .map((use) => ({ column: column?.metadata.databaseName ?? '', use })),
   )
   const sorts = [...definition.sorts.values()].filter(isSortedByIndex).map(({ metadata }) => ({
     column: metadata.databaseName,

@@ -59,7 +59,7 @@ export async function paginateRequest<T extends Model>(
   const parse = (ignoresUnknown: boolean): ParsedQuery =>
     parseQuery(definition, isDeclared ? request.querystring : '', {
       ignoresUnknown,
-      list: `${list} ${JSON.stringify(request.params)}`,
+      list: definition.hasCursors ? `${list} ${JSON.stringify(request.params)}` : '',
       order: order && isByColumns ? sortKeysOf(definition, order, list) : undefined,
       translate: work.translate,
     })

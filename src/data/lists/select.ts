@@ -11,8 +11,7 @@ import type { RecordWork } from '../records/work.js'
 import { fastPath, placeholder, read, run, type FastPath } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
 import type { Cursor } from './query/cursor.js'
-import type { ColumnFilter, ListDefinition, SortKey } from './definition/definition.js'
-import type { Condition } from './query/conditions.js'
+import type { ListColumn, ListDefinition, SortKey } from './definition/definition.js'
 import type { ParsedQuery } from './query/parse.js'
 
 /** The conditions of the handler, and the relations that it loads. */
@@ -66,15 +65,13 @@ export class ListSelection {
     this.path = options.relations ? undefined : fastPath(this.tx, this.metadata)
     this.writer = new ConditionWriter(engineOf(this.tx.dataSource), this.metadata.name)
     const where = options.where ? columnValues(this.metadata, options.where) : []
-    this.conditions = [
-      ...(where ?? []).map((condition) => this.writer.filter(condition)),
-      ...query.conditions.filter(isOnColumn).map((condition) => this.writer.filter(condition)),
-      ...query.words.map((word) => this.writer.word(definition.search, word)),
-    ]
-    this.others = [
-      ...(where || !options.where ? [] : [options.where]),
-      ...query.conditions.flatMap((condition) => this.ownConditions(condition)),
-    ]
+    this.conditions = (where ?? []).map(([column, value]) => this.writer.comparison(column, 'eq', [value]))
+    this.others = where || !options.where ? [] : [options.where]
+    for (const { filter, operator, values } of query.conditions) {
+      if (filter.column) this.conditions.push(this.writer.comparison(filter.column, operator, values))
+      else this.others.push(this.custom(filter.toConditions?.(values[0]) ?? {}))
+    }
+    for (const word of query.words) this.conditions.push(this.writer.word(definition.search, word))
   }
 
   /** Counts the records. */
@@ -192,39 +189,24 @@ export class ListSelection {
         builder.addOrderBy(this.writer.sortExpression(column), isDescending ? 'DESC' : 'ASC')
   }
 
-  private ownConditions({ filter, values }: Condition): object[] {
-    if ('column' in filter) return []
-    const conditions = withRelatedScopes(this.work, this.metadata, filter.toConditions(values[0]))
-    return [readAlternatives(this.metadata, conditions) ?? nothing]
+  private custom(conditions: object): object {
+    return readAlternatives(this.metadata, withRelatedScopes(this.work, this.metadata, conditions)) ?? nothing
   }
 }
 
 /** Conditions that no record meets. */
 const nothing: object[] = []
 
-function isOnColumn(condition: Condition): condition is Condition & { filter: ColumnFilter } {
-  return 'column' in condition.filter
-}
-
-/** Conditions of a handler on columns alone, as filters; undefined if TypeORM must write them. */
-function columnValues(
-  metadata: EntityMetadata,
-  where: object,
-): (Condition & { filter: ColumnFilter })[] | undefined {
+/** Conditions of a handler on columns alone, with their values; undefined if TypeORM must write them. */
+function columnValues(metadata: EntityMetadata, where: object): [ListColumn, unknown][] | undefined {
   if (Array.isArray(where)) return undefined
-  const conditions: (Condition & { filter: ColumnFilter })[] = []
+  const conditions: [ListColumn, unknown][] = []
   for (const [name, value] of Object.entries(where)) {
     const column = metadata.findColumnWithPropertyPathStrict(name)
     const isValue = ['string', 'number', 'boolean'].includes(typeof value) || value instanceof Date
     if (!column || column.relationMetadata?.propertyName === name || column.transformer || !isValue)
       return undefined
-    const filter: ColumnFilter = {
-      name,
-      column: { name, metadata: column, kind: 'string', read: (it) => it },
-      operators: ['eq'],
-      bare: 'eq',
-    }
-    conditions.push({ filter, operator: 'eq', values: [value] })
+    conditions.push([{ name, metadata: column, kind: 'string', read: (it) => it }, value])
   }
   return conditions
 }

@@ -1,21 +1,11 @@
 import { coerce } from '../../attributes/coerce.js'
-import {
-  CustomFilter,
-  listParameters,
-  RenamedFilter,
-  type FilterConditions,
-  type Operator,
-  type Queryable,
-} from '../declaration.js'
-import type { ColumnFilter, OwnFilter } from './definition.js'
+import { CustomFilter, listParameters, RenamedFilter, type Operator, type Queryable } from '../declaration.js'
+import type { Filter } from './definition.js'
 import type { ListModel } from './list-model.js'
 import { operatorsOf } from '../operators.js'
 
 /** Checks the filters of a declaration. */
-export function compileFilters(
-  model: ListModel,
-  filters: Queryable['filter'] = {},
-): Map<string, ColumnFilter | OwnFilter> {
+export function compileFilters(model: ListModel, filters: Queryable['filter'] = {}): Map<string, Filter> {
   const given = Object.entries(filters).filter(([, filter]) => filter !== undefined)
   for (const [name] of given) rejectName(model, name)
   return new Map(given.map(([name, filter]) => [name, compileFilter(model, name, filter)]))
@@ -35,13 +25,13 @@ export function isListParameter(name: string): boolean {
   return listParameters.some((parameter) => parameter === name)
 }
 
-function compileFilter(model: ListModel, name: string, given: unknown): ColumnFilter | OwnFilter {
+function compileFilter(model: ListModel, name: string, given: unknown): Filter {
   if (given instanceof CustomFilter) return ownFilter(model, name, given)
   if (given instanceof RenamedFilter) return columnFilter(model, name, given.column, given.operators)
   return columnFilter(model, name, name, given)
 }
 
-function columnFilter(model: ListModel, name: string, columnName: string, given: unknown): ColumnFilter {
+function columnFilter(model: ListModel, name: string, columnName: string, given: unknown): Filter {
   const column = model.column(columnName, 'filters by')
   const allowed = operatorsOf[column.kind]
   const advice =
@@ -55,10 +45,11 @@ function columnFilter(model: ListModel, name: string, columnName: string, given:
       `has the operator "${String(wrong)}" of "${name}", which has the kind ${column.kind}. ${advice}`,
     )
   const bare = (['in', 'eq'] as const).find((operator) => operators.includes(operator))
-  return { name, column, operators, bare }
+  const { kind, values, read } = column
+  return { name, attribute: column.name, kind, values, read, operators, bare, column }
 }
 
-function ownFilter(model: ListModel, name: string, { kind, words, toConditions }: CustomFilter): OwnFilter {
+function ownFilter(model: ListModel, name: string, { kind, words, toConditions }: CustomFilter): Filter {
   if (operatorsOf[kind] === undefined || kind === 'json' || (kind === 'enum' && !words?.length)) {
     model.fail(
       `has the filter "${name}" of the unknown kind "${kind}". Use a kind like 'int', or a list of words.`,
@@ -68,10 +59,13 @@ function ownFilter(model: ListModel, name: string, { kind, words, toConditions }
   const attribute = { name, kind, nullable: false, ...(values && { values }) }
   return {
     name,
+    attribute: name,
     kind,
     values,
     read: (value) => coerce(value, attribute),
+    operators: [],
+    bare: 'eq',
     // The value is of the kind that the function expects.
-    toConditions: toConditions as (value: unknown) => FilterConditions<object>,
+    toConditions: (value) => toConditions(value as never),
   }
 }

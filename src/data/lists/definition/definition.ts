@@ -16,18 +16,19 @@ export interface ListColumn {
   read: Reader
 }
 
-/** A filter by a column. */
-export interface ColumnFilter {
+/** A filter by a column, or a custom filter of the application. */
+export interface Filter extends Pick<ListColumn, 'kind' | 'values' | 'read'> {
   name: string
-  column: ListColumn
+  /** The attribute in messages. */
+  attribute: string
+  /** The operators that a parameter can name. A custom filter has none. */
   operators: readonly Operator[]
   /** The operator of the parameter without an operator. */
   bare: Operator | undefined
-}
-
-/** A filter of the application. */
-export interface OwnFilter extends Pick<ListColumn, 'name' | 'kind' | 'values' | 'read'> {
-  toConditions(value: unknown): FilterConditions<object>
+  /** The column; undefined for a custom filter. */
+  column?: ListColumn
+  /** The conditions of a custom filter. */
+  toConditions?(value: unknown): FilterConditions<object>
 }
 
 /** A key of an order. */
@@ -48,7 +49,7 @@ export interface Include {
 /** A declaration that has been checked against its model. */
 export interface ListDefinition {
   metadata: EntityMetadata
-  filters: ReadonlyMap<string, ColumnFilter | OwnFilter>
+  filters: ReadonlyMap<string, Filter>
   sorts: ReadonlyMap<string, ListColumn>
   /** The order without the parameter `sort`; empty for newest first. */
   order: readonly SortKey[]

@@ -3,8 +3,7 @@ import { memoizeByObject } from '../../../common/memoize.js'
 import type { AttributeKind } from '../../attributes/attributes.js'
 import type { Operator } from '../declaration.js'
 import type { ListDefinition } from '../definition/definition.js'
-import { parameterOf } from './conditions.js'
-import type { ParsedQuery } from './parse.js'
+import { parameterOf, type ParsedQuery } from './parse.js'
 
 /** A parameter that filters a list, as a form shows it. */
 export interface QueryField {
@@ -130,29 +129,12 @@ export class ListQuery {
 
 const fieldsOf = memoizeByObject(({ filters }: ListDefinition): QueryField[] =>
   [...filters.values()].flatMap((filter) => {
-    if (!('column' in filter)) {
-      const { name, kind, values } = filter
-      return [
-        {
-          parameter: name,
-          attribute: name,
-          operator: 'eq',
-          kind,
-          choices: values,
-          isNullable: false,
-        } as const,
-      ]
-    }
-    const { column, operators } = filter
+    const { name: attribute, kind, values: choices, bare, column } = filter
     // `in` includes what `eq` does.
-    const shown = operators.filter((operator) => operator !== 'eq' || filter.bare === 'eq')
-    return shown.map((operator) => ({
-      parameter: parameterOf(filter, operator),
-      attribute: filter.name,
-      operator,
-      kind: column.kind,
-      choices: column.values,
-      isNullable: column.metadata.isNullable,
-    }))
+    const shown = column ? filter.operators.filter((one) => one !== 'eq' || bare === 'eq') : (['eq'] as const)
+    const isNullable = column?.metadata.isNullable ?? false
+    return shown.map((operator) => {
+      return { parameter: parameterOf(filter, operator), attribute, operator, kind, choices, isNullable }
+    })
   }),
 )

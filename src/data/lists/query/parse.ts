@@ -1,19 +1,43 @@
+import { coerce, unreadable } from '../../attributes/coerce.js'
+import type { Attribute } from '../../attributes/attributes.js'
 import type { Translate } from '../../validation/validation.js'
-import { bounds } from './bounds.js'
-import {
-  givenValues,
-  operatorOf,
-  parameterOf,
-  readCondition,
-  rejectOperator,
-  type Condition,
-} from './conditions.js'
-import { listFingerprint, decodeCursor, type Cursor } from './cursor.js'
-import { listParameters } from '../declaration.js'
-import type { ColumnFilter, Include, ListDefinition, OwnFilter, SortKey } from '../definition/definition.js'
+import { listParameters, type Operator } from '../declaration.js'
+import type { Filter, Include, ListDefinition, SortKey } from '../definition/definition.js'
 import { withId } from '../definition/order.js'
+import { listFingerprint, decodeCursor, type Cursor } from './cursor.js'
 import { QueryErrors } from './query-errors.js'
-import { lastOf, readInclude, readSearch, readSort } from './sort-search-include.js'
+
+/** The limits of a query. */
+const bounds = {
+  conditions: 20,
+  /** The values of an `in` filter. */
+  values: 100,
+  /** The characters of a value, and of a word to search. */
+  characters: 200,
+  sorts: 5,
+  includes: 3,
+  words: 8,
+} as const
+
+/** Whether a text has too many characters. */
+function isTooLong(text: string): boolean {
+  return text.length > bounds.characters && Array.from(text).length > bounds.characters
+}
+
+/** A filter with the values of a request. */
+export interface Condition {
+  filter: Filter
+  operator: Operator
+  values: readonly unknown[]
+}
+
+/** The parameter of a filter: `state`, or with its operator `title.prefix`. */
+export function parameterOf({ name, bare }: Filter, operator: Operator): string {
+  return bare === operator ? name : `${name}.${operator}`
+}
+
+/** The value of the operator `null`. */
+const flag: Attribute = { name: 'null', kind: 'bool', nullable: false }
 
 /** The query of a request, as the definition of its list reads it. */
 export interface ParsedQuery {
@@ -67,11 +91,13 @@ class Parser {
   parse(querystring: string): ParsedQuery {
     const { definition, sent, conditions, errors } = this
     for (const [name, values] of parametersOf(querystring)) this.readParameter(name, values)
-    if (conditions.length > bounds.conditions) this.rejectConditions()
-    const words = readSearch(sent, definition, errors)
-    const sorted = readSort(sent, definition, errors)
-    const order = withId(sorted ?? this.options.order ?? definition.order, definition)
-    const includes = readInclude(sent, definition, errors)
+    if (conditions.length > bounds.conditions) {
+      const max = bounds.conditions
+      errors.add('base', 'base', 'query.conditions', `A query can have at most ${max} filters.`, { max })
+    }
+    const words = this.readSearch()
+    const order = withId(this.readSort() ?? this.options.order ?? definition.order, definition)
+    const includes = this.readInclude()
     const binding = definition.hasCursors ? this.listFingerprint(words, order) : ''
     const cursor = definition.hasCursors ? this.readCursor(binding, order) : undefined
     return { conditions, words, order, includes, cursor, binding, errors, sent }
@@ -93,30 +119,97 @@ class Parser {
   }
 
   private readFilter(
-    filter: ColumnFilter | OwnFilter,
+    filter: Filter,
     parameter: string,
     operatorName: string | undefined,
     values: readonly string[],
   ): void {
-    const operator = operatorOf(filter, operatorName)
+    const { attribute, bare, operators } = filter
+    const operator = operatorName === undefined ? bare : operators.find((one) => one === operatorName)
     if (operator === undefined) {
-      rejectOperator(filter, parameter, operatorName, this.errors)
+      const rule = operators.length > 0 ? 'query.operator' : 'query.no_operator'
+      this.errors.add(parameter, filter.name, rule, `${filter.name} cannot be filtered in this way.`, {
+        operator: (operatorName ?? '').slice(0, 100),
+        operators: operators.join(', '),
+      })
       return
     }
-    const given = givenValues(operator, values)
+    // The items of a list, else the last value.
+    const sent = operator === 'in' ? values.flatMap((value) => value.split(',')) : values.slice(-1)
+    const given = sent.filter((value) => value !== '')
     if (given.length === 0) return
     this.sent.set(parameterOf(filter, operator), given)
-    const condition = readCondition(filter, operator, given, parameter, this.errors)
-    if (condition) this.conditions.push(condition)
+    if (given.length > bounds.values) {
+      const max = bounds.values
+      this.errors.add(parameter, attribute, 'arrayMaxSize', `${attribute} has too many values.`, { max })
+      return
+    }
+    const read = given.map((text) => this.readValue(filter, operator, text, parameter))
+    if (!read.includes(unreadable)) this.conditions.push({ filter, operator, values: [...new Set(read)] })
   }
 
-  private rejectConditions(): void {
-    const max = bounds.conditions
-    this.errors.add('base', 'base', 'query.conditions', `A query can have at most ${max} filters.`, { max })
+  private readValue(filter: Filter, operator: Operator, text: string, parameter: string): unknown {
+    const { attribute, values } = filter
+    if (isTooLong(text)) {
+      const max = bounds.characters
+      this.errors.add(parameter, attribute, 'maxLength', `${attribute} is too long.`, { max })
+      return unreadable
+    }
+    const value = operator === 'null' ? coerce(text, flag) : filter.read(text)
+    if (value !== unreadable && value !== null) return value
+    const expected = operator === 'null' ? 'bool' : filter.kind
+    const own = `${attribute} is not a ${expected}.`
+    this.errors.add(parameter, attribute, `type.${expected}`, own, { values })
+    return unreadable
+  }
+
+  /** Reads the order of the parameter `sort`; undefined if it isn't given. */
+  private readSort(): SortKey[] | undefined {
+    const { sorts } = this.definition
+    const names = this.listOf('sort')
+    if (names.length === 0) return undefined
+    if (names.length > bounds.sorts) return this.rejectMany('sort', 'query.sorts', bounds.sorts)
+    const keys = new Map<string, SortKey>()
+    for (const name of names) {
+      const isDescending = name.startsWith('-')
+      const column = sorts.get(isDescending ? name.slice(1) : name)
+      if (!column) this.errors.addUnknown('sort', name, 'query.sort', sorts.keys())
+      else if (keys.has(column.name)) {
+        const own = `"${column.name}" is repeated.`
+        this.errors.add('sort', 'sort', 'query.repeated', own, { name: column.name })
+      } else keys.set(column.name, { column, isDescending })
+    }
+    return [...keys.values()]
+  }
+
+  /** Reads the words of the parameter `search`. */
+  private readSearch(): string[] {
+    const { errors } = this
+    const words = [...new Set(this.lastOf('search')?.split(/\s+/u).filter(Boolean))]
+    const isReadable = (word: string) => this.definition.search.every(({ read }) => read(word) !== unreadable)
+    if (words.length > bounds.words) return this.rejectMany('search', 'query.words', bounds.words)
+    if (words.some(isTooLong)) {
+      const max = bounds.characters
+      errors.add('search', 'search', 'query.word', 'A word of the search is too long.', { max })
+    } else if (words.every(isReadable)) return words
+    else errors.add('search', 'search', 'query.search', 'The search contains unreadable characters.')
+    return []
+  }
+
+  /** Reads the relations of the parameter `include`. */
+  private readInclude(): Include[] {
+    const { includes } = this.definition
+    const names = [...new Set(this.listOf('include'))]
+    if (names.length > bounds.includes) return this.rejectMany('include', 'query.includes', bounds.includes)
+    return names.flatMap((name) => {
+      const found = includes.get(name)
+      if (!found) this.errors.addUnknown('include', name, 'query.include', includes.keys())
+      return found ?? []
+    })
   }
 
   private readCursor(binding: string, order: readonly SortKey[]): Cursor | undefined {
-    const [after, before] = [lastOf(this.sent, 'after'), lastOf(this.sent, 'before')]
+    const [after, before] = [this.lastOf('after'), this.lastOf('before')]
     const text = after || before
     if (!text) return undefined
     const name = after ? 'after' : 'before'
@@ -124,6 +217,21 @@ class Parser {
     if (values) return { values, isBefore: name === 'before' }
     this.errors.add(name, name, 'query.cursor', `"${name}" does not belong to this list.`)
     return undefined
+  }
+
+  /** The value of a parameter: the last one if it is repeated. */
+  private lastOf(name: string): string | undefined {
+    return this.sent.get(name)?.at(-1)
+  }
+
+  /** The names that a parameter lists. */
+  private listOf(name: string): string[] {
+    return this.lastOf(name)?.split(',').filter(Boolean) ?? []
+  }
+
+  private rejectMany(parameter: string, rule: string, max: number): [] {
+    this.errors.add(parameter, parameter, rule, `${parameter} can have at most ${max} names.`, { max })
+    return []
   }
 
   /** Identifies what selects and sorts records. The order of the parameters does not count. */
