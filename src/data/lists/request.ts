@@ -125,9 +125,9 @@ async function readPage(
   const offset = (page - 1) * size
   if (isCounted) {
     const pagination = new Pagination(page, size, await selection.count())
-    return { records: page > pagination.pages ? [] : await selection.read(offset, size), pagination }
+    return { records: page > pagination.pages ? [] : await selection.read(size, offset), pagination }
   }
-  const records = Number.isSafeInteger(offset) ? await selection.read(offset, size + 1) : []
+  const records = Number.isSafeInteger(offset) ? await selection.read(size + 1, offset) : []
   const pagination = new Pagination(page, size, offset + records.length, false)
   return { records: records.slice(0, size), pagination }
 }
@@ -138,7 +138,7 @@ async function readFromCursor(
   { cursor, order, binding }: ParsedQuery,
   size: number,
 ): Promise<RecordPage<object>> {
-  const found = await selection.readFrom(cursor, size + 1)
+  const found = await selection.read(size + 1, 0, cursor)
   const hasMore = found.length > size
   const records = found.slice(0, size)
   if (cursor?.isBefore) records.reverse()

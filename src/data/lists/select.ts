@@ -6,9 +6,8 @@ import { engineOf } from '../engines/engines.js'
 import { COUNT_ALIAS } from '../engines/count-alias.js'
 import { readAlternatives } from '../records/conditions.js'
 import { withRelatedScopes } from '../records/scope.js'
-import type { Row } from '../records/fast-path/plain-model.js'
 import type { RecordWork } from '../records/work.js'
-import { fastPath, placeholder, read, run, type FastPath } from '../records/fast-path/fast-path.js'
+import { fastPath, placeholder, read, run, type FastPath, type Row } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
 import type { Cursor } from './query/cursor.js'
 import type { ListColumn, ListDefinition, SortKey } from './definition/definition.js'
@@ -33,6 +32,9 @@ interface Statement {
   sql: string
   parameters: readonly unknown[]
 }
+
+/** What a query selects. */
+type What = 'records' | 'ids' | 'count'
 
 /** The number of statements that are cached for a list. */
 const maxStatements = 200
@@ -76,40 +78,37 @@ export class ListSelection {
 
   /** Counts the records. */
   async count(): Promise<number> {
-    const { sql, values } = this.statement('count', [])
-    const [row] = await this.send(sql, values)
+    const [row] = await this.send('count', this.conditions, [])
     return Number(row?.[COUNT_ALIAS])
   }
 
-  /** Reads the records of a page. */
-  read(offset: number, limit: number): Promise<object[]> {
-    return this.records(this.query.order, undefined, limit, offset)
+  /** Reads the records after an offset, or after a position, or before it in reverse order. */
+  async read(limit: number, offset: number, cursor?: Cursor): Promise<object[]> {
+    const { order } = this.query
+    const position = cursor ? [this.writer.position(cursor, order)] : []
+    const reversed = cursor?.isBefore
+      ? order.map(({ column, isDescending }) => ({ column, isDescending: !isDescending }))
+      : order
+    const what = this.path ? 'records' : 'ids'
+    const rows = await this.send(what, [...this.conditions, ...position], reversed, limit, offset)
+    const { path } = this
+    return path ? rows.map((row) => path.toRecord(row)) : this.find(rows.map(({ id }) => id))
   }
 
-  /** Reads the records after a position, or before it in reverse order. */
-  readFrom(cursor: Cursor | undefined, limit: number): Promise<object[]> {
-    const order = cursor?.isBefore
-      ? this.query.order.map(({ column, isDescending }) => ({ column, isDescending: !isDescending }))
-      : this.query.order
-    return this.records(order, cursor, limit, 0)
-  }
-
-  private async records(
+  private send(
+    what: What,
+    conditions: readonly SqlCondition[],
     order: readonly SortKey[],
-    cursor: Cursor | undefined,
-    limit: number,
-    offset: number,
-  ): Promise<object[]> {
-    const { sql: unlimited, values } = this.statement(this.path ? 'records' : 'ids', order, cursor)
+    limit?: number,
+    offset = 0,
+  ): Promise<Row[]> {
+    const given = conditions.flatMap(({ values }) => values)
+    const { sql: unlimited, parameters } = this.statementFor(what, conditions, order)
+    const values = parameters.map((one) => (one instanceof Place ? given[one.position] : one))
     // SQLite would plan a statement again for each limit that is a parameter.
-    let sql = `${unlimited} LIMIT ${Number(limit)}`
+    let sql = limit === undefined ? unlimited : `${unlimited} LIMIT ${Number(limit)}`
     if (offset > 0) sql += ` OFFSET ${placeholder(this.tx, values.push(offset))}`
-    const rows = await this.send(sql, values)
-    return this.path ? this.path.toRecords(rows) : this.find(rows.map(({ id }) => id))
-  }
-
-  /** A query of columns alone reads before the transaction of the request begins. Others may call functions that write. */
-  private send(sql: string, values: unknown[]): Promise<Row[]> {
+    // A query of columns alone reads before the transaction of the request begins. Others may call functions that write.
     return this.path && this.others.length === 0 ? read(this.tx, sql, values) : run(this.tx, sql, values)
   }
 
@@ -123,24 +122,8 @@ export class ListSelection {
     return ids.flatMap((one) => byId.get(String(one)) ?? [])
   }
 
-  private statement(
-    what: 'records' | 'ids' | 'count',
-    order: readonly SortKey[],
-    cursor?: Cursor,
-  ): { sql: string; values: unknown[] } {
-    const conditions = cursor
-      ? [...this.conditions, this.writer.position(cursor, this.query.order)]
-      : this.conditions
-    const values = conditions.flatMap((condition) => condition.values)
-    const { sql, parameters } = this.statementFor(what, conditions, order)
-    return {
-      sql,
-      values: parameters.map((one) => (one instanceof Place ? values[one.position] : one)),
-    }
-  }
-
   private statementFor(
-    what: 'records' | 'ids' | 'count',
+    what: What,
     conditions: readonly SqlCondition[],
     order: readonly SortKey[],
   ): Statement {
@@ -154,11 +137,7 @@ export class ListSelection {
   }
 
   /** Lets TypeORM build a query with places instead of values. */
-  private build(
-    what: 'records' | 'ids' | 'count',
-    conditions: readonly SqlCondition[],
-    order: readonly SortKey[],
-  ): Statement {
+  private build(what: What, conditions: readonly SqlCondition[], order: readonly SortKey[]): Statement {
     const { name, target } = this.metadata
     const builder: SelectQueryBuilder<ObjectLiteral> = this.tx.createQueryBuilder(target, name)
     if (what === 'ids') builder.select(`${name}.${this.definition.id.name}`, 'id')

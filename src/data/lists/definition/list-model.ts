@@ -4,9 +4,9 @@ import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { DeclarationError } from '../../../errors.js'
 import { nearest } from '../../../naming/spelling.js'
 import { kindOf } from '../../attributes/attributes.js'
+import { isHiddenProperty } from '../../attributes/transform-metadata.js'
 import { valueReader } from '../../records/conditions.js'
 import type { ListColumn } from './definition.js'
-import { isHidden } from './hidden.js'
 
 /** The model of a declaration. It finds the columns and relations that the declaration names, and reports mistakes. */
 export class ListModel {
@@ -89,4 +89,13 @@ export function listColumn(metadata: ColumnMetadata): ListColumn {
 export function didYouMean(name: string, known: Iterable<string>): string {
   const near = nearest(name, known)
   return near === undefined ? '' : ` Did you mean "${near}"?`
+}
+
+/**
+ * Whether JSON and XML don't show a property of a model as it is stored: `select: false`, or the rules of
+ * class-transformer. A filter by such a column would reveal its value bit by bit.
+ */
+function isHidden({ target, columns }: EntityMetadata, property: string): boolean {
+  const column = columns.find(({ propertyPath }) => propertyPath === property)
+  return column?.isSelect === false || isHiddenProperty(target, property.split('.')[0] ?? property)
 }

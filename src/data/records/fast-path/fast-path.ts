@@ -1,20 +1,47 @@
-import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
+import type {
+  DataSource,
+  EntityManager,
+  EntityMetadata,
+  EntitySubscriberInterface,
+  ObjectLiteral,
+} from 'typeorm'
+import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import { memoizeByObject } from '../../../common/memoize.js'
+import { BoundedMap, memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
 import { engineOf } from '../../engines/engines.js'
 import { inSavepoint, TransactionManager } from '../../transactions/transaction-manager.js'
 import { lockClause } from '../locking.js'
-import { queryFor } from './cached-queries.js'
-import { hasOnlyColumns, hasPlainWrites, plainModel, type PlainModel, type Row } from './plain-model.js'
+import { hasOnlyColumns, hasPlainWrites, isPlain } from './plain-model.js'
+
+/** A row of a TypeORM query, with its columns by their aliases. */
+export type Row = Record<string, unknown>
 
 /** The fast path of a model; undefined if the model isn't plain, or if a subscriber listens to its records. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
-  const model = plainModel(metadata)
-  return model && !isHeard(tx, ['afterLoad']) ? pathOf(model) : undefined
+  return isHeard(tx, ['afterLoad']) ? undefined : pathOf(metadata)
 }
 
-const pathOf = memoizeByObject((model: PlainModel) => new FastPath(model))
+const pathOf = memoizeByObject((metadata: EntityMetadata) =>
+  isPlain(metadata) ? new FastPath(metadata) : undefined,
+)
+
+/** A property of a record, the name of its column in rows, and how its value is read. */
+interface Member {
+  alias: string
+  property: string
+  /** Converts a value of the database to JavaScript. */
+  read: (value: unknown) => unknown
+}
+
+/** A query that TypeORM has built once, and the columns of its condition in the order of its parameters. */
+interface CachedQuery {
+  sql: string
+  names: string[]
+}
+
+/** The number of queries that are cached for a model. */
+const maxQueries = 200
 
 /**
  * Reads and writes the records of a plain model with cached statements, because building a query and hydrating its rows
@@ -25,17 +52,26 @@ export class FastPath {
   private readonly canWrite: boolean
   private readonly table: string
   private readonly columns: ColumnMetadata[]
+  private readonly members: Member[]
+  private readonly queries = new BoundedMap<CachedQuery>(maxQueries)
   private readonly insertion: string
   private readonly deletion: string
 
-  constructor(private readonly model: PlainModel) {
-    const { metadata } = model
+  constructor(private readonly metadata: EntityMetadata) {
+    const { driver } = metadata.dataSource
     this.canWrite = hasPlainWrites(metadata)
     this.table = metadata.tablePath
       .split('.')
       .map((part) => this.escape(part))
       .join('.')
     this.columns = metadata.columns
+    this.members = metadata.columns
+      .filter((column) => !column.isVirtual)
+      .map((column) => ({
+        alias: DriverUtils.buildAlias(driver, undefined, metadata.name, column.databaseName),
+        property: column.propertyName,
+        read: readerOf(metadata.dataSource, column),
+      }))
     const names = this.columns.map((column) => this.escape(column.databaseName)).join(', ')
     const places = this.columns.map((_, index) => this.placeholder(index)).join(', ')
     this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
@@ -44,16 +80,42 @@ export class FastPath {
 
   /** Finds the first record that meets a condition. With `lock`, its row is locked until the transaction ends. */
   find(tx: EntityManager, where: object, lock = false): Promise<object | undefined> | undefined {
-    const query = queryFor(tx, this.model, where)
+    const query = isSimple(where) ? this.queryFor(tx, Object.keys(where)) : undefined
     if (!query) return undefined
     const values = query.names.map((name): unknown => Reflect.get(where, name))
     const rows = lock ? run(tx, query.sql + lockClause(tx), values) : read(tx, query.sql, values)
-    return rows.then((found) => this.toRecords(found)[0])
+    return rows.then(([row]) => row && this.toRecord(row))
   }
 
-  /** The records of the rows of a query that selects all columns of the model. */
-  toRecords(rows: readonly Row[]): object[] {
-    return rows.map((row) => this.model.toRecord(row))
+  /** The query for the first record with values of some columns; undefined if they aren't only columns. */
+  private queryFor(tx: EntityManager, names: string[]): CachedQuery | undefined {
+    const key = names.join()
+    const query = this.queries.get(key) ?? this.build(tx, names)
+    if (query && !this.queries.has(key)) this.queries.set(key, query)
+    return query
+  }
+
+  /** Lets TypeORM build a query. Markers instead of values show which parameter belongs to which column. */
+  private build(tx: EntityManager, names: string[]): CachedQuery | undefined {
+    const { metadata } = this
+    const columns = names.map((name) => metadata.findColumnWithPropertyPathStrict(name))
+    if (columns.some((column) => !column || column.transformer || column.embeddedMetadata)) return undefined
+    const signs = names.map((name) => `sign of ${name}`)
+    const where = Object.fromEntries(names.map((name, index) => [name, signs[index]]))
+    const builder = tx.createQueryBuilder<ObjectLiteral>(metadata.target, metadata.name)
+    const [sql, parameters] = builder.setFindOptions({ where }).getQueryAndParameters()
+    const asked = parameters.flatMap((parameter) => names[signs.indexOf(String(parameter))] ?? [])
+    return asked.length === parameters.length ? { sql: `${sql} LIMIT 1`, names: asked } : undefined
+  }
+
+  /** Creates a record from a row, as TypeORM would. Columns that were not selected are not set. */
+  toRecord(row: Row): object {
+    const record: Row = this.metadata.create(undefined, { fromDeserializer: true })
+    for (const { alias, property, read: readValue } of this.members) {
+      const value = row[alias]
+      if (value !== undefined) record[property] = readValue(value)
+    }
+    return record
   }
 
   /** Inserts a record, or updates those of its columns that differ from the database. */
@@ -72,7 +134,7 @@ export class FastPath {
   }
 
   private writes(tx: EntityManager, record: Model, events: Events): boolean {
-    return this.canWrite && !isHeard(tx, events) && hasOnlyColumns(this.model.metadata, record)
+    return this.canWrite && !isHeard(tx, events) && hasOnlyColumns(this.metadata, record)
   }
 
   private async insert(tx: EntityManager, record: Model): Promise<void> {
@@ -107,7 +169,7 @@ export class FastPath {
   }
 
   private get idName(): string {
-    return this.model.metadata.primaryColumns[0]?.databaseName ?? 'id'
+    return this.metadata.primaryColumns[0]?.databaseName ?? 'id'
   }
 
   /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
@@ -132,16 +194,29 @@ export class FastPath {
   }
 
   private stored(column: ColumnMetadata, value: unknown): unknown {
-    return this.model.metadata.dataSource.driver.preparePersistentValue(value, column)
+    return this.metadata.dataSource.driver.preparePersistentValue(value, column)
   }
 
   private escape(name: string): string {
-    return this.model.metadata.dataSource.driver.escape(name)
+    return this.metadata.dataSource.driver.escape(name)
   }
 
   private placeholder(index: number): string {
-    return this.model.metadata.dataSource.driver.createParameter('', index)
+    return this.metadata.dataSource.driver.createParameter('', index)
   }
+}
+
+/** Whether each column of a condition is compared with a single text or number. */
+function isSimple(where: object): boolean {
+  if (Array.isArray(where)) return false
+  for (const value of Object.values(where))
+    if (typeof value !== 'string' && typeof value !== 'number') return false
+  return true
+}
+
+function readerOf({ driver }: DataSource, column: ColumnMetadata): Member['read'] {
+  const hydrate = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
+  return (column.transformer ? undefined : engineOf(driver).readerOf?.(column, hydrate)) ?? hydrate
 }
 
 /** A column, and the value to store. */

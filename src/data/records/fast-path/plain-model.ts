@@ -1,56 +1,14 @@
-import type { DataSource, EntityMetadata } from 'typeorm'
+import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
-import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
-import { memoizeByObject } from '../../../common/memoize.js'
 import { engineOf } from '../../engines/engines.js'
 import { Model } from '../../model.js'
 
-/** A row of a TypeORM query, with its columns by their aliases. */
-export type Row = Record<string, unknown>
-
 /**
- * A model whose records consist of columns only: no eager or lazy relations, embedded columns, inheritance or listeners.
- * Its rows become records without TypeORM's general hydration.
+ * Whether the records of a model consist of columns only: no eager or lazy relations, embedded columns, inheritance or
+ * listeners.
  */
-export class PlainModel {
-  private readonly members: Member[]
-
-  constructor(readonly metadata: EntityMetadata) {
-    const { driver } = metadata.dataSource
-    this.members = metadata.columns
-      .filter((column) => !column.isVirtual)
-      .map((column) => ({
-        alias: DriverUtils.buildAlias(driver, undefined, metadata.name, column.databaseName),
-        property: column.propertyName,
-        read: readerOf(metadata.dataSource, column),
-      }))
-  }
-
-  /** Creates a record from a row, as TypeORM would. Columns that were not selected are not set. */
-  toRecord(row: Row): object {
-    const record: Row = this.metadata.create(undefined, { fromDeserializer: true })
-    for (const { alias, property, read } of this.members) {
-      const value = row[alias]
-      if (value !== undefined) record[property] = read(value)
-    }
-    return record
-  }
-}
-
-interface Member {
-  alias: string
-  property: string
-  /** Converts a value of the database to JavaScript. */
-  read: (value: unknown) => unknown
-}
-
-/** Returns the plain model of an entity; undefined if its records have more than columns. */
-export const plainModel = memoizeByObject((metadata: EntityMetadata) =>
-  isPlain(metadata) ? new PlainModel(metadata) : undefined,
-)
-
-function isPlain(metadata: EntityMetadata): boolean {
+export function isPlain(metadata: EntityMetadata): boolean {
   const { options, queryResultCache } = metadata.dataSource
   const extras = [
     metadata.eagerRelations,
@@ -70,11 +28,6 @@ function isPlain(metadata: EntityMetadata): boolean {
     options.typename === undefined &&
     !queryResultCache
   )
-}
-
-function readerOf({ driver }: DataSource, column: ColumnMetadata): Member['read'] {
-  const hydrate = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
-  return (column.transformer ? undefined : engineOf(driver).readerOf?.(column, hydrate)) ?? hydrate
 }
 
 /** Whether a record contains only values of its columns: no other record, and no SQL expression. */
