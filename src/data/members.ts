@@ -12,7 +12,7 @@ import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
 import type { Model } from './model.js'
 import { paginateRequest, type ListRequest } from './lists/request.js'
-import { linkHeader, type Page, type PageOptions, type Pagination } from './lists/pagination.js'
+import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { referencesOutOfScope } from './records/scope.js'
@@ -143,7 +143,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   readonly locale: string
   status: number
   set(header: string, value: string): void
-  pageUrl(position: Record<string, string | undefined>): string
+  setPageHeaders(pagination: Pagination): void
   /** The fields of a record that could not be converted. */
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
@@ -186,7 +186,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
         throw error instanceof ValidationErrors ? withLanguage(this, error) : error
       })
       if (page.query.errors) this.status = 400
-      else setPageHeaders(this, page.pagination)
+      else this.setPageHeaders(page.pagination)
       return page
     })
   },
@@ -227,16 +227,6 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     withLanguage(this, errors)
   },
 }
-
-/** Sets `X-Total-Count` and `Link`. A query that is too long for a header has no `Link`. */
-function setPageHeaders(ctx: DataRequest, pagination: Pagination): void {
-  if (pagination.isTotalKnown) ctx.set('X-Total-Count', String(pagination.total))
-  const link = linkHeader(pagination, (position) => ctx.pageUrl(position))
-  if (link.length <= maxLinkLength) ctx.set('Link', link)
-}
-
-/** The maximum length of `Link`. Proxies reject responses with long headers. */
-const maxLinkLength = 4000
 
 /** Runs work in the request's transaction, which cannot be committed before the work has ended. */
 export function inTransaction<T>(ctx: DataRequest, run: (work: RecordWork) => Promise<T>): Promise<T> {

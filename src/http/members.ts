@@ -2,6 +2,7 @@ import type Koa from 'koa'
 import { hasStatus } from '../common/has-status.js'
 import type { Context } from '../context.js'
 import type { AttributeOf } from '../data/attributes/attribute-of.js'
+import type { Pagination } from '../data/lists/pagination.js'
 import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
 import { bodyKindOf, hasForm } from './body/body-kind.js'
@@ -9,6 +10,7 @@ import type { FormatName } from './formats/negotiation.js'
 import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
 import { visitorCookies } from './private-responses.js'
+import { setPageHeaders } from './page-headers.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
 import { writableAttributes } from './writable.js'
 
@@ -100,6 +102,13 @@ export interface HttpMembers {
   prefersHtml(errors: () => ValidationErrors | undefined): boolean
 
   /**
+   * Sets the headers of a page of a list.
+   *
+   * @internal
+   */
+  setPageHeaders(pagination: Pagination): void
+
+  /**
    * Rejects a request with errors if the handler has responded in another format than HTML.
    *
    * @throws ValidationErrors the first errors that were passed to `prefersHtml`
@@ -129,6 +138,10 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
       const isHtml = chooseFormat(this) === 'html'
       if (isHtml) expectHtml(this, errors)
       return isHtml
+    },
+
+    setPageHeaders(pagination) {
+      setPageHeaders(this, pagination)
     },
 
     rejectData() {

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { Like } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
-import { linkHeader, Pagination } from '../../../src/data/lists/pagination.js'
 import type { PageOptions, PageQuery } from '../../../src/data/lists/pagination.js'
 import { newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
 import { paginate } from '../../support/records.js'
@@ -102,27 +101,3 @@ describe('paginate(tx, model, query, options)', () => {
     expect(pagination).to.include({ total: 0, pages: 1, next: undefined })
   })
 })
-
-describe('linkHeader(pagination, urlForPage)', () => {
-  it('names the first, the previous, the next and the last page', () => {
-    expect(linkHeader(new Pagination(2, 20, 45), url)).to.equal(
-      '</posts?page=1>; rel="first", </posts?page=1>; rel="prev", </posts?page=3>; rel="next", </posts?page=3>; rel="last"',
-    )
-  })
-
-  it('omits the last page if nothing was counted', () => {
-    expect(linkHeader(new Pagination(2, 20, 41, false), url)).to.equal(
-      '</posts?page=1>; rel="first", </posts?page=1>; rel="prev", </posts?page=3>; rel="next"',
-    )
-  })
-
-  it('omits pages that do not exist', () => {
-    expect(linkHeader(new Pagination(1, 20, 5), url)).to.equal(
-      '</posts?page=1>; rel="first", </posts?page=1>; rel="last"',
-    )
-  })
-})
-
-function url({ page }: Record<string, string | undefined>): string {
-  return `/posts?page=${page}`
-}

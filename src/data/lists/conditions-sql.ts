@@ -2,7 +2,6 @@ import type { Engine } from '../engines/engine.js'
 import type { Cursor } from './query/cursor.js'
 import type { ListColumn, SortKey } from './definition/definition.js'
 import type { Operator } from './declaration.js'
-import { comparisonOf } from './operators.js'
 
 /** A condition in SQL, with the values of its parameters. Conditions with the same key have the same SQL. */
 export interface SqlCondition {
@@ -19,15 +18,27 @@ export class ConditionWriter {
     private readonly alias: string,
   ) {}
 
-  /** A comparison of a column with values. */
+  /** A comparison of a column with values. Whether a column is null is part of the SQL, so it has no parameter. */
   comparison(column: ListColumn, operator: Operator, values: readonly unknown[]): SqlCondition {
-    const comparison = comparisonOf(this.engine, operator, values)
+    const key = `${column.name} ${operator} ${values.length}`
+    const name = () => this.column(column)
+    if (operator === 'null') {
+      const is = values[0] === true ? 'IS' : 'IS NOT'
+      return { key: `${key} ${is}`, values: [], sql: () => `${name()} ${is} NULL` }
+    }
     const stored = values.map((value) => this.stored(column, value))
-    const isNull = operator === 'null' ? String(values[0]) : ''
-    return {
-      key: `${column.name} ${operator} ${values.length} ${isNull}`,
-      values: comparison.parameters(operator === 'null' ? values : stored),
-      sql: (places) => comparison.sql(this.column(column), places),
+    switch (operator) {
+      case 'prefix':
+      case 'contains': {
+        const { parameters, sql } = this.engine[operator]
+        return { key, values: parameters(String(stored[0])), sql: (places) => sql(name(), places) }
+      }
+      case 'in':
+        return { key, values: stored, sql: (places) => `${name()} IN (${places.join(', ')})` }
+      case 'not':
+        return { key, values: stored, sql: ([place]) => `(${name()} <> ${place} OR ${name()} IS NULL)` }
+      default:
+        return { key, values: stored, sql: ([place]) => `${name()} ${signs[operator]} ${place}` }
     }
   }
 
@@ -72,6 +83,9 @@ export class ConditionWriter {
     return metadata.entityMetadata.dataSource.driver.preparePersistentValue(value, metadata)
   }
 }
+
+/** The operators of SQL. */
+const signs = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' }
 
 /** A column that is compared with the value of a position. */
 interface PositionKey {

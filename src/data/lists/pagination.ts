@@ -119,41 +119,6 @@ export function pagePosition(
   }
 }
 
-/** A position in a list: the parameters of the page that is there. Undefined removes one. */
-type Position = Record<string, string | undefined>
-
-/**
- * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last one where it is known.
- *
- * @example linkHeader(pagination, ({ page }) => `/posts?page=${page}`)
- */
-export function linkHeader(pagination: Pagination, urlFor: (position: Position) => string): string {
-  const links = pagination instanceof CursorPagination ? cursorLinks(pagination) : pageLinks(pagination)
-  return links
-    .flatMap(([rel, position]) => (position ? [`<${urlFor(position)}>; rel="${rel}"`] : []))
-    .join(', ')
-}
-
-type Link = [rel: string, position: Position | undefined]
-
-function pageLinks({ previous, next, isTotalKnown, pages }: Pagination): Link[] {
-  const at = (page: number | undefined) => (page === undefined ? undefined : { page: String(page) })
-  return [
-    ['first', at(1)],
-    ['prev', at(previous)],
-    ['next', at(next)],
-    ['last', isTotalKnown ? at(pages) : undefined],
-  ]
-}
-
-function cursorLinks({ cursors: { previous, next } }: CursorPagination): Link[] {
-  return [
-    ['first', { after: undefined, before: undefined }],
-    ['prev', previous === undefined ? undefined : { after: undefined, before: previous }],
-    ['next', next === undefined ? undefined : { after: next, before: undefined }],
-  ]
-}
-
 /** A whole number from 1 in decimal digits; undefined for everything else. Numbers that are too large are clamped. */
 function readNumber(parameter: string | string[] | undefined): number | undefined {
   const text = Array.isArray(parameter) ? parameter.at(-1) : parameter

@@ -5,6 +5,7 @@ import { engineOf } from '../engines/engines.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
 import { assignedIds, linksOf, referencedBy, scopedKeys, setLoadedIds, type Links } from './links.js'
+import { recordsOf } from './loaded-relations.js'
 import { lockOption } from './locking.js'
 import { isAsLoaded } from './record-state.js'
 import type { RecordWork } from './work.js'
@@ -108,9 +109,10 @@ export function syncLinks(
 ): void {
   for (const { property, relation, toRelated } of linksOf(metadata)) {
     const assigned = assignments.find((one) => one.property === property)?.ids.map(String)
-    const related = relatedIds(record, relation.propertyName, (one) =>
-      referencedBy(toRelated).getEntityValue(one),
-    )
+    const value: unknown = Reflect.get(record, relation.propertyName)
+    const key = referencedBy(toRelated)
+    const related =
+      value === undefined ? undefined : recordsOf(value).map((one) => String(key.getEntityValue(one)))
     const written = related && !isAsLoaded(record, relation.propertyName) ? related : undefined
     const ids = assigned ?? written ?? (isNew ? [] : undefined)
     if (!ids) continue
@@ -118,15 +120,4 @@ export function syncLinks(
     const isCurrent = String(related?.toSorted()) === String(ids.toSorted())
     if (related && !isCurrent) Reflect.deleteProperty(record, relation.propertyName)
   }
-}
-
-/** The ids of the records in a relation; undefined if it is not set. */
-function relatedIds(
-  record: object,
-  relation: string,
-  idOf: (related: object) => unknown,
-): string[] | undefined {
-  const value: unknown = Reflect.get(record, relation)
-  if (value === undefined) return undefined
-  return [value].flat().flatMap((one) => (typeof one === 'object' && one !== null ? String(idOf(one)) : []))
 }

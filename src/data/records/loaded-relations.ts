@@ -82,7 +82,8 @@ function loadedIn(metadata: EntityMetadata, owner: object, seen = new Set<object
     })
 }
 
-function recordsOf(value: unknown): object[] {
+/** The records in a relation. */
+export function recordsOf(value: unknown): object[] {
   return [value].flat().filter((one) => typeof one === 'object' && one !== null)
 }
 

@@ -41,7 +41,7 @@ export async function loadRelations(
   relations: readonly string[],
   options: LoadOptions = {},
 ): Promise<void> {
-  for (const relation of relations) await loadRelation(work, records, relation, options)
+  for (const name of relations) await loadRelation(work, records, name, options)
 }
 
 async function loadRelation(

@@ -1,0 +1,27 @@
+import { expect } from 'chai'
+import { Pagination } from '../../src/data/lists/pagination.js'
+import { linkHeader } from '../../src/http/page-headers.js'
+
+describe('linkHeader(pagination, urlForPage)', () => {
+  it('names the first, the previous, the next and the last page', () => {
+    expect(linkHeader(new Pagination(2, 20, 45), url)).to.equal(
+      '</posts?page=1>; rel="first", </posts?page=1>; rel="prev", </posts?page=3>; rel="next", </posts?page=3>; rel="last"',
+    )
+  })
+
+  it('omits the last page if nothing was counted', () => {
+    expect(linkHeader(new Pagination(2, 20, 41, false), url)).to.equal(
+      '</posts?page=1>; rel="first", </posts?page=1>; rel="prev", </posts?page=3>; rel="next"',
+    )
+  })
+
+  it('omits pages that do not exist', () => {
+    expect(linkHeader(new Pagination(1, 20, 5), url)).to.equal(
+      '</posts?page=1>; rel="first", </posts?page=1>; rel="last"',
+    )
+  })
+})
+
+function url({ page }: Record<string, string | undefined>): string {
+  return `/posts?page=${page}`
+}

@@ -1,0 +1,50 @@
+import type { Context } from '../context.js'
+import type { CursorPagination, Pagination } from '../data/lists/pagination.js'
+
+/** The maximum length of `Link`. Proxies reject responses with long headers. */
+const maxLinkLength = 4000
+
+/** Sets `X-Total-Count` and `Link`. A query that is too long for a header has no `Link`. */
+export function setPageHeaders(ctx: Context, pagination: Pagination): void {
+  if (pagination.isTotalKnown) ctx.set('X-Total-Count', String(pagination.total))
+  const link = linkHeader(pagination, (position) => ctx.pageUrl(position))
+  if (link.length <= maxLinkLength) ctx.set('Link', link)
+}
+
+/** A position in a list: the parameters of the page that is there. Undefined removes one. */
+type Position = Record<string, string | undefined>
+
+/**
+ * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last one where it is known.
+ *
+ * @example linkHeader(pagination, ({ page }) => `/posts?page=${page}`)
+ */
+export function linkHeader(
+  pagination: Pagination | CursorPagination,
+  urlFor: (position: Position) => string,
+): string {
+  const links = 'cursors' in pagination ? cursorLinks(pagination) : pageLinks(pagination)
+  return links
+    .flatMap(([rel, position]) => (position ? [`<${urlFor(position)}>; rel="${rel}"`] : []))
+    .join(', ')
+}
+
+type Link = [rel: string, position: Position | undefined]
+
+function pageLinks({ previous, next, isTotalKnown, pages }: Pagination): Link[] {
+  const at = (page: number | undefined) => (page === undefined ? undefined : { page: String(page) })
+  return [
+    ['first', at(1)],
+    ['prev', at(previous)],
+    ['next', at(next)],
+    ['last', isTotalKnown ? at(pages) : undefined],
+  ]
+}
+
+function cursorLinks({ cursors: { previous, next } }: CursorPagination): Link[] {
+  return [
+    ['first', { after: undefined, before: undefined }],
+    ['prev', previous === undefined ? undefined : { after: undefined, before: previous }],
+    ['next', next === undefined ? undefined : { after: next, before: undefined }],
+  ]
+}
