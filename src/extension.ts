@@ -19,10 +19,9 @@ export { hasTransaction, outsideTransaction } from './data/transactions/request-
 export { restoreOnRetry } from './data/transactions/retry-snapshots.js'
 
 // Data
-export { ExpiredRows } from './data/expired-rows.js'
+export { ExpiringTable, type ExpiringTableOptions } from './data/expiring-table.js'
 export { newId } from './data/ids.js'
 export { explainMissingTable } from './data/migrations/pending.js'
-export { checkOwnTable } from './data/own-tables.js'
 export { attributeName, messageOf } from './data/validation/validation.js'
 export { Redis } from './common/redis.js'
 

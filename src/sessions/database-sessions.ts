@@ -2,9 +2,7 @@ import { Table } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
 import { column } from '../data/attributes/columns.js'
 import type { Database } from '../data/database.js'
-import { ExpiredRows } from '../data/expired-rows.js'
-import { explainMissingTable } from '../data/migrations/pending.js'
-import { checkOwnTable } from '../data/own-tables.js'
+import { ExpiringTable } from '../data/expiring-table.js'
 import { ServiceUnavailable } from '../errors.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
 
@@ -71,59 +69,52 @@ interface Row {
 class DatabaseSessions implements SessionStore {
   private readonly table: string
   private readonly now: () => number
-  private readonly expired: ExpiredRows
+  private readonly rows: ExpiringTable
 
   constructor(
     private readonly database: Database,
-    { table = 'sessions', cleanUpEvery = 10 * 60 * 1000, now = Date.now }: DatabaseSessionsOptions,
+    { table = 'sessions', cleanUpEvery, now = Date.now }: DatabaseSessionsOptions,
   ) {
     this.table = table
     this.now = now
-    this.expired = new ExpiredRows(database, table, 'expires_at', cleanUpEvery)
+    this.rows = new ExpiringTable(database, {
+      name: table,
+      describe: sessionsTable,
+      expiresAt: 'expires_at',
+      cleanUpEvery,
+      loss: 'This ends all sessions.',
+    })
   }
 
   async get(id: string): Promise<SessionData | undefined> {
-    const row = await this.query(() =>
-      this.database
-        .createQueryBuilder()
-        .select(['session.content AS content', 'session.used_at AS used_at', 'session.user_id AS user_id'])
-        .from(this.table, 'session')
-        .where('session.id = :id AND session.expires_at > :now', { id, now: this.now() })
-        .getRawOne<Row>(),
-    )
-    if (row?.user_id && Number(row.used_at) <= this.now() - useInterval) await this.noteUse(id)
+    const now = this.now()
+    const query = this.database
+      .createQueryBuilder()
+      .select(['session.content AS content', 'session.used_at AS used_at', 'session.user_id AS user_id'])
+      .from(this.table, 'session')
+      .where('session.id = :id AND session.expires_at > :now', { id, now })
+    const row = await this.rows.explained(query.getRawOne<Row>())
+    // Notes that a session is used. A failure does not affect the request.
+    if (row?.user_id && Number(row.used_at) <= now - useInterval)
+      await this.rows.update(id, { used_at: now }).catch(() => undefined)
     return row && readSession(row.content)
   }
 
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
     const now = this.now()
     const row = { content: asciiJson(data), expires_at: now + maxAge, used_at: now, user_id: userIdOf(data) }
-    if (isNew) {
-      await this.query(() =>
-        this.database
-          .createQueryBuilder()
-          .insert()
-          .into(this.table)
-          .values({ id, ...row })
-          .execute(),
-      )
-      await this.expired.delete(now)
-      return true
-    }
-    const update = this.database.createQueryBuilder().update(this.table).set(row).where('id = :id', { id })
-    const { affected } = await this.query(() => update.execute())
-    return affected !== 0
+    if (!isNew) return this.rows.update(id, row)
+    await this.rows.insert({ id, ...row })
+    await this.rows.cleanUp(now)
+    return true
   }
 
-  async destroy(id: string): Promise<void> {
-    await this.query(() =>
-      this.database.createQueryBuilder().delete().from(this.table).where('id = :id', { id }).execute(),
-    )
+  destroy(id: string): Promise<void> {
+    return this.rows.delete(id)
   }
 
-  async start(): Promise<void> {
-    await this.database.open()
-    await checkOwnTable(this.database, sessionsTable, this.table, 'This ends all sessions.')
+  start(): Promise<void> {
+    return this.rows.start()
   }
 
   stop(): Promise<void> {
@@ -132,23 +123,6 @@ class DatabaseSessions implements SessionStore {
 
   async check(): Promise<void> {
     if (!(await this.database.ping())) throw new ServiceUnavailable('The database does not respond.', 5)
-  }
-
-  /** Notes that a session is used. A failure does not affect the request. */
-  private async noteUse(id: string): Promise<void> {
-    const update = this.database.createQueryBuilder().update(this.table).set({ used_at: this.now() })
-    await update
-      .where('id = :id', { id })
-      .execute()
-      .catch(() => undefined)
-  }
-
-  private async query<T>(query: () => Promise<T>): Promise<T> {
-    try {
-      return await query()
-    } catch (error) {
-      throw await explainMissingTable(this.database, error)
-    }
   }
 }
 

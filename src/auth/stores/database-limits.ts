@@ -1,5 +1,5 @@
-import { Table, type EntityManager, type QueryRunner } from 'typeorm'
-import { checkOwnTable, ExpiredRows, explainMissingTable } from '../../extension.js'
+import { Table, type QueryRunner } from 'typeorm'
+import { ExpiringTable } from '../../extension.js'
 import { column, type Database } from '../../index.js'
 import type { LimitCount, LimitStore } from './limit-store.js'
 
@@ -46,38 +46,39 @@ interface Row {
 class DatabaseLimits implements LimitStore {
   private readonly table: string
   private readonly now: () => number
-  private readonly expired: ExpiredRows
+  private readonly rows: ExpiringTable
 
   constructor(
     private readonly database: Database,
-    { table = 'rate_limits', cleanUpEvery = 600_000, now = Date.now }: DatabaseLimitsOptions,
+    { table = 'rate_limits', cleanUpEvery, now = Date.now }: DatabaseLimitsOptions,
   ) {
     this.table = table
     this.now = now
-    this.expired = new ExpiredRows(database, table, 'ends_at', cleanUpEvery)
+    this.rows = new ExpiringTable(database, {
+      name: table,
+      describe: rateLimitsTable,
+      expiresAt: 'ends_at',
+      cleanUpEvery,
+      loss: 'This sets all counts to zero.',
+    })
   }
 
   async increment(key: string, window: number): Promise<LimitCount> {
     const known = (await this.count(key, window)) ?? (await this.addNew(key, window))
-    await this.expired.delete(this.now())
+    await this.rows.cleanUp(this.now())
     return { count: Number(known.requests), milliseconds: Math.max(0, Number(known.ends_at) - this.now()) }
   }
 
   async decrement(id: string): Promise<void> {
-    const update = this.database.createQueryBuilder().update(this.table)
-    await update
-      .set({ requests: () => 'requests - 1' })
-      .where('id = :id AND requests > 0', { id })
-      .execute()
+    await this.rows.update(id, { requests: () => 'CASE WHEN requests > 0 THEN requests - 1 ELSE 0 END' })
   }
 
-  async reset(id: string): Promise<void> {
-    await this.database.createQueryBuilder().delete().from(this.table).where('id = :id', { id }).execute()
+  reset(id: string): Promise<void> {
+    return this.rows.delete(id)
   }
 
-  async start(): Promise<void> {
-    await this.database.open()
-    await checkOwnTable(this.database, rateLimitsTable, this.table, 'This sets all counts to zero.')
+  start(): Promise<void> {
+    return this.rows.start()
   }
 
   stop(): Promise<void> {
@@ -85,24 +86,23 @@ class DatabaseLimits implements LimitStore {
   }
 
   /** Counts a request of a known key. The update locks the row, so the row that is read is the counted one. */
-  private async count(id: string, window: number): Promise<Row | undefined> {
+  private count(id: string, window: number): Promise<Row | undefined> {
     const now = this.now()
-    try {
-      return await this.database.transaction(async (tx) => {
-        const update = tx.createQueryBuilder().update(this.table)
-        const { affected } = await update
-          .set({
-            requests: () => 'CASE WHEN ends_at > :now THEN requests + 1 ELSE 1 END',
-            ends_at: () => 'CASE WHEN ends_at > :now THEN ends_at ELSE :ends END',
-          })
-          .where('id = :id', { id })
-          .setParameters({ now, ends: now + window })
-          .execute()
-        return affected === 0 ? undefined : this.read(tx, id)
-      })
-    } catch (error) {
-      throw await explainMissingTable(this.database, error)
-    }
+    const counting = this.database.transaction(async (tx) => {
+      const update = tx.createQueryBuilder().update(this.table)
+      const { affected } = await update
+        .set({
+          requests: () => 'CASE WHEN ends_at > :now THEN requests + 1 ELSE 1 END',
+          ends_at: () => 'CASE WHEN ends_at > :now THEN ends_at ELSE :ends END',
+        })
+        .where('id = :id', { id })
+        .setParameters({ now, ends: now + window })
+        .execute()
+      if (affected === 0) return undefined
+      const query = tx.createQueryBuilder().select('requests', 'requests').addSelect('ends_at', 'ends_at')
+      return query.from(this.table, 'counted').where('id = :id', { id }).getRawOne<Row>()
+    })
+    return this.rows.explained(counting)
   }
 
   /** A request that another one has preceded is counted as one of a known key. */
@@ -111,10 +111,5 @@ class DatabaseLimits implements LimitStore {
     await this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore().execute()
     const counted = await this.count(id, window)
     return counted ?? { requests: 1, ends_at: row.ends_at }
-  }
-
-  private async read(tx: EntityManager, id: string): Promise<Row | undefined> {
-    const query = tx.createQueryBuilder().select('requests', 'requests').addSelect('ends_at', 'ends_at')
-    return query.from(this.table, 'counted').where('id = :id', { id }).getRawOne<Row>()
   }
 }

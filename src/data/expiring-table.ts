@@ -1,0 +1,112 @@
+import { QueryFailedError, type ObjectLiteral, type QueryRunner, type Table } from 'typeorm'
+import { DeclarationError } from '../errors.js'
+import type { Database } from './database.js'
+import { problemOf } from './engines/problems.js'
+import { explainMissingTable, pendingMigrations } from './migrations/pending.js'
+
+/** The number of rows that are deleted at a time, so that the request that does it is not delayed. */
+const most = 500
+
+/** Describes a table whose rows expire. */
+export interface ExpiringTableOptions {
+  name: string
+  /** The public function that describes the table in migrations. Its column `id` is the primary key. */
+  describe: (runner: QueryRunner, name: string) => Table
+  /** The column with the time at which a row expires, in milliseconds since 1970. */
+  expiresAt: string
+  /** Milliseconds between two clean-ups (10 minutes). */
+  cleanUpEvery: number | undefined
+  /** The consequence if the table is created again. */
+  loss: string
+}
+
+/** A table of the framework, which a migration of the application has created, and whose rows expire: sessions, rate limits. */
+export class ExpiringTable {
+  private cleanedAt = 0
+
+  constructor(
+    private readonly database: Database,
+    private readonly options: ExpiringTableOptions,
+  ) {}
+
+  /**
+   * Opens the database, and checks that the table has all columns of this version. While migrations are pending, the first
+   * request reports them instead.
+   *
+   * @throws DeclarationError with the migration that creates the table again
+   */
+  async start(): Promise<void> {
+    await this.database.open()
+    const { name, describe, loss } = this.options
+    const runner = this.database.createQueryRunner('slave')
+    try {
+      const columns = describe(runner, name).columns.map((column) => column.name)
+      const query = this.database.createQueryBuilder(runner).select(columns).from(name, name)
+      await query.where('1 = 0').getRawMany()
+    } catch (cause) {
+      if (!(cause instanceof QueryFailedError) || problemOf(cause) !== 'missing') throw cause
+      if ((await pendingMigrations(this.database)).length > 0) return
+      throw new DeclarationError(
+        `The database has no table "${name}", or one of an earlier version of resource-kit. Generate a migration ` +
+          `(\`npx kit generate migration create_${name}_again\`), and write this into its method up: ` +
+          `\`await runner.dropTable('${name}', true)\` and \`await runner.createTable(${describe.name}(runner, '${name}'))\`. ${loss}`,
+        { cause },
+      )
+    } finally {
+      await runner.release()
+    }
+  }
+
+  /** Inserts a row. */
+  async insert(row: ObjectLiteral): Promise<void> {
+    const query = this.database.createQueryBuilder().insert().into(this.options.name)
+    await this.explained(query.values(row).execute())
+  }
+
+  /** Changes a row. Returns whether it exists. */
+  async update(id: string, values: ObjectLiteral): Promise<boolean> {
+    const query = this.database.createQueryBuilder().update(this.options.name).set(values)
+    const { affected } = await this.explained(query.where('id = :id', { id }).execute())
+    return affected !== 0
+  }
+
+  async delete(id: string): Promise<void> {
+    const query = this.database.createQueryBuilder().delete().from(this.options.name)
+    await this.explained(query.where('id = :id', { id }).execute())
+  }
+
+  /** Deletes some expired rows if it is time to. A failure does not affect the request. */
+  async cleanUp(now: number): Promise<void> {
+    if (now < this.cleanedAt + (this.options.cleanUpEvery ?? 600_000)) return
+    this.cleanedAt = now
+    const count = await this.deleteSome(now).catch(() => 0)
+    // There may be more, which are deleted the next time.
+    if (count === most) this.cleanedAt = 0
+  }
+
+  /** Waits for a query, and explains its error if migrations are pending. */
+  async explained<T>(query: Promise<T>): Promise<T> {
+    try {
+      return await query
+    } catch (error) {
+      throw await explainMissingTable(this.database, error)
+    }
+  }
+
+  private async deleteSome(now: number): Promise<number> {
+    const { name, expiresAt } = this.options
+    const expired = await this.database
+      .createQueryBuilder()
+      .select('expired.id', 'id')
+      .from(name, 'expired')
+      .where(`expired.${expiresAt} <= :now`, { now })
+      .limit(most)
+      .getRawMany<{ id: string }>()
+    const ids = expired.map(({ id }) => id)
+    if (ids.length === 0) return 0
+    const query = this.database.createQueryBuilder().delete().from(name)
+    // The condition is repeated, because another request may have renewed one of them in the meantime.
+    await query.where(`id IN (:...ids) AND ${expiresAt} <= :now`, { ids, now }).execute()
+    return ids.length
+  }
+}
