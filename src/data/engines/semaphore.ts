@@ -35,13 +35,6 @@ export class Semaphore {
     return Promise.resolve(this.releaseOnce())
   }
 
-  /** Acquires a permit if one is free now; otherwise undefined. */
-  tryAcquire(): Release | undefined {
-    if (this.closed || this.free === 0) return undefined
-    this.free -= 1
-    return this.releaseOnce()
-  }
-
   /** Rejects all waiting and all later calls of `acquire`. */
   close(reason: Error): void {
     this.closed = reason

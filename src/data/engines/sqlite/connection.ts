@@ -49,13 +49,11 @@ export class SqliteConnection {
 
   /** Runs a statement. Retries while another process holds a lock, until the deadline (of `performance.now()`). */
   run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<StatementResult> {
-    if (statement.setsSomething) this.mayHaveSettings = true
     return waitForLock(() => this.execute(statement, parameters), deadline)
   }
 
   /** Runs a statement without waiting; undefined if another process holds a lock or has just written. */
   runNow(statement: SqliteStatement, parameters: unknown[]): StatementResult | undefined {
-    if (statement.setsSomething) this.mayHaveSettings = true
     try {
       return this.execute(statement, parameters)
     } catch (error) {
@@ -74,10 +72,9 @@ export class SqliteConnection {
    * change the database, whether it returns rows or not.
    */
   prepare(sql: string): SqliteStatement {
-    const known = this.statements.get(sql)
-    if (known) return known
-    const statement = new SqliteStatement(this.database.prepare(sql))
-    this.statements.set(sql, statement)
+    let statement = this.statements.get(sql)
+    if (!statement) this.statements.set(sql, (statement = new SqliteStatement(this.database.prepare(sql))))
+    if (statement.setsSomething) this.mayHaveSettings = true
     return statement
   }
 

@@ -1,3 +1,5 @@
+import { connectionSemaphore } from '../connections.js'
+import type { ConnectionLimits } from '../engine.js'
 import { rejectOwnWait } from '../own-waits.js'
 import { Semaphore, type Release } from '../semaphore.js'
 import type { SqliteConnection } from './connection.js'
@@ -7,14 +9,6 @@ import type { StatementResult } from './statement.js'
 export interface ExclusiveConnection {
   readonly connection: SqliteConnection
   release(): void
-}
-
-/** The limits of a connection pool. */
-export interface PoolOptions {
-  /** The maximum number of connections for read transactions. */
-  size: number
-  /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
-  acquireTimeout: number
 }
 
 /**
@@ -34,26 +28,19 @@ export class SqlitePool {
   private writer: Promise<SqliteConnection> | undefined
   /** The error for later requests for a connection, once the pool is closed. */
   private closed: Error | undefined
-  /** The connection of `writer`, once it is open. */
-  private openWriter: SqliteConnection | undefined
 
+  /** @param limits their `size` is the maximum number of connections for read transactions */
   constructor(
     private readonly open: () => Promise<SqliteConnection>,
-    private readonly options: PoolOptions,
+    private readonly limits: ConnectionLimits,
   ) {
-    const { size, acquireTimeout } = options
-    const seconds = acquireTimeout / 1000
     this.writeLock = new Semaphore(
       1,
-      acquireTimeout,
-      `Waited ${seconds} s to write, because another transaction has not ended. ` +
+      limits.acquireTimeout,
+      `Waited ${limits.acquireTimeout / 1000} s to write, because another transaction has not ended. ` +
         'Inside a transaction, use its own manager (ctx.tx), never the DataSource.',
     )
-    this.readers = new Semaphore(
-      size,
-      acquireTimeout,
-      `None of the ${size} database connections became free within ${seconds} s.`,
-    )
+    this.readers = connectionSemaphore(limits)
   }
 
   /** Waits for the write lock. */
@@ -62,18 +49,9 @@ export class SqlitePool {
     return this.writeLock.acquire()
   }
 
-  /** Acquires the write lock if it is free; otherwise undefined. */
-  tryAcquireWriteLock(): Release | undefined {
-    return this.writeLock.tryAcquire()
-  }
-
   /** Returns the shared connection for single statements. */
   share(): Promise<SqliteConnection> {
-    this.shared ??= this.openAnother().catch((error: unknown) => {
-      this.shared = undefined
-      throw error
-    })
-    return this.shared
+    return this.openOnce('shared')
   }
 
   /** Runs a single statement on the shared connection. A statement that writes waits for the write lock. */
@@ -92,43 +70,32 @@ export class SqlitePool {
 
   /** The time of `performance.now()` at which a statement that begins to wait now times out. */
   newDeadline(): number {
-    return performance.now() + this.options.acquireTimeout
+    return performance.now() + this.limits.acquireTimeout
   }
 
   /** Waits for a connection for a read transaction. */
   async take(): Promise<ExclusiveConnection> {
-    const release = await this.readers.acquire()
+    const leave = await this.readers.acquire()
     try {
-      return this.held(this.idle.pop() ?? (await this.openAnother()), release)
+      const connection = this.idle.pop() ?? (await this.openAnother())
+      const release = (): void => {
+        if (this.makeReady(connection)) this.idle.push(connection)
+        leave()
+      }
+      return { connection, release }
     } catch (error) {
-      release()
+      leave()
       throw error
     }
-  }
-
-  /** Takes a connection for a read transaction if one is idle; otherwise undefined. */
-  takeNow(): ExclusiveConnection | undefined {
-    if (this.idle.length === 0) return undefined
-    const release = this.readers.tryAcquire()
-    const connection = release && this.idle.pop()
-    return connection && this.held(connection, release)
   }
 
   /** Takes the connection for the transaction that writes. The caller must hold the write lock. */
   async takeWriter(): Promise<ExclusiveConnection> {
-    this.writer ??= this.openAnother()
-    try {
-      this.openWriter = await this.writer
-      return this.heldWriter(this.openWriter)
-    } catch (error) {
-      this.writer = undefined
-      throw error
+    const connection = await this.openOnce('writer')
+    const release = (): void => {
+      if (!this.makeReady(connection)) this.writer = undefined
     }
-  }
-
-  /** The same if the connection is already open; otherwise undefined. The caller must hold the write lock. */
-  takeWriterNow(): ExclusiveConnection | undefined {
-    return this.openWriter && this.heldWriter(this.openWriter)
+    return { connection, release }
   }
 
   /** Closes all connections, which rolls back their transactions. SQLite then writes the WAL into the database file. */
@@ -138,24 +105,15 @@ export class SqlitePool {
     this.readers.close(this.closed)
     for (const connection of this.opened) connection.close()
     this.opened.clear()
-    this.openWriter = undefined
   }
 
-  private held(connection: SqliteConnection, releasePermit: Release): ExclusiveConnection {
-    const release = (): void => {
-      if (this.makeReady(connection)) this.idle.push(connection)
-      releasePermit()
-    }
-    return { connection, release }
-  }
-
-  private heldWriter(connection: SqliteConnection): ExclusiveConnection {
-    const release = (): void => {
-      if (this.makeReady(connection)) return
-      this.writer = undefined
-      this.openWriter = undefined
-    }
-    return { connection, release }
+  /** Opens a connection with its first use, or again after a failure. */
+  private openOnce(name: 'shared' | 'writer'): Promise<SqliteConnection> {
+    this[name] ??= this.openAnother().catch((error: unknown) => {
+      this[name] = undefined
+      throw error
+    })
+    return this[name]
   }
 
   private async openAnother(): Promise<SqliteConnection> {

@@ -8,11 +8,11 @@ import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3
 import { ServiceUnavailable, ValidationErrors } from '../../../errors.js'
 import { humanize } from '../../../naming/words.js'
 import { kindOf } from '../../attributes/attributes.js'
+import type { ConnectionLimits } from '../engine.js'
 import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 import { SqliteConnection } from './connection.js'
 import type { Sqlite } from './connection.js'
 import { SqlitePool } from './pool.js'
-import type { PoolOptions } from './pool.js'
 import { isTooLong } from '../../attributes/text-length.js'
 
 /**
@@ -33,7 +33,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
 
   constructor(
     dataSource: DataSource,
-    private readonly pooling: PoolOptions,
+    private readonly limits: ConnectionLimits,
   ) {
     super(dataSource)
     // TypeORM's `datetime('now')` has no milliseconds.
@@ -52,8 +52,8 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     const path = isPrivate ? await this.makePrivateFile() : this.options.database
     await mkdir(dirname(path), { recursive: true })
     if (existsSync(path)) await access(path, constants.W_OK)
-    const open = () => SqliteConnection.open(this.sqlite, path, isPrivate, this.pooling.acquireTimeout)
-    const pool = new SqlitePool(open, this.pooling)
+    const open = () => SqliteConnection.open(this.sqlite, path, isPrivate, this.limits.acquireTimeout)
+    const pool = new SqlitePool(open, this.limits)
     try {
       this.databaseConnection = (await pool.share()).database
       this.file = { path, identity: await identityOf(path) }

@@ -9,7 +9,7 @@ import { HttpError, ReadOnlyTransaction, TransactionConflict, TransactionEnded }
 import type { PooledSqliteDriver } from './pooled-driver.js'
 import { isStale } from './connection.js'
 import type { SqliteConnection } from './connection.js'
-import { SqliteLease } from './lease.js'
+import { SqliteCheckout } from './checkout.js'
 import { SqliteStatement } from './statement.js'
 import type { StatementResult } from './statement.js'
 
@@ -24,7 +24,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: PooledSqliteDriver
   /** Whether its transactions are read-only, and reject statements that write. */
   isReadOnly = false
-  private readonly lease: SqliteLease
+  private readonly checkout: SqliteCheckout
   /** The time limit of the statement that begins a transaction, including its wait for the write lock. */
   private deadline: number | undefined
 
@@ -33,7 +33,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     private readonly replicationMode: ReplicationMode,
   ) {
     super(driver)
-    this.lease = new SqliteLease(driver)
+    this.checkout = new SqliteCheckout(driver)
   }
 
   private get isReading(): boolean {
@@ -42,7 +42,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Whether other transactions that write wait for it. */
   get holdsWriteLock(): boolean {
-    return this.lease.canWrite
+    return this.checkout.canWrite
   }
 
   override getReplicationMode(): ReplicationMode {
@@ -51,7 +51,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Takes a connection that only this runner uses until it is released. */
   override async connect(): Promise<SqliteConnection['database']> {
-    const { database } = await this.lease.connect()
+    const { database } = await this.checkout.connect()
     return database
   }
 
@@ -63,11 +63,11 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     try {
       if (this.hasSubscribers) await this.broadcaster.broadcast('BeforeTransactionStart')
       this.deadline = this.driver.pool.newDeadline()
-      if (!this.lease.beginNow(this.isReading)) await this.lease.begin(this.isReading)
+      await this.checkout.begin(this.isReading)
       await this.query(this.isReading ? 'BEGIN DEFERRED' : 'BEGIN IMMEDIATE')
     } catch (error) {
       this.isTransactionActive = false
-      await this.lease.endTransaction()
+      this.checkout.endTransaction()
       throw error
     } finally {
       this.deadline = undefined
@@ -87,7 +87,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Rolls back. After some errors (a full disk) SQLite has already done so, and nothing remains to be done. */
   override async rollbackTransaction(): Promise<void> {
-    if (!(await this.isLost())) return this.rollbackHeld()
+    if (!this.isLost) return this.rollbackHeld()
 
     this.transactionDepth -= 1
     this.isTransactionActive = this.transactionDepth > 0
@@ -110,7 +110,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.transactionDepth = 0
     this.loadedTables = []
     this.clearSqlMemory()
-    return this.lease.end()
+    return this.checkout.end()
   }
 
   /** Runs one statement. */
@@ -152,7 +152,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** Reads the rows of a query, 100 at a time. In the meantime, its connection runs no other statement. */
   async *rows(sql: string, parameters: unknown[]): AsyncGenerator<unknown[]> {
     this.dataSource.logger.logQuery(sql, parameters, this)
-    const { database } = await this.lease.connect()
+    const { database } = await this.checkout.connect()
     // The cached statement could not run again before the last row.
     const statement = new SqliteStatement(database.prepare(sql))
     let part: unknown[] = []
@@ -197,29 +197,29 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
    * @returns undefined when `run` has to do it, for example because another process holds a lock
    */
   private runNow(sql: string, values: unknown[]): StatementResult | undefined {
-    const connection = this.lease.current?.connection
+    const connection = this.checkout.current?.connection
     if (!connection || (this.transactionDepth > 0 && !connection.isInTransaction)) return undefined
     const statement = connection.prepare(sql)
-    if (!statement.readonly && !this.lease.canWrite) return undefined
+    if (!statement.readonly && !this.checkout.canWrite) return undefined
     try {
       const outcome = connection.runNow(statement, values)
-      if (outcome && !connection.isInTransaction) this.lease.endTransactionNow()
+      if (outcome && !connection.isInTransaction) this.checkout.endTransaction()
       return outcome
     } catch (error) {
-      if (!connection.isInTransaction) this.lease.endTransactionNow()
+      if (!connection.isInTransaction) this.checkout.endTransaction()
       throw error
     }
   }
 
   private run(sql: string, values: unknown[]): Promise<StatementResult> {
-    const isSingle = !this.lease.isHeld && this.transactionDepth === 0 && !KEEPS_CONNECTION.test(sql)
+    const isSingle = !this.checkout.isHeld && this.transactionDepth === 0 && !KEEPS_CONNECTION.test(sql)
     return isSingle ? this.driver.pool.run(sql, values) : this.runHeld(sql, values)
   }
 
   private async runHeld(sql: string, values: unknown[]): Promise<StatementResult> {
-    if (await this.isLost()) throw new Error('SQLite rolled back this transaction after an earlier error.')
+    if (this.isLost) throw new Error('SQLite rolled back this transaction after an earlier error.')
     const deadline = this.deadline ?? this.driver.pool.newDeadline()
-    const connection = await this.lease.connect()
+    const connection = await this.checkout.connect()
     try {
       const statement = connection.prepare(sql)
       if (!statement.readonly && this.isReadOnly) throw new ReadOnlyTransaction()
@@ -227,26 +227,24 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       return await connection.run(statement, values, deadline)
     } catch (error) {
       if (!isStale(error)) throw error
-      await this.lease.releaseWriteLock()
+      await this.checkout.releaseWriteLock()
       throw new TransactionConflict({ cause: error })
     } finally {
-      if (!connection.isInTransaction) await this.lease.endTransaction()
+      if (!connection.isInTransaction) this.checkout.endTransaction()
     }
   }
 
   /** Acquires the write lock for a statement. Fails if its transaction has ended in the meantime: the connection may be in use again. */
   private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
-    await this.lease.acquireWriteLock()
-    if (this.lease.current?.connection === connection) return
-    if (!this.isTransactionActive) await this.lease.releaseWriteLock()
+    await this.checkout.acquireWriteLock()
+    if (this.checkout.current?.connection === connection) return
+    if (!this.isTransactionActive) await this.checkout.releaseWriteLock()
     throw new TransactionEnded()
   }
 
   /** Whether SQLite has rolled back by itself. Without this check, later statements would be committed one by one. */
-  private async isLost(): Promise<boolean> {
-    if (this.transactionDepth === 0) return false
-    const held = await this.lease.settled()
-    return !held?.connection.isInTransaction
+  private get isLost(): boolean {
+    return this.transactionDepth > 0 && !this.checkout.current?.connection.isInTransaction
   }
 }
 

@@ -4,7 +4,7 @@ import type { SqliteConnection } from './connection.js'
 import type { ExclusiveConnection, SqlitePool } from './pool.js'
 
 /** The connection and the write lock that a query runner holds. It acquires each when it first needs it. */
-export class SqliteLease {
+export class SqliteCheckout {
   /** The connection that the runner holds, once it is there. */
   current: ExclusiveConnection | undefined
   private pending: Promise<ExclusiveConnection> | undefined
@@ -32,28 +32,12 @@ export class SqliteLease {
     return connection
   }
 
-  /** Waits for the connection, if any. */
-  async settled(): Promise<ExclusiveConnection | undefined> {
-    return this.pending
-  }
-
-  /**
-   * Acquires the connection of a transaction, and the write lock unless the transaction only reads, if both are free.
-   *
-   * @returns whether the runner has them now; otherwise `begin` waits for them
-   */
-  beginNow(isReading: boolean): boolean {
-    if (!isReading && !this.tryAcquireWriteLock()) return false
-    this.isForTransaction = !this.pending
-    return this.holdNow(isReading)
-  }
-
   /** Waits for the connection of a transaction, and for the write lock unless the transaction only reads. */
   async begin(isReading: boolean): Promise<void> {
     const { pool } = this.driver
     if (!isReading) await this.acquireWriteLock()
     this.isForTransaction = !this.pending
-    if (!this.holdNow(isReading)) await this.hold(() => (isReading ? pool.take() : pool.takeWriter()))
+    await this.hold(() => (isReading ? pool.take() : pool.takeWriter()))
   }
 
   /** Acquires the write lock. It is released at the end of the transaction. */
@@ -72,24 +56,17 @@ export class SqliteLease {
     throw new QueryRunnerAlreadyReleasedError()
   }
 
-  /** Ends a transaction whose connection and lock need not be waited for. */
-  endTransactionNow(): void {
-    const { current, releaseLock } = this
+  /** Ends a transaction whose connection is there. A connection that the runner held before remains. */
+  endTransaction(): void {
     if (this.isForTransaction) {
-      current?.release()
+      this.current?.release()
       this.forget()
     }
     // If the lock has not been acquired yet, a statement is still waiting for it.
-    if (!releaseLock) return
-    releaseLock()
+    if (!this.releaseLock) return
+    this.releaseLock()
     this.writeLock = undefined
     this.releaseLock = undefined
-  }
-
-  /** Ends a transaction. A connection that the runner held before remains. */
-  async endTransaction(): Promise<void> {
-    if (this.isForTransaction) await this.releaseConnection()
-    await this.releaseWriteLock()
   }
 
   async releaseWriteLock(): Promise<void> {
@@ -100,28 +77,10 @@ export class SqliteLease {
   }
 
   /** Releases the connection and the write lock, also those for which the runner still waits. */
-  end(): Promise<void> {
+  async end(): Promise<void> {
     this.isEnded = true
-    return this.pending || this.writeLock ? this.releaseBoth() : Promise.resolve()
-  }
-
-  /** Acquires the write lock if it is free. Returns whether the runner has it now. */
-  private tryAcquireWriteLock(): boolean {
-    if (this.writeLock) return this.canWrite
-    this.releaseLock = this.driver.pool.tryAcquireWriteLock()
-    if (!this.releaseLock) return false
-    this.writeLock = Promise.resolve(this.releaseLock)
-    return true
-  }
-
-  /** Takes a connection that is open and idle. Returns whether the runner has one now. */
-  private holdNow(isReading: boolean): boolean {
-    if (this.pending) return this.current !== undefined
-    const { pool } = this.driver
-    this.current = isReading ? pool.takeNow() : pool.takeWriterNow()
-    if (!this.current) return false
-    this.pending = Promise.resolve(this.current)
-    return true
+    await this.releaseConnection()
+    await this.releaseWriteLock()
   }
 
   private async hold(take: () => Promise<ExclusiveConnection>): Promise<ExclusiveConnection> {
@@ -137,11 +96,6 @@ export class SqliteLease {
     // The runner is already released, so no later call would release this connection.
     if (this.pending === pending) await this.releaseConnection()
     throw new QueryRunnerAlreadyReleasedError()
-  }
-
-  private async releaseBoth(): Promise<void> {
-    await this.releaseConnection()
-    await this.releaseWriteLock()
   }
 
   private async releaseConnection(): Promise<void> {
