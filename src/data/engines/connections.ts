@@ -19,25 +19,23 @@ export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits):
 }
 
 /**
- * Waits until a connection may be used.
- *
- * @throws WaitsForItself when the only connection belongs to the transaction of the same request
+ * Returns a function that opens or acquires a connection as soon as it may be used, and a release for its permit. It throws
+ * WaitsForItself when the only connection belongs to the transaction of the same request, and ServiceUnavailable for every
+ * error of the driver.
  */
-export function permitConnection(semaphore: Semaphore, { size }: ConnectionLimits): Promise<Release> {
-  if (size === 1) rejectOwnWait((runner) => !runner.isReleased && Reflect.get(runner, 'databaseConnection'))
-  return semaphore.acquire()
-}
-
-/**
- * Waits for a connection, and releases its permit if there is none.
- *
- * @throws ServiceUnavailable, for every error of the driver
- */
-export async function connected<T>(connection: Promise<T>, release: Release): Promise<T> {
-  try {
-    return await connection
-  } catch (error) {
-    release()
-    throw new ServiceUnavailable('The database does not respond.', 5, { cause: error })
+export function limiterOf(
+  limits: ConnectionLimits,
+): <T>(connect: () => Promise<T>) => Promise<[connection: T, release: Release]> {
+  const semaphore = connectionSemaphore(limits)
+  return async function permitted(connect) {
+    if (limits.size === 1)
+      rejectOwnWait((runner) => !runner.isReleased && Reflect.get(runner, 'databaseConnection'))
+    const release = await semaphore.acquire()
+    try {
+      return [await connect(), release]
+    } catch (error) {
+      release()
+      throw new ServiceUnavailable('The database does not respond.', 5, { cause: error })
+    }
   }
 }

@@ -6,7 +6,7 @@ import { DatabasePermissionDenied, DeclarationError } from '../../errors.js'
 import type { Database } from '../database.js'
 import { codeOf, explainConnectionError } from './connection-errors.js'
 import { addressOf, placeOf as placeOfUrl, withDatabase } from './database-url.js'
-import type { Problem, Server, ServerCommands } from './engine.js'
+import type { Problem, ServerCommands } from './engine.js'
 import { engineOf } from './engines.js'
 import { problemOfCode } from './problems.js'
 
@@ -19,10 +19,7 @@ import { problemOfCode } from './problems.js'
 export async function createDatabase(database: Database): Promise<boolean> {
   const { server: commands } = engineOf(database)
   if (!commands) return createFile(database)
-  const failure = new DatabasePermissionDenied('created', placeOf(database))
-  return onServer(database, commands, (server) =>
-    succeeds(commands.create(server, nameOf(database)), 'exists', failure),
-  )
+  return onServer(database, commands, 'create', 'exists')
 }
 
 /**
@@ -35,10 +32,7 @@ export async function dropDatabase(database: Database): Promise<boolean> {
   await database.close()
   const { server: commands } = engineOf(database)
   if (!commands) return deleteFile(fileOf(database) ?? '')
-  const failure = new DatabasePermissionDenied('deleted', placeOf(database))
-  return onServer(database, commands, (server) =>
-    succeeds(commands.drop(server, nameOf(database)), 'absent', failure),
-  )
+  return onServer(database, commands, 'drop', 'absent')
 }
 
 /**
@@ -69,15 +63,23 @@ export function placeOf(database: Database): string {
   return path.startsWith('..') ? file : path
 }
 
-/** Runs work on the server of a database, over a separate connection. */
-async function onServer<T>(
+/** Runs a command over a separate connection. Returns false if the server reports that there is nothing to do. */
+async function onServer(
   database: Database,
-  { databases }: ServerCommands,
-  work: (server: Server) => Promise<T>,
-): Promise<T> {
-  const source = await connect(database, databases)
+  commands: ServerCommands,
+  command: 'create' | 'drop',
+  nothingToDo: Problem,
+): Promise<boolean> {
+  const source = await connect(database, commands.databases)
   try {
-    return await work(source)
+    await commands[command](source, nameOf(database))
+    return true
+  } catch (error) {
+    const problem = problemOfCode(codeOf(error))
+    if (problem === nothingToDo) return false
+    if (problem !== 'denied') throw error
+    const done = command === 'create' ? 'created' : 'deleted'
+    throw Object.assign(new DatabasePermissionDenied(done, placeOf(database)), { cause: error })
   } finally {
     await source.destroy()
   }
@@ -97,24 +99,6 @@ async function connect(
   } catch (error) {
     if (others.length > 0 && problemOfCode(codeOf(error)) === 'absent') return connect(database, others)
     throw explainConnectionError(error, addressOf(url).database ? withDatabase(url, '') : url)
-  }
-}
-
-/** Whether a command has changed something. It has not if the server reports `nothingToDo`. */
-async function succeeds(
-  command: Promise<unknown>,
-  nothingToDo: Problem,
-  failure: DatabasePermissionDenied,
-): Promise<boolean> {
-  try {
-    await command
-    return true
-  } catch (error) {
-    const problem = problemOfCode(codeOf(error))
-    if (problem === nothingToDo) return false
-    if (problem !== 'denied') throw error
-    failure.cause = error
-    throw failure
   }
 }
 

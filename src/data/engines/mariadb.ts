@@ -2,17 +2,11 @@ import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../attributes/columns.js'
-import {
-  connected,
-  connectionSemaphore,
-  permitConnection,
-  pingConnections,
-  socketTimeoutMargin,
-} from './connections.js'
+import { limiterOf, pingConnections } from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
 import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
-import { configureMysqlDriver, isMariadb } from './mysql-driver.js'
+import { configureMysqlDriver, isMariadb, ignore, lockTimeouts } from './mysql-driver.js'
 import { pingBy, type Ping } from './ping.js'
 
 type Driver = DataSource['driver']
@@ -25,11 +19,6 @@ interface Connection {
   promise(): { query(sql: string): Promise<unknown> }
   release(): void
   destroy(): void
-}
-
-/** The members of TypeORM's driver that get connections. Its type doesn't declare them. */
-interface Connecting {
-  obtainMasterConnection(): Promise<Connection>
 }
 
 /** The error names of mysql2, and numbers for errors that have no name there, or a wrong one. */
@@ -134,9 +123,8 @@ export const mariadb: Engine = {
 
   adapt({ driver }, limits) {
     // Type assertion: the members are those of TypeORM's MysqlDriver.
-    const ping = limitConnections(driver as unknown as Connecting, limits)
-    configureMysqlDriver(driver as MysqlDriver)
-    return ping
+    configureMysqlDriver(driver as MysqlDriver, limits)
+    return limitConnections(driver as MysqlDriver, limits)
   },
 
   async beginReadOnly(runner, isolation) {
@@ -150,8 +138,8 @@ export const mariadb: Engine = {
   },
 
   async limitLocks(runner, milliseconds) {
-    prepared.delete(await runner.connect())
-    await runner.query(lockTimeouts(milliseconds))
+    impatient.add(await runner.connect())
+    await runner.query(`SET ${lockTimeouts(milliseconds)}`)
   },
 
   async *rows(runner, sql, values) {
@@ -164,13 +152,7 @@ export const mariadb: Engine = {
     const lose = (error: Error): unknown => stream.destroy(error)
     connection.on('error', lose)
     try {
-      let part: unknown[] = []
-      for await (const row of stream) {
-        part.push(row)
-        if (stream.readableLength > 0 && part.length < 100) continue
-        yield part
-        part = []
-      }
+      for await (const row of stream) yield [row]
     } finally {
       connection.off('error', lose)
     }
@@ -275,50 +257,20 @@ function textComparison({ options: { type } }: Driver): ColumnDetails {
   return { charset: 'utf8mb4', collation: COLLATIONS[type === 'mariadb' ? 'mariadb' : 'mysql'] }
 }
 
-/** The statement that configures a new connection. MariaDB and MySQL each execute their own version comments. */
-function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
-  const locks = lockTimeouts(acquireTimeout)
-  if (!limit) return locks
-  const forMariadb = `/*M!100100 , SESSION max_statement_time = ${limit / 1000} */`
-  return `${locks} ${forMariadb} /*!50708 , SESSION max_execution_time = ${limit} */`
-}
+/** The connections whose limit for locks is shorter than that of their database. */
+const impatient = new WeakSet<Connection>()
 
-function lockTimeouts(milliseconds: number): string {
-  // Whole seconds, at least one.
-  const wait = Math.max(1, Math.ceil(milliseconds / 1000))
-  return `SET SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
-}
-
-/** The connections with the timeouts of their database. */
-const prepared = new WeakSet<Connection>()
-
-function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
-  const semaphore = connectionSemaphore(limits)
-  const obtain = driver.obtainMasterConnection.bind(driver)
-  const known = new WeakSet<Connection>()
-  async function prepare(): Promise<Connection> {
-    const connection = await obtain()
-    if (prepared.has(connection)) return connection
-    try {
-      await connection.promise().query(timeouts(limits))
-    } catch (error) {
-      connection.destroy()
-      throw error
-    }
-    prepared.add(connection)
-    if (limits.statementTimeout && !known.has(connection))
-      limitSilence(connection, limits.statementTimeout + socketTimeoutMargin)
-    known.add(connection)
-    return connection
-  }
-
+function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
+  const permitted = limiterOf(limits)
+  const obtain: () => Promise<Connection> = driver.obtainMasterConnection.bind(driver)
   driver.obtainMasterConnection = async () => {
-    const leavePool = await permitConnection(semaphore, limits)
-    const connection = await connected(prepare(), leavePool)
+    const [connection, leavePool] = await permitted(obtain)
     const { release } = connection
     connection.release = () => {
       // Not a bound function, which would be bound again at each use, and take longer each time.
       connection.release = release
+      // A connection runs its queries in the order in which they are sent, so this one comes before its next use.
+      if (impatient.delete(connection)) connection.query(`SET ${lockTimeouts(limits.acquireTimeout)}`, ignore)
       connection.release()
       leavePool()
     }
@@ -332,12 +284,6 @@ function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
       destroy: () => connection.destroy(),
     }
   })
-}
-
-/** Limits how long a statement waits for a response. mysql2 supports this timeout only for each statement. */
-function limitSilence(connection: Connection, timeout: number): void {
-  const query = connection.query.bind(connection)
-  connection.query = (sql, ...others) => query(typeof sql === 'string' ? { sql, timeout } : sql, ...others)
 }
 
 /** Without this, dropping a database would wait up to a day for the transactions of others. */

@@ -1,8 +1,10 @@
+import { socketTimeoutMargin } from './connections.js'
+import type { ConnectionLimits } from './engine.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 
 /** The members of a `mysql2` connection that this file uses. */
 interface Connection {
-  query(sql: string, done: () => void): void
+  query(sql: unknown, ...others: unknown[]): unknown
 }
 
 /** The members of a `mysql2` pool that this file uses. */
@@ -19,8 +21,8 @@ const SESSION =
   ", SESSION time_zone = '+00:00'"
 
 /** Makes TypeORM's driver strict, enlarges text columns, and detects MariaDB even if the URL begins with `mysql://`. */
-export function configureMysqlDriver(driver: MysqlDriver): void {
-  configureConnections(driver)
+export function configureMysqlDriver(driver: MysqlDriver, limits: ConnectionLimits): void {
+  configureConnections(driver, limits)
   detectMariadb(driver)
   useLongText(driver)
   trimTimes(driver)
@@ -34,21 +36,45 @@ export async function isMariadb(server: { query(sql: string): Promise<unknown> }
   return /mariadb/i.test(row?.version ?? '')
 }
 
-function configureConnections(driver: MysqlDriver): void {
+function configureConnections(driver: MysqlDriver, limits: ConnectionLimits): void {
   const { createPool } = driver.mysql
   driver.mysql = {
     ...driver.mysql,
     createPool(options: unknown) {
       const pool: Pool = createPool(options)
-      // A connection runs its queries in the order in which they are sent, so this one comes first.
-      pool.on('connection', (connection) => connection.query(SESSION, ignore))
+      pool.on('connection', (connection) => {
+        // A connection runs its queries in the order in which they are sent, so this one comes first.
+        connection.query(SESSION + timeouts(limits), ignore)
+        if (limits.statementTimeout) limitSilence(connection, limits.statementTimeout + socketTimeoutMargin)
+      })
       return pool
     },
   }
 }
 
+/** The time limits of a new connection. MariaDB and MySQL each execute their own version comments. */
+function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
+  const locks = `, ${lockTimeouts(acquireTimeout)}`
+  if (!limit) return locks
+  const forMariadb = `/*M!100100 , SESSION max_statement_time = ${limit / 1000} */`
+  return `${locks} ${forMariadb} /*!50708 , SESSION max_execution_time = ${limit} */`
+}
+
+/** The settings of a session that limit how long its statements wait for a lock. */
+export function lockTimeouts(milliseconds: number): string {
+  // Whole seconds, at least one.
+  const wait = Math.max(1, Math.ceil(milliseconds / 1000))
+  return `SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
+}
+
+/** Limits how long a statement waits for a response. mysql2 supports this timeout only for each statement. */
+function limitSilence(connection: Connection, timeout: number): void {
+  const query = connection.query.bind(connection)
+  connection.query = (sql, ...others) => query(typeof sql === 'string' ? { sql, timeout } : sql, ...others)
+}
+
 /** If a connection cannot be configured, its first query fails with the reason. */
-function ignore(): void {}
+export function ignore(): void {}
 
 /** MariaDB has a type for UUIDs, MySQL has not. TypeORM relies on the URL, which is often `mysql` for both. */
 function detectMariadb(driver: MysqlDriver): void {

@@ -16,10 +16,11 @@ export type Ping = (signal: AbortSignal) => Promise<void>
  * @param connect opens or acquires a connection that requests do not use
  */
 export function pingBy(connect: () => Promise<PingConnection>): Ping {
-  async function query(signal: AbortSignal): Promise<void> {
+  async function query(signal: AbortSignal, aborted: Promise<never>): Promise<void> {
     const connection = await connect()
     try {
-      await untilAborted(signal, async () => connection.query('SELECT 1'))
+      signal.throwIfAborted()
+      await Promise.race([connection.query('SELECT 1'), aborted])
       connection.release()
     } catch (error) {
       // The state of the connection is unknown.
@@ -27,15 +28,11 @@ export function pingBy(connect: () => Promise<PingConnection>): Ping {
       throw error
     }
   }
-  return (signal) => untilAborted(signal, () => query(signal))
-}
-
-async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted()
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error)
-    signal.addEventListener('abort', abort, { once: true })
-    const settled = (): void => signal.removeEventListener('abort', abort)
-    work().finally(settled).then(resolve, reject)
-  })
+  return async (signal) => {
+    signal.throwIfAborted()
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+    await Promise.race([query(signal, aborted), aborted])
+  }
 }

@@ -1,12 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import {
-  connected,
-  connectionSemaphore,
-  permitConnection,
-  pingConnections,
-  socketTimeoutMargin,
-} from '../connections.js'
+import { limiterOf, pingConnections, socketTimeoutMargin } from '../connections.js'
 import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
 import { pingBy, type Ping } from '../ping.js'
 import { discardBegin, prepareConnection, type Connection, type QueryClass } from './connection.js'
@@ -204,12 +198,11 @@ function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits)
 }
 
 function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
-  const semaphore = connectionSemaphore(limits)
+  const permitted = limiterOf(limits)
   const obtain = driver.obtainMasterConnection.bind(driver)
   const known = new WeakSet<Connection>()
   driver.obtainMasterConnection = async () => {
-    const leavePool = await permitConnection(semaphore, limits)
-    const [connection, release] = await connected(obtain(), leavePool)
+    const [[connection, release], leavePool] = await permitted(obtain)
     if (!known.has(connection)) prepareConnection(connection, driver.postgres.Query)
     known.add(connection)
     return [
@@ -239,13 +232,12 @@ function keepDatetimesInUtc(driver: DataSource['driver']): void {
   const normalizeType = driver.normalizeType.bind(driver)
   driver.normalizeType = (column) =>
     column.type === Date ? 'timestamp with time zone' : normalizeType(column)
+  const [type, precision] = ['timestamptz', 3] as const
+  Object.assign(driver.mappedDataTypes, { createDate: type, updateDate: type, deleteDate: type })
   Object.assign(driver.mappedDataTypes, {
-    createDate: 'timestamptz',
-    updateDate: 'timestamptz',
-    deleteDate: 'timestamptz',
-    createDatePrecision: 3,
-    updateDatePrecision: 3,
-    deleteDatePrecision: 3,
+    createDatePrecision: precision,
+    updateDatePrecision: precision,
+    deleteDatePrecision: precision,
   })
 }
 

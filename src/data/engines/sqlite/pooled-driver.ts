@@ -99,12 +99,13 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
     const given: unknown = super.preparePersistentValue(value, column)
     // SQLite would store the text `12.0` for 12, and NULL for NaN.
-    if (Number.isNaN(given)) throw notANumber(column)
+    if (Number.isNaN(given)) throw rejected(column, 'type', 'is not valid')
     const isText = typeof given === 'number' && ['string', 'text'].includes(kindOf(column.type) ?? '')
     const prepared = isText ? String(given) : given
     if (typeof prepared === 'string' && kindOf(column.type) === 'decimal' && digitsOf(prepared) > 15)
-      throw tooManyDigits(column)
-    if (typeof prepared === 'string' && isTooLong(prepared, column)) throw tooLong(column)
+      throw rejected(column, 'digits', 'must have 15 digits or fewer', { max: 15 })
+    if (typeof prepared === 'string' && isTooLong(prepared, column))
+      throw rejected(column, 'too_long', 'is too long')
     return prepared
   }
 
@@ -139,24 +140,13 @@ function digitsOf(decimal: string): number {
   return plain.replaceAll(/\D/g, '').replace(/^0+/, '').length
 }
 
-function tooLong(column: ColumnMetadata): ValidationErrors {
+function rejected(
+  column: ColumnMetadata,
+  rule: string,
+  reason: string,
+  values: Record<string, unknown> = {},
+): ValidationErrors {
   const attribute = humanize(column.propertyName)
-  return new ValidationErrors().add(column.propertyPath, 'too_long', `${attribute} is too long.`, {
-    attribute,
-  })
-}
-
-function notANumber(column: ColumnMetadata): ValidationErrors {
-  const attribute = humanize(column.propertyName)
-  return new ValidationErrors().add(column.propertyPath, 'type', `${attribute} is not valid.`, { attribute })
-}
-
-function tooManyDigits(column: ColumnMetadata): ValidationErrors {
-  const attribute = humanize(column.propertyName)
-  return new ValidationErrors().add(
-    column.propertyPath,
-    'digits',
-    `${attribute} must have 15 digits or fewer.`,
-    { attribute, max: 15 },
-  )
+  const message = `${attribute} ${reason}.`
+  return new ValidationErrors().add(column.propertyPath, rule, message, { attribute, ...values })
 }
