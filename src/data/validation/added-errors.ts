@@ -24,7 +24,7 @@ export function translateAdded(
   for (const [field, violations] of errors.fields) {
     for (const violation of violations) {
       if (translated.has(violation)) continue
-      const attribute = nameOf(field, model, t)
+      const attribute = nameOf(field, violation, model, t)
       violation.values = { ...violation.values, attribute }
       const { rule, values, message: given, isDefault } = violation
       const texts = isDefault
@@ -37,9 +37,9 @@ export function translateAdded(
 }
 
 /** The name of a field in messages, or that of the record for errors that belong to no field. */
-function nameOf(field: string, model: Function | undefined, t: Translate): string {
+function nameOf(field: string, { values }: Violation, model: Function | undefined, t: Translate): unknown {
   if (!model) return humanize(field)
   if (field !== RECORD) return attributeName(model, field, t)
   const record = recordName(model.name)
-  return t(record, {}) ?? humanize(record)
+  return t(record, {}) ?? values?.['attribute'] ?? humanize(record)
 }

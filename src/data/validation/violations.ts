@@ -1,11 +1,11 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
-import { humanize, recordName } from '../../naming/words.js'
-import { markTranslated } from './added-errors.js'
+import { humanize } from '../../naming/words.js'
+import { translateAdded } from './added-errors.js'
 import { explainDatabaseError, RECORD } from '../database-errors.js'
 import type { Model } from '../model.js'
 import { isTooLong } from '../attributes/text-length.js'
-import { attributeName, messageOf, type Translate } from './validation.js'
+import type { Translate } from './validation.js'
 
 /** Converts an error of the database to errors of the record. Any other error is thrown again. */
 export async function violationsOf(
@@ -62,30 +62,9 @@ async function missingReference(
   return undefined
 }
 
-/** Translates the database's errors like those of class-validator. */
-export function translate(
-  errors: ValidationErrors,
-  record: Model,
-  t: Translate | undefined,
-): ValidationErrors {
-  const translated = new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: errors.cause })
-  for (const [field, violations] of errors.fields) {
-    for (const { rule, message, values: given = {} } of violations) {
-      const values = { ...given, attribute: nameOf(record, field, t) ?? given['attribute'] }
-      translated.add(
-        field,
-        rule,
-        messageOf(record.constructor, field, rule, values, { own: message }, t),
-        values,
-      )
-    }
-  }
-  markTranslated(translated)
-  return translated
-}
-
-/** The name of a field, or of the whole record if the locale files have a name for it. */
-function nameOf(record: Model, field: string, t: Translate | undefined): string | undefined {
-  if (field !== RECORD) return attributeName(record.constructor, field, t)
-  return t?.(recordName(record.constructor.name), {})
+/** Translates the database's errors of a record. */
+export function translate(errors: ValidationErrors, record: Model, t?: Translate): ValidationErrors {
+  for (const violation of [...errors.fields.values()].flat()) violation.isDefault = true
+  translateAdded(errors, record.constructor, t)
+  return errors
 }
