@@ -1,24 +1,10 @@
 import { getMetadataArgsStorage } from 'typeorm'
-import type { ColumnType } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
 import { memoizeByObject } from '../../common/memoize.js'
+import { kindOf, type AttributeKind } from './kinds.js'
 import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 
-/** The kind of an attribute's values, independent of the engine's column types. */
-export type AttributeKind =
-  | 'string'
-  | 'text'
-  | 'int'
-  | 'bigint'
-  | 'float'
-  | 'decimal'
-  | 'bool'
-  | 'date'
-  | 'time'
-  | 'datetime'
-  | 'uuid'
-  | 'json'
-  | 'enum'
+export { kindOf, type AttributeKind }
 
 /** A property of a model that a client may set: a column, or the ids of a to-many relation. */
 export interface Attribute {
@@ -36,52 +22,6 @@ export interface Attribute {
   precision?: number
   /** The number of digits of a decimal after its point. */
   scale?: number
-}
-
-/** The kinds of the column types of SQLite, PostgreSQL and MariaDB/MySQL. TypeORM maps `Number` to an integer. */
-const TYPES: Record<AttributeKind, readonly ColumnType[]> = {
-  string: [
-    String,
-    'varchar',
-    'character varying',
-    'varying character',
-    'char varying',
-    'char',
-    'character',
-    'native character',
-    'nchar',
-    'national char',
-    'nvarchar',
-    'national varchar',
-  ],
-  text: ['text', 'tinytext', 'mediumtext', 'longtext', 'clob', 'citext'],
-  int: [Number, 'int', 'integer', 'int2', 'int4', 'tinyint', 'smallint', 'mediumint'],
-  bigint: ['bigint', 'int8', 'unsigned big int'],
-  float: ['float', 'float4', 'float8', 'double', 'double precision', 'real'],
-  decimal: ['decimal', 'numeric', 'dec', 'fixed'],
-  bool: [Boolean, 'boolean', 'bool'],
-  date: ['date'],
-  time: ['time', 'timetz', 'time with time zone', 'time without time zone'],
-  datetime: [
-    Date,
-    'datetime',
-    'timestamp',
-    'timestamptz',
-    'timestamp with time zone',
-    'timestamp without time zone',
-  ],
-  uuid: ['uuid'],
-  json: ['json', 'jsonb', 'simple-json'],
-  enum: ['enum', 'simple-enum'],
-}
-
-const KINDS = new Map<ColumnType, AttributeKind>(
-  (Object.keys(TYPES) as AttributeKind[]).flatMap((kind) => TYPES[kind].map((type) => [type, kind] as const)),
-)
-
-/** Returns the kind of a column type, or undefined if attributes cannot have this type (blobs, arrays, geometries). */
-export function kindOf(type: ColumnType | undefined): AttributeKind | undefined {
-  return type === undefined ? undefined : KINDS.get(type)
 }
 
 /**

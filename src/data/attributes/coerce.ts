@@ -1,9 +1,7 @@
 import type { Attribute } from './attributes.js'
-import { fromLocalTime } from '../../common/time-zones.js'
-import { hasTooManyMembers, isTooDeep, hasPrototypeKey, defaultMembersLimit } from './json-limits.js'
+import { KINDS } from './kinds.js'
 
-/** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
-export const unreadable = Symbol('unreadable')
+export { unreadable } from './readers.js'
 
 /**
  * Converts a submitted value to the type of its column. JSON may send a number, a boolean or a date as text, as forms and XML
@@ -14,141 +12,7 @@ export const unreadable = Symbol('unreadable')
  */
 export function coerce(value: unknown, attribute: Attribute, timeZone = 'UTC'): unknown {
   if (value === null) return null
-  if (attribute.kind === 'json') return readJson(value, attribute)
-  if (attribute.nullable && typeof value === 'string' && value.trim() === '' && isBlankNull(value, attribute))
-    return null
-  return readers[attribute.kind](value, attribute, timeZone)
-}
-
-type Reader = (value: unknown, attribute: Attribute, timeZone: string) => unknown
-
-const readers: Record<Exclude<Attribute['kind'], 'json'>, Reader> = {
-  string: readText,
-  text: readText,
-  int: (value) => readInteger(value, -(2n ** 31n), 2n ** 31n - 1n, Number),
-  bigint: (value) => readInteger(value, -(2n ** 63n), 2n ** 63n - 1n, String),
-  float: readFloat,
-  decimal: readDecimal,
-  bool: readBoolean,
-  date: (value) => (isDate(text(value)) ? text(value) : unreadable),
-  time: readTime,
-  datetime: readDateTime,
-  uuid: (value) => (isUuid(text(value)) ? text(value).toLowerCase() : unreadable),
-  enum: (value, { values }) => (typeof value === 'string' && values?.includes(value) ? value : unreadable),
-}
-
-/** Whether blank text means NULL. In a text column only empty text does, because white space may be intended. */
-function isBlankNull(value: string, { kind }: Attribute): boolean {
-  return value === '' || (kind !== 'string' && kind !== 'text' && kind !== 'enum')
-}
-
-/** Accepts text that every engine can store: PostgreSQL supports neither the null character nor lone surrogates. */
-function readText(value: unknown): unknown {
-  return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
-}
-
-function readInteger(value: unknown, min: bigint, max: bigint, convert: (value: bigint) => unknown): unknown {
-  const input = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
-  if (!/^[+-]?\d{1,20}$/.test(input)) return unreadable
-  const integer = BigInt(input.replace('+', ''))
-  return integer >= min && integer <= max ? convert(integer) : unreadable
-}
-
-function readFloat(value: unknown): unknown {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : unreadable
-  const input = text(value)
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(input)) return unreadable
-  const number = Number(input)
-  return Number.isFinite(number) ? number : unreadable
-}
-
-/**
- * Reads a decimal as text, because a JavaScript number would lose digits. The fraction is padded to the column's scale, as the
- * database returns it. A decimal with more digits is rejected, not rounded.
- */
-function readDecimal(value: unknown, { precision, scale }: Attribute): unknown {
-  const input = typeof value === 'number' ? String(value) : text(value)
-  const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(input)
-  if (!match) return unreadable
-  const [, sign = '', whole = '', digits = ''] = match
-  const places = scale ?? (precision === undefined ? undefined : 0)
-  if (precision !== undefined && whole.replace(/^0$/, '').length > precision - (places ?? 0))
-    return unreadable
-  const fraction = places === undefined ? digits : scaled(digits, places)
-  if (fraction === undefined) return unreadable
-  const isNegative = sign === '-' && /[1-9]/.test(whole + fraction)
-  return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
-}
-
-/** Pads a fraction to a number of digits. Returns undefined if it has more. */
-function scaled(digits: string, places: number): string | undefined {
-  const fraction = digits.slice(0, places).padEnd(places, '0')
-  return /[1-9]/.test(digits.slice(places)) ? undefined : fraction
-}
-
-const booleans = new Map<unknown, boolean>([
-  ...[true, 1, 'true', '1', 'on', 'yes'].map((word) => [word, true] as const),
-  ...[false, 0, 'false', '0', 'off', 'no'].map((word) => [word, false] as const),
-])
-
-function readBoolean(value: unknown): unknown {
-  return booleans.get(typeof value === 'string' ? value.trim().toLowerCase() : value) ?? unreadable
-}
-
-/** Reads a time of day. Adds the seconds, as the databases return them. */
-function readTime(value: unknown): unknown {
-  const input = text(value)
-  if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(input)) return unreadable
-  if (input.length === 5) return `${input}:00`
-  return input.includes('.') ? input.replace(/\.?0+$/, '') : input
-}
-
-function readDateTime(value: unknown, _attribute: Attribute, timeZone: string): unknown {
-  if (value instanceof Date) return isInRange(value) ? value : unreadable
-  const match =
-    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(
-      text(value),
-    )
-  const [, day, time = '00:00', offset] = match ?? []
-  if (!day || !isDate(day)) return unreadable
-  const date =
-    offset === undefined
-      ? fromLocalTime(new Date(`${day}T${time}Z`), timeZone)
-      : new Date(`${day}T${time}${offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
-  return isInRange(date) ? date : unreadable
-}
-
-/** The datetimes that every engine supports, and whose year has four digits in UTC. */
-const datetimeRange = [Date.parse('1000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')] as const
-
-function isInRange(date: Date): boolean {
-  return date.getTime() >= datetimeRange[0] && date.getTime() <= datetimeRange[1]
-}
-
-function readJson(value: unknown, { nullable }: Attribute): unknown {
-  if (typeof value !== 'string') return value
-  if (value.trim() === '') return nullable ? null : unreadable
-  if (hasTooManyMembers(value, defaultMembersLimit)) return unreadable
-  try {
-    const json: unknown = JSON.parse(value)
-    return isTooDeep(json) || hasPrototypeKey(json) ? unreadable : json
-  } catch {
-    return unreadable
-  }
-}
-
-/** Whether text is a date of the calendar, such as `2026-02-28`. */
-function isDate(value: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(value) || value < '0001') return false
-  const date = new Date(`${value}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value)
-}
-
-function isUuid(value: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)
-}
-
-/** Trims text. Returns empty text for long text and for other types, so that it is rejected quickly. */
-function text(value: unknown): string {
-  return typeof value === 'string' && value.length <= 100 ? value.trim() : ''
+  const { read, keepsSpaces } = KINDS[attribute.kind]
+  const isBlank = typeof value === 'string' && (keepsSpaces ? value : value.trim()) === ''
+  return isBlank && attribute.nullable ? null : read(value, attribute, timeZone)
 }

@@ -1,26 +1,11 @@
-import type { ColumnType, QueryRunner, TableColumnOptions } from 'typeorm'
-import type { AttributeKind } from './attributes.js'
+import type { QueryRunner, TableColumnOptions } from 'typeorm'
 import { engineOf } from '../engines/engines.js'
+import { columnTypes, KINDS, type AttributeKind } from './kinds.js'
+
+export { columnTypes }
 
 /** The options of a column besides its name and kind. */
 export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>
-
-/** The column type of each kind, for `@Column` and for migrations. All engines support these types. */
-export const columnTypes = {
-  string: 'varchar',
-  text: 'text',
-  int: 'int',
-  bigint: 'bigint',
-  float: 'double precision',
-  decimal: 'decimal',
-  bool: 'boolean',
-  date: 'date',
-  time: 'time',
-  datetime: Date,
-  uuid: 'uuid',
-  json: 'json',
-  enum: 'simple-enum',
-} satisfies Record<AttributeKind, ColumnType>
 
 /**
  * Returns a column for a migration, with the engine's type for the kind. It is not null unless `isNullable` is set.
@@ -60,6 +45,5 @@ function defaultsOf(runner: QueryRunner, kind: AttributeKind): ColumnDetails {
   const { driver } = runner.dataSource
   const precision = driver.mappedDataTypes.createDatePrecision
   if (kind === 'datetime' && precision !== undefined) return { precision }
-  if (kind === 'decimal') return { precision: 10, scale: 2 }
-  return engineOf(driver).columnDetails?.(driver, kind) ?? {}
+  return KINDS[kind].details ?? engineOf(driver).columnDetails?.(driver, kind) ?? {}
 }

@@ -4,7 +4,7 @@ import { humanize } from '../../naming/words.js'
 import { translateAdded } from './added-errors.js'
 import { explainDatabaseError, RECORD } from '../database-errors.js'
 import type { Model } from '../model.js'
-import { isTooLong } from '../attributes/text-length.js'
+import { isTooLong } from '../attributes/kinds.js'
 import type { Translate } from './validation.js'
 
 /** Converts an error of the database to errors of the record. Any other error is thrown again. */

@@ -7,13 +7,12 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js'
 import { ServiceUnavailable, ValidationErrors } from '../../../errors.js'
 import { humanize } from '../../../naming/words.js'
-import { kindOf } from '../../attributes/attributes.js'
+import { isTooLong, kindOf } from '../../attributes/kinds.js'
 import type { ConnectionLimits } from '../engine.js'
 import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 import { SqliteConnection } from './connection.js'
 import type { Sqlite } from './connection.js'
 import { SqlitePool } from './pool.js'
-import { isTooLong } from '../../attributes/text-length.js'
 
 /**
  * TypeORM's SQLite driver with a connection for each transaction. TypeORM's own driver has one connection and one query

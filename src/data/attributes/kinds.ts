@@ -1,0 +1,117 @@
+import type { ColumnType, TableColumnOptions } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import * as readers from './readers.js'
+
+/** The kind of an attribute's values, independent of the engine's column types. */
+export type AttributeKind =
+  | 'string'
+  | 'text'
+  | 'int'
+  | 'bigint'
+  | 'float'
+  | 'decimal'
+  | 'bool'
+  | 'date'
+  | 'time'
+  | 'datetime'
+  | 'uuid'
+  | 'json'
+  | 'enum'
+
+/** The differences between the kinds of attributes. */
+interface Kind {
+  /** The column types that store it, on all engines. The first one, which every engine supports, is that of new columns. */
+  types: readonly [ColumnType, ...ColumnType[]]
+  /** Converts text and JSON to a value. */
+  read: readers.Reader
+  /** Whether white space may be intended, so that only empty text means NULL. */
+  keepsSpaces?: true
+  /** The options of a column in a migration. */
+  details?: Partial<TableColumnOptions>
+}
+
+const table = {
+  string: {
+    types: [
+      'varchar',
+      String,
+      'character varying',
+      'varying character',
+      'char varying',
+      'char',
+      'character',
+      'native character',
+      'nchar',
+      'national char',
+      'nvarchar',
+      'national varchar',
+    ],
+    read: readers.readText,
+    keepsSpaces: true,
+  },
+  text: {
+    types: ['text', 'tinytext', 'mediumtext', 'longtext', 'clob', 'citext'],
+    read: readers.readText,
+    keepsSpaces: true,
+  },
+  // TypeORM maps `Number` to an integer.
+  int: {
+    types: ['int', Number, 'integer', 'int2', 'int4', 'tinyint', 'smallint', 'mediumint'],
+    read: readers.integerReader(32n, Number),
+  },
+  bigint: { types: ['bigint', 'int8', 'unsigned big int'], read: readers.integerReader(64n, String) },
+  float: {
+    types: ['double precision', 'float', 'float4', 'float8', 'double', 'real'],
+    read: readers.readFloat,
+  },
+  decimal: {
+    types: ['decimal', 'numeric', 'dec', 'fixed'],
+    read: readers.readDecimal,
+    details: { precision: 10, scale: 2 },
+  },
+  bool: { types: ['boolean', Boolean, 'bool'], read: readers.readBoolean },
+  date: { types: ['date'], read: readers.readDate },
+  time: {
+    types: ['time', 'timetz', 'time with time zone', 'time without time zone'],
+    read: readers.readTime,
+  },
+  datetime: {
+    types: [
+      Date,
+      'datetime',
+      'timestamp',
+      'timestamptz',
+      'timestamp with time zone',
+      'timestamp without time zone',
+    ],
+    read: readers.readDateTime,
+  },
+  uuid: { types: ['uuid'], read: readers.readUuid },
+  json: { types: ['json', 'jsonb', 'simple-json'], read: readers.readJson },
+  enum: { types: ['simple-enum', 'enum'], read: readers.readEnum, keepsSpaces: true },
+} satisfies Record<AttributeKind, Kind>
+
+/** All kinds. Each column type belongs to one of them. */
+export const KINDS: Record<AttributeKind, Kind> = table
+
+/** The column type of each kind, for `@Column` and for migrations. */
+export const columnTypes = Object.fromEntries(
+  Object.entries(KINDS).map(([kind, { types }]) => [kind, types[0]]),
+) as { [Name in AttributeKind]: (typeof table)[Name]['types'][0] }
+
+const kindsByType = new Map<ColumnType, AttributeKind>(
+  (Object.keys(KINDS) as AttributeKind[]).flatMap((kind) =>
+    KINDS[kind].types.map((type) => [type, kind] as const),
+  ),
+)
+
+/** Returns the kind of a column type, or undefined if attributes cannot have this type (blobs, arrays, geometries). */
+export function kindOf(type: ColumnType | undefined): AttributeKind | undefined {
+  return type === undefined ? undefined : kindsByType.get(type)
+}
+
+/** Whether a text is longer than its column allows. */
+export function isTooLong(text: string, { type, length }: ColumnMetadata): boolean {
+  // Lengths are counted in code points; JavaScript's `length` counts some of them as two.
+  return kindOf(type) === 'string' && length !== '' && [...text].length > Number(length)
+}
