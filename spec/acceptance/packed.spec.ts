@@ -1,7 +1,8 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import { COMMANDS } from '../../src/cli/command-list.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 import { kit, root } from '../support/kit.js'
 
@@ -49,6 +50,53 @@ describe('The packed package with the application of docs/by-hand.md', () => {
       expect(existsSync(join(installed, file)), file).to.equal(true)
   })
 
+  it('has each source in one chunk, and loads in a few files', () => {
+    const compiled = join(folder, 'node_modules/resource-kit/dist/src')
+    const files = readdirSync(compiled, { recursive: true, encoding: 'utf8' })
+    const sources = files
+      .filter((file) => file.endsWith('.js.map'))
+      .flatMap((file) => {
+        const map: { sources: string[] } = JSON.parse(readFileSync(join(compiled, file), 'utf8'))
+        return map.sources.map((source) => join(compiled, dirname(file), source))
+      })
+    expect(sources.filter((source, index) => sources.indexOf(source) !== index)).to.deep.equal([])
+    expect(sources.filter((source) => !existsSync(source))).to.deep.equal([])
+    expect(sources).to.include(join(folder, 'node_modules/resource-kit/src/application/application.ts'))
+    expect(loadedWith(join(compiled, 'index.js')).size).to.be.below(40)
+  })
+
+  it('finds its own files, and its errors lead to src', () => {
+    const script = `
+      import 'reflect-metadata'
+      import { Database, ValidationErrors } from 'resource-kit'
+      import { checkPassword } from 'resource-kit/auth'
+      const user = new (class User { email = 'ada@example.com' })()
+      const ctx = { translate: (key) => key }
+      console.log(checkPassword(ctx, new ValidationErrors(user), user, 'password1'))
+      try { new Database({}, 'nowhere') } catch (error) { console.log(error.stack) }`
+    const output = execFileSync(
+      process.execPath,
+      ['--enable-source-maps', '--input-type=module', '--eval', script],
+      { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+    )
+    const [, file = '', line = ''] = /resource-kit\/(src\/data\/\S+\.ts):(\d+)/.exec(output) ?? []
+    expect(output).to.match(/^false/)
+    const source = readFileSync(join(folder, 'node_modules/resource-kit', file), 'utf8').split('\n')
+    expect(source[Number(line) - 1]).to.include('throw new')
+  })
+
+  it('has every command', () => {
+    const main = join(folder, 'node_modules/resource-kit/dist/src/cli/main.js')
+    const run = (...args: string[]): string =>
+      execFileSync(process.execPath, [main, ...args], { cwd: join(folder, 'my-shop'), encoding: 'utf8' })
+    expect(run('generate', 'resource', 'post', 'title')).to.include('create  src/models/post.ts')
+    expect(run('generate', '--help')).to.include('Usage: kit generate')
+    const commands = join(folder, 'node_modules/resource-kit/dist/src/cli/commands')
+    expect(readdirSync(commands).filter((file) => file.endsWith('.js'))).to.include.members(
+      COMMANDS.map(({ name }) => `${name}.js`),
+    )
+  })
+
   it('compiles under strict', () => {
     execFileSync(join(root, 'node_modules/.bin/tsc'), { cwd: folder, stdio: 'inherit' })
   })
@@ -77,6 +125,15 @@ describe('The packed package with the application of docs/by-hand.md', () => {
     expect(await missing.json()).to.include({ status: 404, detail: 'resource not implemented' })
   })
 })
+
+/** A compiled file, and all of the package's own that its imports load. */
+function loadedWith(file: string, loaded = new Set<string>()): Set<string> {
+  if (loaded.has(file)) return loaded
+  loaded.add(file)
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) .*?"(\.[^"]+)";$/gm))
+    loadedWith(join(dirname(file), path), loaded)
+  return loaded
+}
 
 /** The other packages that the application installs, copied from this checkout instead of the registry. */
 function linkDependencies(modules: string): void {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CommandError } from '../../command-errors.js'
 import { npm } from './npm.js'
@@ -15,7 +15,10 @@ export async function kitDependency(folder: string): Promise<string> {
   if (isFromRegistry()) return `^${version}`
   const vendor = join(folder, 'vendor')
   mkdirSync(vendor, { recursive: true })
-  await npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', vendor], KIT, 'ignore')
+  // The build of a checkout makes the package there (scripts/package.js).
+  const made = join(KIT, 'dist/package')
+  const packed = existsSync(made) ? made : KIT
+  await npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', vendor], packed, 'ignore')
   const [tarball] = readdirSync(vendor)
   if (!tarball) throw new CommandError(`npm pack did not create a file in ${vendor}.`)
   return `file:vendor/${tarball}`
