@@ -5,7 +5,7 @@ import { checkAnswers } from './check.js'
 import { LoadProcess } from './load-process.js'
 import { machine } from './machine.js'
 import { installNest } from './nest-application.js'
-import { generateBlog } from './blog-application.js'
+import { generateApi, generateBlog } from './blog-application.js'
 import { matchCosts } from './match.js'
 import { measure } from './measure.js'
 import { plotComparison } from './plot.js'
@@ -23,6 +23,7 @@ import { postgresWorkloads, workloads, type Rival, type Workload } from './workl
  *     npm run bench                      all of it, in about an hour
  *     npm run bench -- --quick           few rounds, in about eight minutes
  *     npm run bench -- --only show       one workload
+ *     npm run bench -- --only start      the start of each application
  *     npm run bench -- --engine postgres   on the server at KIT_POSTGRES_URL
  *     npm run bench -- --plot            draws docs/performance.svg anew
  */
@@ -47,6 +48,7 @@ const root = join(import.meta.dirname, '../..')
 
 installNest(root)
 generateBlog(root)
+generateApi(root)
 await withSides(engine, 1000, async (sides) => {
   if (engine === 'sqlite') await checkAnswers(sides)
   console.log(engine === 'sqlite' ? 'The responses are the same. Measuring.' : 'Measuring.')
@@ -55,7 +57,7 @@ await withSides(engine, 1000, async (sides) => {
   for (const workload of chosen) await warm(workload, sides, load, 12_000)
   const samples = await measureAll(sides, load)
   const reads = isPart ? undefined : await readsBesideWrites(sides, rounds)
-  const startsAndMemory = isPart ? undefined : await starts(rounds)
+  const startsAndMemory = isPart && options.only !== 'start' ? undefined : await starts(rounds)
   load.stop()
   const report: Report = {
     machine: machine(),
