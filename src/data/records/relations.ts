@@ -39,32 +39,24 @@ export async function loadRelations(
   work: RecordWork,
   records: readonly Model[],
   relations: readonly string[],
-  options: LoadOptions = {},
-): Promise<void> {
-  for (const name of relations) await loadRelation(work, records, name, options)
-}
-
-async function loadRelation(
-  work: RecordWork,
-  records: readonly Model[],
-  name: string,
-  { limit, attributes }: LoadOptions,
+  { limit, attributes }: LoadOptions = {},
 ): Promise<void> {
   const [first] = records
   if (!first) return
   const metadata = work.tx.dataSource.getMetadata(first.constructor)
-  const relation = metadata.findRelationWithPropertyPath(name)
-  if (!relation) throw new UnknownRelation(metadata.targetName, name)
-
-  const [key] = ownKeysOf(relation)
-  const related = await (key
-    ? loadByKey(work, relation, key, records)
-    : loadByLink(work, relation, records, limit))
-  const isToMany = relation.isOneToMany || relation.isManyToMany
-  for (const record of records) {
-    const found = attributes ? related(record).map((one) => withOnly(one, attributes)) : related(record)
-    Reflect.set(record, name, isToMany ? found : (found[0] ?? null))
-    markLoaded(record, name)
+  for (const name of relations) {
+    const relation = metadata.findRelationWithPropertyPath(name)
+    if (!relation) throw new UnknownRelation(metadata.targetName, name)
+    const [key] = ownKeysOf(relation)
+    const related = await (key
+      ? loadByKey(work, relation, key, records)
+      : loadByLink(work, relation, records, limit))
+    const isToMany = relation.isOneToMany || relation.isManyToMany
+    for (const record of records) {
+      const found = attributes ? related(record).map((one) => withOnly(one, attributes)) : related(record)
+      Reflect.set(record, name, isToMany ? found : (found[0] ?? null))
+      markLoaded(record, name)
+    }
   }
 }
 

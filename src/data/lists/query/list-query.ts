@@ -35,7 +35,6 @@ export class ListQuery {
   readonly fields: readonly QueryField[]
   /** Whether the list can be searched. */
   readonly isSearchable: boolean
-  private readonly sent: ReadonlyMap<string, readonly string[]>
 
   /** @internal */
   constructor(
@@ -43,7 +42,6 @@ export class ListQuery {
     private readonly parsed: ParsedQuery,
   ) {
     this.errors = parsed.errors.found
-    this.sent = parsed.sent
     this.model = definition.metadata.targetName
     this.fields = fieldsOf(definition)
     this.isSearchable = definition.search.length > 0
@@ -51,7 +49,9 @@ export class ListQuery {
 
   /** Whether the request filters or searches. */
   get isFiltered(): boolean {
-    return this.sent.has('search') || this.fields.some(({ parameter }) => this.sent.has(parameter))
+    return (
+      this.parsed.sent.has('search') || this.fields.some(({ parameter }) => this.parsed.sent.has(parameter))
+    )
   }
 
   /** The words of `search`. */
@@ -77,7 +77,7 @@ export class ListQuery {
 
   /** All texts of a parameter. */
   texts(parameter: string): readonly string[] {
-    return this.sent.get(parameter) ?? []
+    return this.parsed.sent.get(parameter) ?? []
   }
 
   /**
@@ -122,7 +122,7 @@ export class ListQuery {
   private parameters(): [name: string, value: string][] {
     const { errors } = this
     const isKept = (name: string) => !positions.has(name) && !(orders.has(name) && errors?.fields.has(name))
-    const names = [...this.sent].filter(([name]) => isKept(name))
+    const names = [...this.parsed.sent].filter(([name]) => isKept(name))
     return names.flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
   }
 }
