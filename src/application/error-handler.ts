@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { Context, Middleware } from '../context.js'
 import { explainDatabaseError } from '../data/database-errors.js'
@@ -35,13 +36,7 @@ async function opened({ method, res }: Context, body: Readable): Promise<void> {
   if (method === 'HEAD' || res.headersSent) return
   if (body.errored) throw body.errored
   if (body.destroyed || body.readableLength > 0) return
-  await new Promise<void>((resolve, reject) => {
-    const signs = ['readable', 'end', 'close', 'error']
-    const settle = (error?: unknown): void => {
-      for (const sign of signs) body.off(sign, settle)
-      if (error instanceof Error) reject(error)
-      else resolve()
-    }
-    for (const sign of signs) body.once(sign, settle)
-  })
+  const waiting = new AbortController()
+  const signs = ['readable', 'end', 'close'].map((sign) => once(body, sign, { signal: waiting.signal }))
+  await Promise.race(signs).finally(() => waiting.abort())
 }

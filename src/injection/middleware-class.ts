@@ -60,7 +60,7 @@ export function checkMiddleware(
 ): asserts values is AnyMiddleware[] {
   for (const value of values) {
     if (typeof value !== 'function') throw new DeclarationError(notAFunction(caller, value))
-    if (!isClass(value) || typeof value.prototype.handle === 'function') continue
+    if (!isMiddlewareClass(value) || typeof value.prototype.handle === 'function') continue
     throw new DeclarationError(
       `${caller} received the class ${value.name}, which isn't middleware, because it has no method "handle". ` +
         'Pass a function or a class with the method "handle(ctx: Context, next: Next)".',
@@ -68,14 +68,12 @@ export function checkMiddleware(
   }
 }
 
-/** Whether a checked middleware is a class. */
-export function isMiddlewareClass(middleware: AnyMiddleware): middleware is MiddlewareConstructor {
-  return isClass(middleware)
-}
-
-/** The property `prototype` is read-only in classes, writable in functions, and missing in arrow functions and methods. */
-function isClass(value: Function): boolean {
-  return Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false
+/**
+ * Whether a checked middleware is a class. The property `prototype` is read-only in classes, writable in functions, and missing
+ * in arrow functions and methods.
+ */
+export function isMiddlewareClass(middleware: Function): middleware is MiddlewareConstructor {
+  return Object.getOwnPropertyDescriptor(middleware, 'prototype')?.writable === false
 }
 
 function notAFunction(caller: string, value: unknown): string {

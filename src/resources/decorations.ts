@@ -34,32 +34,16 @@ export interface Decorations {
 const key = Symbol('resource-kit:decorations')
 const none: Decorations = { classes: [], methods: new Map() }
 
-/** Records a route of a method. Decorators are evaluated from bottom to top. */
-export function recordRoute(prototype: object, name: string, route: DecoratedRoute): void {
-  const method = methodOf(prototype, name)
-  recordMethod(prototype, name, { ...method, routes: [route, ...method.routes] })
-}
-
-/** Records middleware of a method. */
-export function recordMethodMiddleware(
+/** Records what a decorator of a method changes. Decorators are evaluated from bottom to top. */
+export function recordMethod(
   prototype: object,
   name: string,
-  added: readonly AnyMiddleware[],
+  change: (method: DecoratedMethod) => Partial<DecoratedMethod>,
 ): void {
-  const method = methodOf(prototype, name)
-  recordMethod(prototype, name, { ...method, middleware: [...added, ...method.middleware] })
-}
-
-/**
- * Records the declaration of a method's list.
- *
- * @returns false if the method has a declaration already
- */
-export function recordQueryable(prototype: object, name: string, queryable: Queryable): boolean {
-  const method = methodOf(prototype, name)
-  if (method.queryable) return false
-  recordMethod(prototype, name, { ...method, queryable })
-  return true
+  const { classes, methods } = ownDecorations(prototype)
+  const method = methods.get(name) ?? { routes: [], middleware: [] }
+  const changed = new Map(methods).set(name, { ...method, ...change(method) })
+  Reflect.defineMetadata(key, { classes, methods: changed }, prototype)
 }
 
 /** Records middleware of a class. */
@@ -104,15 +88,6 @@ export function nestedMiddleware({ classes }: Decorations): AnyMiddleware[] {
 /** All middleware of a class and its methods. */
 export function middlewareOf({ classes, methods }: Decorations): AnyMiddleware[] {
   return [...classes, ...methods.values()].flatMap(({ middleware }) => middleware)
-}
-
-function methodOf(prototype: object, name: string): DecoratedMethod {
-  return ownDecorations(prototype).methods.get(name) ?? { routes: [], middleware: [] }
-}
-
-function recordMethod(prototype: object, name: string, method: DecoratedMethod): void {
-  const { classes, methods } = ownDecorations(prototype)
-  Reflect.defineMetadata(key, { classes, methods: new Map(methods).set(name, method) }, prototype)
 }
 
 /** The decorations of a class itself: those of its superclasses are on their prototypes. */

@@ -1,6 +1,6 @@
 import type { Queryable as Declaration } from '../data/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
-import { recordQueryable } from './decorations.js'
+import { recordMethod } from './decorations.js'
 import { checkMethod, type MethodDecoration } from './method-decorator.js'
 
 /** The declaration of a list: its filters, sort keys, search and included relations. */
@@ -32,7 +32,10 @@ export type Queryable<T = any> = Declaration<T>
 export function Queryable<T>(queryable: Declaration<T>): MethodDecoration {
   return (target, name, descriptor) => {
     const handler = checkMethod('@Queryable', target, name, descriptor)
-    if (!recordQueryable(target, name, queryable))
-      throw new DeclarationError(`${handler} has @Queryable twice. Merge them into one.`)
+    recordMethod(target, name, (method) => {
+      if (method.queryable)
+        throw new DeclarationError(`${handler} has @Queryable twice. Merge them into one.`)
+      return { queryable }
+    })
   }
 }

@@ -1,7 +1,7 @@
 import type { Handler } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { actions } from './actions.js'
-import { recordRoute } from './decorations.js'
+import { recordMethod } from './decorations.js'
 import { checkMethod, type MethodDecoration } from './method-decorator.js'
 import type { BodyClass, RouteResponse } from './route-description.js'
 
@@ -62,6 +62,6 @@ export function Route(method: RouteMethod, path: string, options: RouteOptions =
         `${handler} is one of the seven handlers, whose routes are fixed. Remove @Route, or rename the method.`,
       )
     }
-    recordRoute(target, name, { method, path, options })
+    recordMethod(target, name, ({ routes }) => ({ routes: [{ method, path, options }, ...routes] }))
   }
 }

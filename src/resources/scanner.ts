@@ -49,14 +49,13 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
     )
   }
   const decorations = decorationsOf(resource.prototype)
-  rejectUnrouted(resource, decorations)
-  rejectWithoutModel(resource, options, decorations)
+  checkMethods(resource, options, decorations)
   return {
     resource,
     path,
     options,
     parent,
-    actions: actionsOf(resource).filter((action) => hasRoute(resource, action)),
+    actions: actionsOf(resource).filter((action) => !action.optional || isImplemented(resource, action)),
     decorations,
   }
 }
@@ -80,32 +79,22 @@ function rejectPlural(resource: ResourceClass, { param }: ResourceOptions): void
   }
 }
 
-/** Middleware of a method that no route calls would never run. */
-function rejectUnrouted(resource: ResourceClass, { methods }: Decorations): void {
-  for (const [name, { routes, middleware }] of methods) {
-    if (routes.length > 0 || actions.some(({ handler }) => handler === name)) continue
-    const decorator = middleware.length > 0 ? '@Use' : '@Queryable'
-    throw new DeclarationError(
-      `${resource.name}.${name} has ${decorator}, but no route calls it. Decorate it with @Route, or remove ${decorator}.`,
-    )
+/** Middleware of a method that no route calls would never run. The columns of a list are those of the resource's model. */
+function checkMethods(resource: ResourceClass, { model }: ResourceOptions, { methods }: Decorations): void {
+  for (const [name, { routes, middleware, queryable }] of methods) {
+    const handler = `${resource.name}.${name}`
+    if (routes.length === 0 && !actions.some((action) => action.handler === name)) {
+      const decorator = middleware.length > 0 ? '@Use' : '@Queryable'
+      throw new DeclarationError(
+        `${handler} has ${decorator}, but no route calls it. Decorate it with @Route, or remove ${decorator}.`,
+      )
+    }
+    if (queryable && !model) {
+      throw new DeclarationError(
+        `${handler} has @Queryable, but its resource has no model. Add it: @Resource('/...', { model: Post }).`,
+      )
+    }
   }
-}
-
-/** The columns of a list are those of the resource's model. */
-function rejectWithoutModel(
-  resource: ResourceClass,
-  { model }: ResourceOptions,
-  { methods }: Decorations,
-): void {
-  const [list] = [...methods].find(([, { queryable }]) => queryable) ?? []
-  if (list === undefined || model) return
-  throw new DeclarationError(
-    `${resource.name}.${list} has @Queryable, but its resource has no model. Add it: @Resource('/...', { model: Post }).`,
-  )
-}
-
-function hasRoute(resource: ResourceClass, action: Action): boolean {
-  return !action.optional || isImplemented(resource, action)
 }
 
 /** Whether a handler is defined by the class, or by a class between it and `BaseResource`. */

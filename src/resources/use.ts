@@ -3,7 +3,7 @@ import { DeclarationError } from '../errors.js'
 import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
 import { nearest } from '../naming/spelling.js'
 import { actions } from './actions.js'
-import { decorationsOf, recordClassMiddleware, recordMethodMiddleware } from './decorations.js'
+import { decorationsOf, recordClassMiddleware, recordMethod } from './decorations.js'
 import { checkMethod, type MethodDecoration } from './method-decorator.js'
 
 /** The handlers that the middleware of a class runs for: only some, or all except some. */
@@ -56,7 +56,7 @@ export function Use(...args: [AnyMiddleware, ...(AnyMiddleware | UseOptions)[]])
         `@Use of ${handler} has "only" or "except", which a class can have, but not a method. Remove the option.`,
       )
     }
-    recordMethodMiddleware(target, name, middleware)
+    recordMethod(target, name, (method) => ({ middleware: [...middleware, ...method.middleware] }))
   }
 }
 
@@ -75,7 +75,8 @@ function useForClass(
   if (only && except) {
     throw new DeclarationError(`@Use of ${target.name} has both "only" and "except". Keep one of them.`)
   }
-  const known = [...actions.map(({ handler }) => handler as string), ...routedMethods(target.prototype)]
+  const routed = [...decorationsOf(target.prototype).methods].filter(([, { routes }]) => routes.length > 0)
+  const known = [...actions.map(({ handler }) => handler as string), ...routed.map(([name]) => name)]
   for (const name of only ?? except ?? []) {
     if (known.includes(name)) continue
     const near = nearest(name, known)
@@ -85,9 +86,4 @@ function useForClass(
     )
   }
   recordClassMiddleware(target.prototype, { middleware, only, except })
-}
-
-function routedMethods(prototype: object): string[] {
-  const methods = [...decorationsOf(prototype).methods]
-  return methods.filter(([, { routes }]) => routes.length > 0).map(([name]) => name)
 }

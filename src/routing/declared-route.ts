@@ -2,9 +2,7 @@ import type { Context, Middleware } from '../context.js'
 import type { Queryable } from '../data/lists/declaration.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 import { DeclarationError } from '../errors.js'
-import { defaultPathName } from '../naming/names.js'
-import { describeRoute, type RouteDescription } from '../resources/route-description.js'
-import type { RouteOptions } from '../resources/route.js'
+import type { RouteDescription } from '../resources/route-description.js'
 import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
@@ -144,25 +142,4 @@ export class DeclaredRoute {
 function methodsOf({ method, includesPatch }: RouteDeclaration): readonly string[] {
   if (method === 'GET') return ['GET', 'HEAD']
   return includesPatch ? [method, 'PATCH'] : [method]
-}
-
-/**
- * Converts the options of a route, except for its aliases, to the members of its declaration.
- *
- * @param path the full path, from which the name is derived
- * @param handler the name of the route's handler, for error messages
- * @throws DeclarationError when an option is wrong
- */
-export function fromOptions(
-  options: RouteOptions,
-  path: string,
-  handler: string,
-): Pick<RouteDeclaration, 'name' | 'hasDefaultName' | 'readsBody' | 'description'> {
-  const { name, body } = options
-  return {
-    name: name ?? defaultPathName(path),
-    hasDefaultName: name === undefined,
-    readsBody: body === undefined ? undefined : Boolean(body),
-    description: describeRoute(options, handler),
-  }
 }

@@ -3,13 +3,15 @@ import { SAFE_METHODS } from '../common/methods.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
-import { pathNames, resourceNames } from '../naming/names.js'
+import { defaultPathName, pathNames, resourceNames } from '../naming/names.js'
 import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
+import { describeRoute } from '../resources/route-description.js'
+import type { RouteOptions } from '../resources/route.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
-import { decoratedPath } from './decorated-path.js'
-import { fromOptions, type RouteDeclaration } from './declared-route.js'
+import type { RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
 import type { Mount } from './mount.js'
+import { PathPattern } from './path.js'
 import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
 /** The routes of a resource, and the mount of its item, below which further routes may be declared. */
@@ -135,14 +137,67 @@ function handlerCaller(
   { resource }: ResourceDefinition,
   injector: Injector,
 ): (handler: string) => Middleware {
-  const withResource = injector.factory(resource)
+  const withResource = injector.factory<object>(resource)
   return (handler) => {
-    const call: Handler = (ctx) => withResource(ctx, (instance) => handlersOf(instance)[handler]?.(ctx))
+    // The scanner and `@Route` have checked that each handler is a method.
+    const call: Handler = (ctx) =>
+      withResource(ctx, (instance) => (instance as Record<string, Handler>)[handler]?.(ctx))
     return toMiddleware(call, `${resource.name}.${handler}`)
   }
 }
 
-/** The scanner and `@Route` have checked that each handler is a method. */
-function handlersOf(instance: object): Record<string, Handler> {
-  return instance as Record<string, Handler>
+/**
+ * Returns the full path of a `@Route`: `/drafts` becomes `/posts/drafts`, and `/{post_id}/publish` or `/{id}/publish`
+ * becomes `/posts/{post_id}/publish`.
+ *
+ * @param collection the path of the resource: `/posts`
+ * @param relative the path in the decorator
+ * @param param the parameter of an item: `post_id`; undefined for a singular resource
+ * @param handler `PostsResource.publish`, for error messages
+ * @throws DeclarationError when the path begins with any other parameter
+ */
+function decoratedPath(
+  collection: string,
+  relative: string,
+  param: string | undefined,
+  handler: string,
+): string {
+  const { path, segments } = new PathPattern(relative)
+  const first = segments[0]?.[0]
+  if (!first) return collection
+  if (first.kind === 'text') return collection + path
+  const rest = path.replace(/^\/(\{\*?\w+\}|:\w+)/, '')
+  if (param === undefined) {
+    throw new DeclarationError(
+      `The path "${relative}" of ${handler} begins with the parameter "${first.name}", but a singular resource has no id. ` +
+        `Write ${rest ? `"${rest}"` : 'a path like "/publish"'}.`,
+    )
+  }
+  if (first.kind === 'param' && (first.name === param || first.name === 'id'))
+    return `${collection}/{${param}}${rest}`
+  throw new DeclarationError(
+    `The path "${relative}" of ${handler} begins with the parameter "${first.name}", but the parameter of its item is ` +
+      `"${param}". Write "/{${param}}${rest}", or "/{id}${rest}" if the class is mounted in several places.`,
+  )
+}
+
+/**
+ * Converts the options of a route, except for its aliases, to the members of its declaration.
+ *
+ * @param path the full path, from which the name is derived
+ * @param handler the name of the route's handler, for error messages
+ * @throws DeclarationError when an option is wrong
+ */
+export function fromOptions(
+  options: RouteOptions,
+  path: string,
+  handler: string,
+): Pick<RouteDeclaration, 'name' | 'hasDefaultName' | 'readsBody' | 'description'> {
+  const { name, body } = options
+  return {
+    name: name ?? defaultPathName(path),
+    hasDefaultName: name === undefined,
+    readsBody: body === undefined ? undefined : Boolean(body),
+    description: describeRoute(options, handler),
+  }
 }

@@ -58,7 +58,9 @@ export class RouteTable {
     if (route.name !== undefined) this.claim(route.name, route)
     this.routes.push(route)
     this.hasHosts ||= route.host !== undefined
-    if (route.resource && isFirstPage(route)) this.addFirstPage(route, route.resource.parentPath)
+    const parent = route.resource?.parentPath
+    if (parent !== undefined && isFirstPage(route))
+      this.firstPages.set(parent, [...this.firstPagesOf(parent), route])
     for (const pattern of [route.pattern, ...route.aliases]) this.register(pattern, route)
     return route
   }
@@ -111,10 +113,6 @@ export class RouteTable {
     const route = this.named.get(name)
     if (!route) throw new UnknownRoute(name, nearest(name, this.named.keys()))
     return route.url(...args)
-  }
-
-  private addFirstPage(route: DeclaredRoute, parentPath: string): void {
-    this.firstPages.set(parentPath, [...this.firstPagesOf(parentPath), route])
   }
 
   private register(pattern: PathPattern, route: DeclaredRoute): void {

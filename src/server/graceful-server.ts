@@ -3,6 +3,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerOptions,
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,7 +11,18 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { HeaderListResponse } from './header-list.js'
 import { listenOn, stopListening } from './port.js'
 import { StalledConnections } from './stalled-connections.js'
-import { checkInterval, serverOptions, type Timeouts } from './timeouts.js'
+
+/** The timeouts of a server, in milliseconds. */
+export interface Timeouts {
+  /** For the headers of a request, from its first byte (20,000). */
+  headersTimeout?: number
+  /** For a whole request with its body (120,000), including a large upload. */
+  requestTimeout?: number
+  /** For the next request of a connection (65,000). It should be longer than that of a load balancer, which then closes connections first. */
+  keepAliveTimeout?: number
+  /** For a client to read more of a response (60,000); 0 for any time. A client that stalls is noticed up to 5 s later. */
+  sendTimeout?: number
+}
 
 /** Milliseconds for which idle connections stay open after the source is closed, because a request may be on its way. */
 const idleGrace = 500
@@ -155,4 +167,27 @@ function ownPort(server: Server): ConnectionSource {
     open: (port, host) => listenOn(server, port, host),
     close: () => stopListening(server),
   }
+}
+
+/** Milliseconds between two checks for timeouts, at most. */
+const maxCheckInterval = 5000
+
+/** The options of Node's `createServer`. */
+function serverOptions({
+  headersTimeout = 20_000,
+  requestTimeout = 120_000,
+  keepAliveTimeout = 65_000,
+}: Timeouts): ServerOptions {
+  const shortest = Math.min(...[headersTimeout, requestTimeout].filter((time) => time > 0))
+  return {
+    headersTimeout,
+    requestTimeout,
+    keepAliveTimeout,
+    connectionsCheckingInterval: checkInterval(shortest),
+  }
+}
+
+/** Milliseconds between two checks for what may take so long: a quarter of it, and 5 s at most. */
+function checkInterval(timeout: number): number {
+  return Math.min(maxCheckInterval, Math.ceil(timeout / 4))
 }

@@ -2,9 +2,8 @@ import type { RequestListener, Server } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { DeclarationError } from '../errors.js'
-import { GracefulServer, type ConnectionSource } from './graceful-server.js'
+import { GracefulServer, type ConnectionSource, type Timeouts } from './graceful-server.js'
 import { forceExitAfter, onStopSignal } from './signals.js'
-import type { Timeouts } from './timeouts.js'
 
 /** Milliseconds that middleware may take to stop, and then that the process may take to exit by itself. */
 const exitDelay = 3000

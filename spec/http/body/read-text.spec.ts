@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { BadRequest, ContentTooLarge } from '../../../src/errors.js'
-import { readText } from '../../../src/http/body/read-text.js'
+import { readText } from '../../../src/http/body/body-stream.js'
 
 describe('readText(body, limit, read)', () => {
   function bodyOf(headers: Record<string, string> = {}) {

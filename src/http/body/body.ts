@@ -9,7 +9,7 @@ import {
 } from '../../errors.js'
 import { bodyFormats, bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
-import { decompressed, encodingOf } from './body-stream.js'
+import { decompressed, encodingOf, readText } from './body-stream.js'
 import {
   defaultMembersLimit,
   hasTooManyMembers,
@@ -18,7 +18,6 @@ import {
 } from '../../data/attributes/json-limits.js'
 import { formReader } from './form-fields.js'
 import { readMultipart } from './multipart.js'
-import { readText } from './read-text.js'
 import { UploadSlots } from './upload-slots.js'
 import { parseXml } from './xml-reader.js'
 
