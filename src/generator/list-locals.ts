@@ -1,6 +1,7 @@
 import type { Attribute } from './arguments/attributes.js'
 import type { Names } from './arguments/names.js'
-import { operatorsOf, timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
+import { KINDS } from './arguments/kinds.js'
+import { timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
 import { quote } from './files/lines.js'
 
 /** The columns that a list needs an index for: those that it sorts by, except enums and unique columns. */
@@ -9,7 +10,8 @@ export function sortedColumns(list: ListPlan | undefined, attributes: readonly A
   const known = [...attributes, ...timestampAttributes]
   return known
     .filter(
-      ({ name, kind, isUnique }) => names.includes(name) && kind !== 'enum' && kind !== 'text' && !isUnique,
+      ({ name, kind, isUnique }) =>
+        names.includes(name) && kind !== 'enum' && !KINDS[kind].isUnbounded && !isUnique,
     )
     .map(({ name }) => name)
 }
@@ -27,7 +29,9 @@ export function prefixColumns(list: ListPlan | undefined): string[] {
 export function listLocals(list: ListPlan | undefined, { many }: Names, includes: readonly string[]) {
   if (!list) return undefined
   const { filters, sorts, searches } = list
-  const declared = filters.map(({ name, kind }) => `${name}: [${operatorsOf[kind].map(quote).join(', ')}]`)
+  const declared = filters.map(
+    ({ name, kind }) => `${name}: [${KINDS[kind].operators.map(quote).join(', ')}]`,
+  )
   return {
     declaration: [
       declared.length > 0 && `filter: { ${declared.join(', ')} },`,
@@ -78,14 +82,14 @@ function choicesOf(filters: readonly ListAttribute[], many: string): string {
 
 /** The first operator of a filter, with the value of the record. An empty value counts as not given. */
 function parameterOf({ name, kind, isNullable }: ListAttribute): string {
-  const [operator = ''] = operatorsOf[kind]
+  const { operators, type } = KINDS[kind]
+  const [operator = ''] = operators
   const parameter = operator === 'eq' || operator === 'in' ? name : `'${name}.${operator}'`
   const value = `record.${name}`
-  const isText = kind !== 'int' && kind !== 'float' && kind !== 'bool' && kind !== 'datetime'
-  if (isText) return `${parameter}: ${value}${isNullable ? " ?? ''" : ''}`
-  if (kind === 'datetime')
-    return `${parameter}: ${value}${isNullable ? "?.toISOString() ?? ''" : '.toISOString()'}`
-  return `${parameter}: String(${value}${isNullable ? " ?? ''" : ''})`
+  const [optional, otherwise] = isNullable ? ['?', " ?? ''"] : ['', '']
+  if (type === 'string') return `${parameter}: ${value}${otherwise}`
+  if (type === 'Date') return `${parameter}: ${value}${optional}.toISOString()${otherwise}`
+  return `${parameter}: String(${value}${otherwise})`
 }
 
 function bare(name: string): string {

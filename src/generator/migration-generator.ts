@@ -4,6 +4,7 @@ import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
 import { readApplication, requireReference } from './application.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import { KINDS } from './arguments/kinds.js'
 import type { FileAction } from './files/files.js'
 import { joinTablesOf } from './join-tables.js'
 import { migrationNames } from './migration-names.js'
@@ -86,14 +87,11 @@ function tablesIn(folder: string): string[] {
 /** How existing rows get a value for a required column. They cannot share a unique value, or a reference. */
 function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table: string): string {
   const advice =
-    isUnique || reference || WITHOUT_DEFAULT.includes(kind)
+    isUnique || reference || KINDS[kind].lacksDefault
       ? 'Make the column nullable (nulls.X), and fill it'
       : `Add a default to the migration, like { default: "${samples.form}" }, or make the column nullable (nulls.X)`
   return `The rows that ${table} already has need a value for ${name}. ${advice}.`
 }
-
-/** The kinds for which an engine has no defaults, or has them in another format than the others. */
-const WITHOUT_DEFAULT: readonly string[] = ['text', 'json', 'datetime']
 
 type MigrationKind = 'create' | 'add' | 'remove' | 'empty'
 

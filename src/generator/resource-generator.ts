@@ -12,7 +12,7 @@ import {
   requireReference,
 } from './application.js'
 import { commandLine, type ResourceOptions } from './arguments/command-line.js'
-import { UNBOUNDED } from './arguments/attribute-argument.js'
+import { KINDS } from './arguments/kinds.js'
 import { listParameters } from '../data/lists/declaration.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import type { FileAction } from './files/files.js'
@@ -79,7 +79,7 @@ export function resourceActions(folder: string, word: string, options: ResourceO
 /** @throws CommandError for columns that are unique together, and of which one cannot have an index on each engine */
 export function rejectLongIndexes({ attributes, uniques }: ResourcePlan): void {
   for (const columns of uniques) {
-    const long = attributes.find(({ name, kind }) => columns.includes(name) && UNBOUNDED.includes(kind))
+    const long = attributes.find(({ name, kind }) => columns.includes(name) && KINDS[kind].isUnbounded)
     if (!long) continue
     const problem = `--unique ${columns.join(',')} has "${long.name}", but a ${long.kind} may be too long for an index.`
     throw new CommandError(`${problem} Use the type string.`)

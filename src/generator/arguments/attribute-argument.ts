@@ -1,5 +1,6 @@
 import type { AttributeKind } from '../../data/attributes/attributes.js'
 import { BadAttribute, ReservedAttribute, UnknownAttributeType } from '../../command-errors.js'
+import { KINDS } from './kinds.js'
 import { isName, modelNamesOf, type Names } from './names.js'
 import { isSecretAttribute } from '../../naming/secret-names.js'
 import { collectionName, itemName } from '../../naming/words.js'
@@ -45,25 +46,6 @@ const maxDigits: Digits = { precision: 65, scale: 30 }
 /** The types of attributes: those of columns, and relations. */
 type AttributeType = AttributeKind | 'references' | 'many'
 
-/** The names of all types. */
-const types: Record<AttributeType, true> = {
-  string: true,
-  text: true,
-  int: true,
-  bigint: true,
-  float: true,
-  decimal: true,
-  bool: true,
-  date: true,
-  time: true,
-  datetime: true,
-  uuid: true,
-  json: true,
-  enum: true,
-  references: true,
-  many: true,
-}
-
 /** Other names of the types. */
 const ALIASES = new Map<string, AttributeType>([
   ['integer', 'int'],
@@ -73,10 +55,7 @@ const ALIASES = new Map<string, AttributeType>([
 ])
 
 /** The list of types for `--help` and messages. */
-export const knownTypes = Object.keys(types)
-
-/** The kinds whose values have no size limit. */
-export const UNBOUNDED: readonly string[] = ['text', 'json']
+export const knownTypes: readonly string[] = [...Object.keys(KINDS), 'references', 'many']
 
 /** The modifiers that create an index. */
 const INDEXES: readonly string[] = ['unique', 'index']
@@ -136,7 +115,7 @@ function partsOf(word: string): Parts {
     throw new BadAttribute(word, `it ends with "${unknown}", but only unique, index and shown are supported`)
   }
   const index = modifiers.find((one) => INDEXES.includes(one))
-  if (index && UNBOUNDED.includes(type)) {
+  if (index && type in KINDS && KINDS[type as AttributeKind].isUnbounded) {
     throw new BadAttribute(
       word,
       `it ends with "${index}", but a ${type} may be too long for an index. Use the type string`,
@@ -154,7 +133,7 @@ function hasDetail(type: AttributeType, detail: string): boolean {
 
 function typeOf(text: string, word: string): AttributeType {
   const name = text.toLowerCase()
-  if (ALIASES.has(name) || Object.hasOwn(types, name)) return ALIASES.get(name) ?? (name as AttributeType)
+  if (ALIASES.has(name) || knownTypes.includes(name)) return ALIASES.get(name) ?? (name as AttributeType)
   throw new UnknownAttributeType(text, word, knownTypes)
 }
 

@@ -1,8 +1,8 @@
-import type { AttributeKind } from '../../data/attributes/attributes.js'
 import { columnTypes } from '../../data/attributes/columns.js'
 import { RepeatedAttribute } from '../../command-errors.js'
 import { readAttribute, type AttributeArgument, type Digits } from './attribute-argument.js'
 import { quote } from '../files/lines.js'
+import { KINDS } from './kinds.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */
 const usualDigits: Digits = { precision: 10, scale: 2 }
@@ -25,44 +25,6 @@ export interface Attribute extends AttributeArgument {
   show(variable: string, record: string): string
   /** The sources of values for specs: the first value, and the changed one, which is greater unless it is a boolean. */
   samples: { json: string; form: string; changed: string }
-}
-
-/** The differences between the kinds of attributes. */
-interface Kind {
-  /** The type of the property. */
-  type: string
-  /** The method of the form helper, and the options of its input. */
-  input: 'text' | 'textarea' | 'number' | 'date' | 'time' | 'dateTime' | 'json' | 'checkbox' | 'select'
-  options?: string
-  /** The view helper that shows it; without one it is shown unchanged. */
-  helper?: 'time' | 'display'
-  /** Two sample values as JSON. */
-  samples: readonly [unknown, unknown]
-}
-
-const KINDS: Record<AttributeKind, Kind> = {
-  string: { type: 'string', input: 'text', samples: ['First', 'Second'] },
-  text: { type: 'string', input: 'textarea', options: 'rows: 10', samples: ['First line', 'Second line'] },
-  int: { type: 'number', input: 'number', samples: [1, 2] },
-  bigint: { type: 'string', input: 'number', samples: ['9007199254740993', '9007199254740995'] },
-  float: { type: 'number', input: 'number', options: "step: 'any'", samples: [1.5, 2.5] },
-  decimal: { type: 'string', input: 'number', samples: ['', ''] },
-  bool: { type: 'boolean', input: 'checkbox', helper: 'display', samples: [true, false] },
-  date: { type: 'string', input: 'date', helper: 'time', samples: ['2026-01-02', '2026-03-04'] },
-  time: { type: 'string', input: 'time', samples: ['03:04:05', '06:07:08'] },
-  datetime: {
-    type: 'Date',
-    input: 'dateTime',
-    helper: 'time',
-    samples: ['2026-01-02T03:04:05.000Z', '2026-03-04T05:06:07.000Z'],
-  },
-  uuid: {
-    type: 'string',
-    input: 'text',
-    samples: ['0193b6a2-7c3e-7000-8000-00000000000a', '0193b6a2-7c3e-7000-8000-00000000000b'],
-  },
-  json: { type: 'unknown', input: 'json', helper: 'display', samples: [{ a: [1] }, { b: [2] }] },
-  enum: { type: 'string', input: 'select', samples: ['', ''] },
 }
 
 /**

@@ -1,7 +1,7 @@
 import { CommandError } from '../../command-errors.js'
-import type { AttributeKind } from '../../data/attributes/attributes.js'
 import { nearest } from '../../naming/spelling.js'
 import type { Attribute } from './attributes.js'
+import { KINDS } from './kinds.js'
 
 /** The queries that clients may send to a generated list. */
 export interface ListPlan {
@@ -29,23 +29,6 @@ export const timestampAttributes: readonly ListAttribute[] = [
   { name: 'updated_at', ...timestamp },
 ]
 
-/** The operators of a generated filter. */
-export const operatorsOf: Record<AttributeKind, readonly string[]> = {
-  string: ['prefix'],
-  text: ['contains'],
-  int: ['gte', 'lte'],
-  bigint: ['gte', 'lte'],
-  float: ['gte', 'lte'],
-  decimal: ['gte', 'lte'],
-  bool: ['eq'],
-  date: ['gte', 'lt'],
-  time: ['gte', 'lt'],
-  datetime: ['gte', 'lt'],
-  uuid: ['eq'],
-  enum: ['in'],
-  json: [],
-}
-
 /**
  * Parses the names of `--filter`, `--sort` and `--search`.
  *
@@ -72,7 +55,7 @@ export function parseList(
     return `${isDescending ? '-' : ''}${attribute.name}`
   })
   for (const { name, kind } of searches) {
-    if (kind === 'string' || kind === 'text') continue
+    if (KINDS[kind].isSearchable) continue
     throw new CommandError(`--search has "${name}", which has the type ${kind}. Use attributes of text.`)
   }
   return { filters, sorts, searches }
@@ -93,6 +76,6 @@ function findAttribute(option: string, name: string, known: readonly ListAttribu
         (near ? `Did you mean "${near}"?` : `Use some of ${names.join(', ')}.`),
     )
   }
-  if (operatorsOf[found.kind].length > 0) return found
+  if (KINDS[found.kind].operators.length > 0) return found
   throw new CommandError(`${option} has "${name}", which has the type ${found.kind}. Leave it out.`)
 }
