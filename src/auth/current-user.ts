@@ -7,18 +7,18 @@ export function currentUser(ctx: Context): Account | undefined {
   return Reflect.get(ctx, 'user')
 }
 
-/** The time at which the user of a request signed in. */
-const signInTimes = new PerRequest<number>()
+/** The times at which the users of requests signed in; `bearer` for requests that are authenticated by `Authorization`. */
+const signIns = new PerRequest<number | 'bearer'>()
 
 /**
  * Sets `ctx.user`, and the variable `currentUser` of templates.
  *
- * @param signedInAt the time of the session's sign-in, in milliseconds since 1970; a bearer token has none
+ * @param signedInAt the time of the session's sign-in, in milliseconds since 1970
  */
 export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0): void {
   Object.assign(ctx, { user })
   ctx.state['currentUser'] = user
-  signInTimes.set(ctx, signedInAt)
+  if (!usesBearer(ctx)) signIns.set(ctx, signedInAt)
 }
 
 /** Returns the function that sets the user of a request again, whatever a failed attempt of its handler has made of it. */
@@ -27,20 +27,17 @@ export function keepUser(ctx: Context): () => void {
   return () => setUser(ctx, user, signedInAt)
 }
 
-/** The requests that are authenticated by `Authorization`. */
-const bearerRequests = new PerRequest<boolean>()
-
 /** Marks the request as authenticated by `Authorization`, so that its session is ignored. */
 export function useBearer(ctx: Context): void {
-  bearerRequests.set(ctx, true)
+  signIns.set(ctx, 'bearer')
 }
 
 /** Whether the request is authenticated by `Authorization`, and not by its session. */
 export function usesBearer(ctx: Context): boolean {
-  return bearerRequests.has(ctx)
+  return signIns.get(ctx) === 'bearer'
 }
 
 /** The time at which the user signed in, in milliseconds since 1970; 0 with a bearer token. */
 export function signInTime(ctx: Context): number {
-  return signInTimes.get(ctx) ?? 0
+  return Number(signIns.get(ctx)) || 0
 }

@@ -7,8 +7,7 @@
 // Passwords
 export { hashPassword, needsRehash, verifyPassword } from './passwords.js'
 export { checkPassword } from './password-rules.js'
-export { normalizeEmail } from './email.js'
-export { passwordStamp, type Account, type AccountClass } from './account.js'
+export { normalizeEmail, passwordStamp, type Account, type AccountClass } from './account.js'
 
 // Sign-in
 export { authenticate, type AuthenticateOptions } from './authenticate.js'

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { attributeName, messageOf } from '../extension.js'
 import type { Context, ValidationErrors } from '../index.js'
-import type { Account } from './account.js'
-import { normalizeEmail } from './email.js'
+import { normalizeEmail, type Account } from './account.js'
 import { maxInputLength } from './passwords.js'
 
 /** The minimum and maximum number of characters of a password. */

@@ -4,7 +4,6 @@
  * @module resource-kit/mail
  */
 
-export { mailer, sendMail, type Mail, type MailerOptions } from './mailer.js'
+export { absoluteUrl, mailer, sendMail, type Mail, type MailerOptions } from './mailer.js'
 export { mails, type Inbox, type MailMessage } from './inbox.js'
 export { mailInbox } from './mail-inbox.js'
-export { absoluteUrl } from './base-url.js'

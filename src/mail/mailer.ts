@@ -1,9 +1,8 @@
 import type { Next } from 'koa'
 import type { Transporter } from 'nodemailer'
 import type { Logger } from 'pino'
-import { hasTransaction, PerRequest } from '../extension.js'
+import { configuredBaseUrl, hasTransaction, PerRequest } from '../extension.js'
 import { type Context, DeclarationError, type Middleware } from '../index.js'
-import { baseUrl } from './base-url.js'
 import { mails, type MailMessage } from './inbox.js'
 import { textOf, unescaped } from './text.js'
 
@@ -166,4 +165,21 @@ function requireSettings(url: string | undefined): void {
 async function connect(url: string): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
   return createTransport(url)
+}
+
+/**
+ * The URL of a path in a mail: `https://shop.example/session/new`. It begins with `BASE_URL`, or in development and specs by
+ * default with `http://localhost` and the port. It never begins with the host of a request, which a client can forge.
+ *
+ * @throws BadBaseUrl when `BASE_URL` is malformed
+ */
+export function absoluteUrl(path: string): string {
+  return baseUrl() + path
+}
+
+/** @throws BadBaseUrl */
+export function baseUrl(): string {
+  return (
+    configuredBaseUrl() ?? `http://localhost:${process.env['KIT_DEV_PORT'] || process.env['PORT'] || 3000}`
+  )
 }

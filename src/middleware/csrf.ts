@@ -5,10 +5,9 @@ import { CrossSiteRequest, InvalidToken } from '../errors.js'
 import { hasForm } from '../http/body/body-kind.js'
 import { checkedOrigin, hasBearerToken, isFromAnotherSite, isPlainPost } from '../http/security/cross-site.js'
 import { lastValue } from '../http/body/form-fields.js'
-import { isTokenOf } from '../sessions/csrf-token.js'
+import { allowToken, isTokenOf } from '../sessions/csrf-token.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { ownOrigin } from '../http/security/own-site.js'
-import { allowToken } from '../sessions/request-token.js'
 
 /** The options of `csrf()`. */
 export interface CsrfOptions {

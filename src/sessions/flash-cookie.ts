@@ -81,15 +81,10 @@ export class FlashCookie {
     const known = this.states.get(ctx)
     if (known) return known
     markPrivate(ctx)
-    const found = this.decode(cookiesOf(ctx).get(this.name, { signed: false }))
+    const found = readFlash(this.signer.decode(cookiesOf(ctx).get(this.name, { signed: false }) ?? ''))
     const state = { found, waiting: found }
     this.states.set(ctx, state)
     return state
-  }
-
-  private decode(text: string | undefined): Flash {
-    const value = text && this.signer.verify(text)
-    return value ? readFlash(JSON.parse(Buffer.from(value, 'base64url').toString())) : []
   }
 
   /** Encodes the messages as the value of a cookie. The oldest ones are dropped if the cookie would be too large. */

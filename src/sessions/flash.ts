@@ -33,12 +33,6 @@ function shortened(message: string): string {
 }
 
 function isFlashMessage(value: unknown): value is FlashMessage {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    'message' in value &&
-    typeof value.message === 'string'
-  )
+  const { type, message } = Object(value)
+  return typeof type === 'string' && typeof message === 'string'
 }

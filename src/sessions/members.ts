@@ -1,7 +1,7 @@
 import { NoSession } from '../errors.js'
 import type { FlashCookie } from './flash-cookie.js'
 import type { Flash, FlashType } from './flash.js'
-import { tokenOfPage } from './request-token.js'
+import { tokenOfPage } from './csrf-token.js'
 import type { KoaContext, RequestSession } from './session-content.js'
 
 declare module '../context.js' {

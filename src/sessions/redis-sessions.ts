@@ -1,6 +1,6 @@
 import { SessionStoreUnreachable } from '../errors.js'
 import { Redis, type IoRedisClient, type NodeRedisClient } from '../common/redis.js'
-import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
+import { readSession, type SessionStore } from './session-store.js'
 
 /** The options of `redisSessions()`. */
 export interface RedisSessionsOptions {
@@ -20,48 +20,30 @@ export interface RedisSessionsOptions {
  */
 export function redisSessions(
   client: NodeRedisClient | IoRedisClient,
-  options: RedisSessionsOptions = {},
+  { prefix = 'session:', timeout = 2000 }: RedisSessionsOptions = {},
 ): SessionStore {
-  return new RedisSessions(client, options)
-}
+  const redis = new Redis(client, timeout, 'session store')
+  return {
+    async get(id) {
+      const text = await redis.send('GET', prefix + id)
+      return typeof text === 'string' ? readSession(text) : undefined
+    },
 
-class RedisSessions implements SessionStore {
-  private readonly redis: Redis
-  private readonly prefix: string
+    async set(id, data, { maxAge, isNew }) {
+      const expiry = ['PX', String(Math.max(1, Math.round(maxAge)))]
+      // A session that is not new and no longer exists has been ended.
+      const condition = isNew ? 'NX' : 'XX'
+      return (await redis.send('SET', prefix + id, JSON.stringify(data), ...expiry, condition)) !== null
+    },
 
-  constructor(
-    client: NodeRedisClient | IoRedisClient,
-    { prefix = 'session:', timeout = 2000 }: RedisSessionsOptions,
-  ) {
-    this.redis = new Redis(client, timeout, 'session store')
-    this.prefix = prefix
-  }
+    async destroy(id) {
+      await redis.send('DEL', prefix + id)
+    },
 
-  async get(id: string): Promise<SessionData | undefined> {
-    const text = await this.redis.send('GET', this.prefix + id)
-    return typeof text === 'string' ? readSession(text) : undefined
-  }
-
-  async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
-    const expiry = ['PX', String(Math.max(1, Math.round(maxAge)))]
-    // A session that is not new and no longer exists has been ended.
-    const condition = isNew ? 'NX' : 'XX'
-    const reply = await this.redis.send('SET', this.prefix + id, JSON.stringify(data), ...expiry, condition)
-    return reply !== null
-  }
-
-  async destroy(id: string): Promise<void> {
-    await this.redis.send('DEL', this.prefix + id)
-  }
-
-  /** @throws SessionStoreUnreachable when Redis does not respond */
-  async start(): Promise<void> {
-    await this.redis.start().catch((error: unknown) => {
-      throw new SessionStoreUnreachable(error)
-    })
-  }
-
-  stop(): Promise<void> {
-    return this.redis.stop()
+    start: () =>
+      redis.start().catch((error: unknown) => {
+        throw new SessionStoreUnreachable(error)
+      }),
+    stop: () => redis.stop(),
   }
 }

@@ -1,5 +1,5 @@
 import { SessionTooLarge } from '../errors.js'
-import { signatureLength, type Signer } from './signer.js'
+import type { Signer } from './signer.js'
 
 /** The maximum size of a cookie in browsers: name, value and attributes together. */
 const maxBytes = 4093
@@ -12,41 +12,30 @@ export function cookieCodec(name: string, signer: Signer) {
   return {
     /** @throws SessionTooLarge when a browser would not keep the cookie */
     encode(data: unknown): string {
-      return signer.sign(fitting(data))
-    },
-
-    /** @throws SessionTooLarge when a browser would not keep the cookie */
-    check(data: unknown): void {
-      fitting(data)
+      const value = signer.encode(data)
+      const size = cookieSize(name, value)
+      if (size > maxBytes) throw new SessionTooLarge(size, maxBytes)
+      return value
     },
 
     /** Decodes a value. Returns undefined if it has no valid signature or cannot be read. */
     decode(text: string): unknown {
-      const value = signer.verify(text)
-      if (value === undefined) return undefined
       try {
-        return expiring(JSON.parse(Buffer.from(value, 'base64url').toString()))
+        return expiring(signer.decode(text))
       } catch {
         return undefined
       }
     },
   }
-
-  function fitting(data: unknown): string {
-    const value = Buffer.from(JSON.stringify(data)).toString('base64url')
-    const size = cookieSize(name, value.length + signatureLength)
-    if (size > maxBytes) throw new SessionTooLarge(size, maxBytes)
-    return value
-  }
 }
 
 /** Whether a cookie is too large for browsers. */
 export function isTooLarge(name: string, value: string): boolean {
-  return cookieSize(name, value.length) > maxBytes
+  return cookieSize(name, value) > maxBytes
 }
 
-function cookieSize(name: string, valueLength: number): number {
-  return name.length + 1 + valueLength + attributeBytes
+function cookieSize(name: string, value: string): number {
+  return name.length + 1 + value.length + attributeBytes
 }
 
 /** The content of a saved session. Its lifetime depends on the current settings. */

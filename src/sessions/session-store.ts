@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { CreateSessionOptions } from 'koa-session'
 import { QueryFailedError } from 'typeorm'
 import { cookiesOf } from '../common/cookies.js'
 import { explainDatabaseError } from '../data/database-errors.js'
@@ -70,14 +71,19 @@ export function readSession(text: string): SessionData | undefined {
   }
 }
 
-/** The values of the cookies that requests set. A request whose session was ended by another one meanwhile sets none. */
-const cookieValues = new PerRequest<string>()
+/** The session of a request in the store. */
+interface StoredSession {
+  /** Its id in koa-session, and its id in the store. */
+  known?: { key: string; id: string } | undefined
+  /** The hash under which it was in the store when the request began. */
+  storedId?: string
+  /** The correctly signed id of the request, if it is not in the store. */
+  unknownId?: string
+  /** The value of the cookie. A request whose session was ended by another one meanwhile sets none. */
+  cookie?: string | undefined
+}
 
-/** The ids under which the sessions of requests are in the store. */
-const storedIds = new PerRequest<string>()
-
-/** The correctly signed ids of requests that are not in the store. */
-const unknownIds = new PerRequest<string>()
+const storedSessions = new PerRequest<StoredSession>()
 
 /** The prefix of a value that is the session itself and not an id. No id begins with it. */
 const contentPrefix = '~'
@@ -87,7 +93,7 @@ export function idCookie(name: string, signer: Signer, options: object) {
   return {
     get: (ctx: object): string => signer.verify(cookiesOf(ctx).get(name, { signed: false }) ?? '') ?? '',
     set: (ctx: object): void => {
-      const value = cookieValues.get(ctx)
+      const value = storedSessions.get(ctx)?.cookie
       if (value !== undefined) cookiesOf(ctx).set(name, signer.sign(value), options)
     },
   }
@@ -103,65 +109,51 @@ export function randomId(): string {
  * cookie: a late response would otherwise overwrite the cookie of a renewed session.
  */
 export function secretOfUnknown(ctx: object): Buffer | undefined {
-  const id = unknownIds.get(ctx)
+  const id = storedSessions.get(ctx)?.unknownId
   return id === undefined ? undefined : createHash('sha256').update(`csrf ${id}`).digest()
 }
 
 /** The id under which the session of a request was in the store when the request began. It is a hash of the cookie's id. */
 export function storedSessionId(ctx: object): string | undefined {
-  return storedIds.get(ctx)
-}
-
-/** The class of which koa-session creates an instance for each request, to read and save its session. */
-export function contextStore(store: SessionStore): new (ctx: object) => RequestStore {
-  return class extends RequestStore {
-    constructor(ctx: object) {
-      super(store, ctx)
-    }
-  }
+  return storedSessions.get(ctx)?.storedId
 }
 
 /**
- * The store for one request. A session that only contains the CSRF secret and the page to return to is kept in the cookie, so
- * that visitors who only request pages create no rows and do not wait for writes.
+ * The store in which koa-session reads and saves the sessions of requests. A session that only contains the CSRF secret and
+ * the page to return to is kept in the cookie, so that visitors who only request pages create no rows and do not wait for
+ * writes.
  */
-class RequestStore {
-  /** The id of this request's session in the store, and its id in koa-session. */
-  private known: { key: string; id: string } | undefined
+export function requestStore(store: SessionStore): NonNullable<CreateSessionOptions['store']> {
+  return {
+    async get(key, _maxAge, { ctx }): Promise<SessionData | undefined> {
+      if (key.startsWith(contentPrefix)) return decodeContent(key)
+      const storedId = hashed(key)
+      const data = await reach(() => store.get(storedId))
+      storedSessions.set(ctx, data ? { known: { key, id: key }, storedId } : { unknownId: key })
+      return expiring(data)
+    },
 
-  constructor(
-    private readonly store: SessionStore,
-    private readonly ctx: object,
-  ) {}
+    async set(key, data: SessionData, maxAge, { ctx }) {
+      const session = storedSessions.get(ctx) ?? {}
+      storedSessions.set(ctx, session)
+      const known = session.known?.key === key ? session.known : undefined
+      if (!known && isOfVisitor(Object(data['content']))) {
+        session.cookie = encodeContent(data)
+        return
+      }
+      const id = known?.id ?? (key.startsWith(contentPrefix) ? randomId() : key)
+      const isSaved = await reach(() => store.set(hashed(id), data, { maxAge, isNew: !known }))
+      if (isSaved) session.known = { key, id }
+      session.cookie = isSaved ? id : undefined
+    },
 
-  async get(key: string): Promise<SessionData | undefined> {
-    if (key.startsWith(contentPrefix)) return decodeContent(key)
-    const data = await reach(() => this.store.get(hashed(key)))
-    if (data) {
-      this.known = { key, id: key }
-      storedIds.set(this.ctx, hashed(key))
-    } else unknownIds.set(this.ctx, key)
-    return expiring(data)
-  }
-
-  async set(key: string, data: SessionData, maxAge: number): Promise<void> {
-    const known = this.known?.key === key ? this.known : undefined
-    if (!known && isOfVisitor(Object(data['content']))) {
-      cookieValues.set(this.ctx, encodeContent(data))
-      return
-    }
-    const id = known?.id ?? (key.startsWith(contentPrefix) ? randomId() : key)
-    if (await reach(() => this.store.set(hashed(id), data, { maxAge, isNew: !known }))) {
-      this.known = { key, id }
-      cookieValues.set(this.ctx, id)
-    } else cookieValues.delete(this.ctx)
-  }
-
-  async destroy(key: string): Promise<void> {
-    if (this.known?.key !== key) return
-    const { id } = this.known
-    this.known = undefined
-    await reach(() => this.store.destroy(hashed(id)))
+    async destroy(key, { ctx }) {
+      const session = storedSessions.get(ctx)
+      if (session?.known?.key !== key) return
+      const { id } = session.known
+      session.known = undefined
+      await reach(() => store.destroy(hashed(id)))
+    },
   }
 }
 
@@ -185,11 +177,8 @@ async function reach<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     const explained = explainDatabaseError(error)
-    const isClear = [ServiceUnavailable, QueryFailedError, PendingMigrations].some(
-      (known) => explained instanceof known,
-    )
-    throw isClear
-      ? explained
-      : new ServiceUnavailable('The session store does not respond.', 5, { cause: error })
+    const clear = [ServiceUnavailable, QueryFailedError, PendingMigrations]
+    if (clear.some((known) => explained instanceof known)) throw explained
+    throw new ServiceUnavailable('The session store does not respond.', 5, { cause: error })
   }
 }

@@ -11,7 +11,7 @@ import { FlashCookie } from './flash-cookie.js'
 import { sessionMembers } from './members.js'
 import { RequestSession, type KoaContext, type KoaProperty } from './session-content.js'
 import { cookieCodec } from './session-cookie.js'
-import { contextStore, idCookie, randomId, type SessionStore } from './session-store.js'
+import { idCookie, randomId, requestStore, type SessionStore } from './session-store.js'
 import { sessionSecrets } from './secrets.js'
 import { Signer } from './signer.js'
 
@@ -58,7 +58,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const cookie = { ...common, maxAge }
   const whole = cookieCodec(name, signer)
   const place = store
-    ? { ContextStore: contextStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
+    ? { store: requestStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
     : whole
   koa.keys = secrets
   const loaded: { default: typeof createSession } = require('koa-session')
@@ -68,7 +68,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const flash = new FlashCookie(`${name}_flash`, new Signer(`${name}_flash`, secrets), common)
   const members = sessionMembers({ cookie: name, flash, of })
   Object.defineProperties(koa.context, Object.getOwnPropertyDescriptors(members))
-  const checkSize = store ? JSON.stringify : whole.check
+  const encode = store ? JSON.stringify : whole.encode
 
   return async function session(ctx, next) {
     // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
@@ -95,7 +95,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   /** Checks that a session can be saved, in the form in which koa-session keeps it. An unchanged one was saved before. */
   function check(session: RequestSession | undefined): void {
     if (!session?.isChanged) return
-    checkSize({ content: session.content, _expire: Date.now() + maxAge, _maxAge: maxAge })
+    encode({ content: session.content, _expire: Date.now() + maxAge, _maxAge: maxAge })
   }
 
   async function handle(ctx: Context, next: Next): Promise<void> {

@@ -4,9 +4,6 @@ import { BoundedMap } from '../common/memoize.js'
 /** The minimum length of a secret that cannot be guessed by trying. */
 export const minSecretLength = 32
 
-/** The characters that a signature adds to a value: a dot, and 32 bytes as base64. */
-export const signatureLength = 44
-
 /** Signs the values of one cookie, so that nobody else can write or change them (HMAC with SHA-256). */
 export class Signer {
   private readonly keys: KeyObject[]
@@ -38,6 +35,17 @@ export class Signer {
     if (!this.keys.some((key) => isEqual(signature, this.signature(value, key)))) return undefined
     this.verified.set(signed, value)
     return value
+  }
+
+  /** Signs a value that is representable as JSON. */
+  encode(value: unknown): string {
+    return this.sign(Buffer.from(JSON.stringify(value)).toString('base64url'))
+  }
+
+  /** Returns such a value; undefined if none of the secrets signed it. */
+  decode(signed: string): unknown {
+    const value = this.verify(signed)
+    return value === undefined ? undefined : JSON.parse(Buffer.from(value, 'base64url').toString())
   }
 
   private signature(value: string, key: KeyObject | undefined): string {

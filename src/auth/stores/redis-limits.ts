@@ -1,6 +1,6 @@
 import { Redis } from '../../extension.js'
 import type { IoRedisClient, NodeRedisClient } from '../../index.js'
-import type { LimitCount, LimitStore } from './limit-store.js'
+import type { LimitStore } from './limit-store.js'
 
 /** The options of `redisLimits()`. */
 export interface RedisLimitsOptions {
@@ -8,18 +8,6 @@ export interface RedisLimitsOptions {
   prefix?: string
   /** The time in milliseconds within which Redis must respond (2000). */
   timeout?: number
-}
-
-/**
- * Keeps the counts of rate limits in Redis, for all processes of an application.
- *
- * @example rateLimit({ to: 100, within: '1 minute', store: redisLimits(redis) })
- */
-export function redisLimits(
-  client: NodeRedisClient | IoRedisClient,
-  options: RedisLimitsOptions = {},
-): LimitStore {
-  return new RedisLimits(client, options)
 }
 
 /** Redis runs a script atomically. */
@@ -32,38 +20,33 @@ const decrement = `
 if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
 return 0`
 
-class RedisLimits implements LimitStore {
-  private readonly redis: Redis
-  private readonly prefix: string
+/**
+ * Keeps the counts of rate limits in Redis, for all processes of an application.
+ *
+ * @example rateLimit({ to: 100, within: '1 minute', store: redisLimits(redis) })
+ */
+export function redisLimits(
+  client: NodeRedisClient | IoRedisClient,
+  { prefix = 'limit:', timeout = 2000 }: RedisLimitsOptions = {},
+): LimitStore {
+  const redis = new Redis(client, timeout, 'store of rate limits')
+  return {
+    async increment(key, window) {
+      const time = String(Math.ceil(window))
+      const reply: unknown = await redis.send('EVAL', increment, '1', prefix + key, time)
+      const [count, left] = [reply].flat().map(Number)
+      return { count: count ?? 1, milliseconds: Math.max(0, left ?? window) }
+    },
 
-  constructor(
-    client: NodeRedisClient | IoRedisClient,
-    { prefix = 'limit:', timeout = 2000 }: RedisLimitsOptions,
-  ) {
-    this.redis = new Redis(client, timeout, 'store of rate limits')
-    this.prefix = prefix
-  }
+    async decrement(key) {
+      await redis.send('EVAL', decrement, '1', prefix + key)
+    },
 
-  async increment(key: string, window: number): Promise<LimitCount> {
-    const time = String(Math.ceil(window))
-    const reply: unknown = await this.redis.send('EVAL', increment, '1', this.prefix + key, time)
-    const [count, left] = [reply].flat().map(Number)
-    return { count: count ?? 1, milliseconds: Math.max(0, left ?? window) }
-  }
+    async reset(key) {
+      await redis.send('DEL', prefix + key)
+    },
 
-  async decrement(key: string): Promise<void> {
-    await this.redis.send('EVAL', decrement, '1', this.prefix + key)
-  }
-
-  async reset(key: string): Promise<void> {
-    await this.redis.send('DEL', this.prefix + key)
-  }
-
-  start(): Promise<void> {
-    return this.redis.start()
-  }
-
-  stop(): Promise<void> {
-    return this.redis.stop()
+    start: () => redis.start(),
+    stop: () => redis.stop(),
   }
 }
