@@ -4,7 +4,7 @@ import type { Context, Database, Middleware } from '../index.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
 import { currentUser, keepUser, setUser, useBearer } from './current-user.js'
-import { recordClient, userOfSession, type SessionUser } from './sign-in.js'
+import { recordClient, userOfSession } from './sign-in.js'
 
 /** The options of `authenticate()`. */
 export interface AuthenticateOptions<User extends Account> {
@@ -36,7 +36,8 @@ export function authenticate<User extends Account>(
     const usesToken = tokens && ctx.get('Authorization') !== ''
     if (usesToken) useBearer(ctx)
     const session = !usesToken && ctx.hasSession ? userOfSession(ctx) : undefined
-    const user = await (usesToken ? ofToken(ctx, tokens) : ofSession(session))
+    const token = usesToken ? await findByToken(database, tokens, bearerOf(ctx)) : undefined
+    const user = await userOf(token ? { id: token.user_id, stamp: token.stamp } : session)
     if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)
     restoreOnRetry(ctx, () => keepUser(ctx))
     await next()
@@ -46,22 +47,13 @@ export function authenticate<User extends Account>(
 
   return Object.assign(authenticate, { beforeBody: true, needsSecret: true })
 
-  async function ofSession(known: SessionUser | undefined): Promise<User | undefined> {
-    if (!known) return undefined
-    const user = await read(known.id)
-    return user && passwordStamp(user) === known.stamp ? user : undefined
-  }
-
-  async function ofToken(ctx: Context, model: ApiTokenClass): Promise<User | undefined> {
-    const token = await findByToken(database, model, bearerOf(ctx))
-    const user = token && (await read(token.user_id))
-    return user && passwordStamp(user) === token.stamp ? user : undefined
-  }
-
-  async function read(id: string): Promise<User | undefined> {
+  /** The user that a session or a token names, unless the password has changed since. */
+  async function userOf(named: { id: string; stamp: string } | undefined): Promise<User | undefined> {
+    if (!named) return undefined
     // TypeORM cannot see that every user has an id.
-    const where = { id } as object
-    return (await database.read((tx) => tx.findOne(model, { where }))) ?? undefined
+    const where = { id: named.id } as object
+    const user = await database.read((tx) => tx.findOne(model, { where }))
+    return user && passwordStamp(user) === named.stamp ? user : undefined
   }
 }
 

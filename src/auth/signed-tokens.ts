@@ -27,8 +27,8 @@ export interface ReadTokenOptions {
 export function signedToken(purpose: string, value: string, options: SignedTokenOptions): string {
   const { expires, stamp, secret } = options
   const content: Content = { value, expires: Date.now() + milliseconds(expires) }
-  if (stamp !== undefined) content.mark = markOf(signed(`stamp ${purpose}`, stamp, secret))
-  return signed(`token ${purpose}`, content, secret)
+  if (stamp !== undefined) content.mark = signer(`stamp ${purpose}`, secret).encode(stamp).replace(/.*\./, '')
+  return signer(`token ${purpose}`, secret).encode(content)
 }
 
 /**
@@ -42,14 +42,17 @@ export async function readToken(
   token: unknown,
   { stamp, secret }: ReadTokenOptions = {},
 ): Promise<string | undefined> {
-  const text = verified(`token ${purpose}`, token, secret)
-  if (text === undefined) return undefined
-  const { value, expires, mark }: Content = JSON.parse(text)
+  const content = typeof token === 'string' ? signer(`token ${purpose}`, secret).decode(token) : undefined
+  if (content === undefined) return undefined
+  // Only `signedToken` signs with this name.
+  const { value, expires, mark } = content as Content
   if (expires <= Date.now()) return undefined
   const current = typeof stamp === 'function' ? await stamp(value) : stamp
   if (stamp === undefined && mark === undefined) return value
   if (current === undefined || mark === undefined) return undefined
-  return verified(`stamp ${purpose}`, `${encoded(current)}.${mark}`, secret) === undefined ? undefined : value
+  const stamps = signer(`stamp ${purpose}`, secret)
+  const marked = stamps.encode(current).replace(/\..*/, `.${mark}`)
+  return stamps.verify(marked) === undefined ? undefined : value
 }
 
 /** The content of a token. */
@@ -61,26 +64,6 @@ interface Content {
   mark?: string
 }
 
-type Secret = string | readonly string[] | undefined
-
-function signed(name: string, content: unknown, secret: Secret): string {
-  return signer(name, secret).sign(encoded(content))
-}
-
-/** The signed content as JSON; undefined if it was not signed with this name and secret. */
-function verified(name: string, token: unknown, secret: Secret): string | undefined {
-  const value = typeof token === 'string' ? signer(name, secret).verify(token) : undefined
-  return value === undefined ? undefined : Buffer.from(value, 'base64url').toString()
-}
-
-function markOf(token: string): string {
-  return token.replace(/.*\./, '')
-}
-
-function encoded(content: unknown): string {
-  return Buffer.from(JSON.stringify(content)).toString('base64url')
-}
-
-function signer(name: string, secret: Secret): Signer {
+function signer(name: string, secret: string | readonly string[] | undefined): Signer {
   return new Signer(name, sessionSecrets(secret, currentEnvironment(), 'Signed tokens'))
 }

@@ -7,7 +7,7 @@ import { CatalogSource } from '../translations/catalog-source.js'
 import type { Catalog } from '../translations/catalog.js'
 import { defaultLocale } from '../translations/formatters.js'
 import { chooseLocale } from '../translations/locale-choice.js'
-import { catalogOf, setLocaleChooser } from '../translations/request-locale.js'
+import { languages } from '../translations/members.js'
 
 /** The options of `translations()`. */
 export interface TranslationsOptions {
@@ -36,11 +36,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
   const source = new CatalogSource(resolve(folder), fallback)
 
   function localize(ctx: Context, catalog: Catalog): void {
-    ctx.catalog = catalog
-    setLocaleChooser(ctx, {
-      choose: () => localeOf(ctx, catalog, { fallback, name }),
-      match: (wanted) => chooseLocale(catalog.locales, { chosen: [wanted], accept: '' }, fallback),
-    })
+    languages.set(ctx, { catalog, fallback, choose: () => localeOf(ctx, catalog, { fallback, name }) })
   }
 
   function translations(ctx: Context, next: Next): unknown {
@@ -53,7 +49,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
   return Object.assign(translations, {
     begin: (ctx: Context) => {
       // The first translations() of an application also applies where no route matches.
-      if (!catalogOf(ctx)) localize(ctx, source.latest)
+      if (!languages.has(ctx)) localize(ctx, source.latest)
     },
   })
 }

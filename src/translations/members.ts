@@ -5,7 +5,6 @@ import { frameworkCatalog, type Catalog, type TextSource } from './catalog.js'
 import { defaultLocale } from './formatters.js'
 import { withChoices } from './interpolation.js'
 import { chooseLocale } from './locale-choice.js'
-import { assignLocale, catalogOf, requestLocale, setCatalog } from './request-locale.js'
 
 declare module '../context.js' {
   interface ContextMembers extends TranslationMembers {}
@@ -30,7 +29,7 @@ export interface TranslationMembers {
    *
    * @internal
    */
-  catalog: Catalog
+  readonly catalog: Catalog
 
   /** Translates an id into this request's locale. Returns the id if it has no translation. */
   t(id: string, values?: Record<string, unknown>): string
@@ -42,6 +41,21 @@ export interface TranslationMembers {
    */
   readonly translate: (id: string, values: Record<string, unknown>, source?: TextSource) => string | undefined
 }
+
+/** The language of a request. */
+export interface Language {
+  /** The texts of the request. */
+  catalog: Catalog
+  /** The locale, if the catalog has none that is wanted. */
+  fallback: string
+  /** Chooses the locale that the request asks for. */
+  choose(): string
+  /** The locale, as soon as it is chosen. */
+  locale?: string
+}
+
+/** The languages of requests, which `translations()` sets. */
+export const languages = new PerRequest<Language>()
 
 /** The part of a request whose response depends on the visitor's time zone. */
 interface VisitorRequest {
@@ -70,22 +84,19 @@ export function translationMembers(
     },
 
     get locale() {
-      return requestLocale(this) ?? defaultLocale
+      const language = languages.get(this)
+      return language ? (language.locale ??= language.choose()) : defaultLocale
     },
 
-    set locale(chosen) {
-      const { locales } = this.catalog
-      assignLocale(this, chosen, (wanted) =>
-        chooseLocale(locales, { chosen: [wanted], accept: '' }, defaultLocale),
-      )
+    set locale(wanted) {
+      const { catalog } = this
+      const { fallback, choose } = languages.get(this) ?? withoutChoice
+      const locale = chooseLocale(catalog.locales, { chosen: [wanted], accept: '' }, fallback)
+      languages.set(this, { catalog, fallback, choose, locale })
     },
 
     get catalog() {
-      return catalogOf(this) ?? frameworkCatalog()
-    },
-
-    set catalog(catalog) {
-      setCatalog(this, catalog)
+      return languages.get(this)?.catalog ?? frameworkCatalog()
     },
 
     t(id, values) {
@@ -98,6 +109,9 @@ export function translationMembers(
     },
   }
 }
+
+/** The language of a request without `translations()`. */
+const withoutChoice = { fallback: defaultLocale, choose: () => defaultLocale }
 
 /** A script may have encoded the slash in a cookie. */
 function decoded(cookie: string | undefined): string | undefined {

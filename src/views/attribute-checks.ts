@@ -51,36 +51,23 @@ function propertiesIn(source: unknown): [name: string, property: string][] {
   return [...found].map(([, name = '', property = '']) => [name, property])
 }
 
-/** Checks that a record has a property. Other values than records often lack optional ones. */
-export type AttributeCheck = (
-  record: unknown,
-  name: string,
-  property: string,
-  file: string,
-  line: number,
-) => void
-
-/** @param warn receives a sentence once for each place */
-export function attributeCheck(warn: (file: string, line: number, problem: string) => void): AttributeCheck {
-  return (record, name, property, file, line) => {
-    if (typeof record !== 'object' || record === null || property in record) return
-    const known = attributesOf(record.constructor)
-    if (!known || known.includes(property)) return
-    const similar = nearest(property, [...known, ...Object.keys(record)])
-    const hint = similar ? ` Did you mean ${name}.${similar}?` : ''
-    warn(file, line, `${record.constructor.name} has no attribute "${property}".${hint}`)
-  }
+/** Explains that a record lacks a property; undefined if it has it. Other values than records often lack optional ones. */
+export function missingAttribute(record: unknown, name: string, property: string): string | undefined {
+  if (typeof record !== 'object' || record === null || property in record) return undefined
+  const known = attributesOf(record.constructor)
+  if (!known || known.includes(property)) return undefined
+  const similar = nearest(property, [...known, ...Object.keys(record)])
+  const hint = similar ? ` Did you mean ${name}.${similar}?` : ''
+  return `${record.constructor.name} has no attribute "${property}".${hint}`
 }
 
 /** The columns and relations of a model, which a record may lack; undefined for another class. */
 function attributesOf(target: Function): string[] | undefined {
   const { tables, columns, relations, embeddeds, relationIds } = getMetadataArgsStorage()
   if (!tables.some((table) => table.target === target)) return undefined
-  return [...columns, ...relations, ...embeddeds, ...relationIds]
-    .filter(
-      (property) =>
-        typeof property.target === 'function' &&
-        (property.target === target || target.prototype instanceof property.target),
-    )
-    .map(({ propertyName }) => propertyName)
+  const isOf = (one: unknown) =>
+    typeof one === 'function' && (one === target || target.prototype instanceof one)
+  return [...columns, ...relations, ...embeddeds, ...relationIds].flatMap((property) =>
+    isOf(property.target) ? property.propertyName : [],
+  )
 }

@@ -8,9 +8,8 @@ import { Form } from './forms/forms.js'
 import type { FormMethod } from './forms/hidden-fields.js'
 import { html, type Html } from './html.js'
 import { label } from './labels.js'
-import { collectionLinks, nestedLinks } from './links.js'
+import { collectionLinks, nestedLinks, sortLink } from './links.js'
 import { paginator } from './paginator.js'
-import { sortLink } from './sort-link.js'
 import type { ViewContext } from './view-context.js'
 
 /** The functions that every template can call, in addition to the path helper of each route. */

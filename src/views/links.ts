@@ -1,3 +1,5 @@
+import type { ListQuery } from '../data/lists/query/list-query.js'
+import { recordName } from '../naming/words.js'
 import { attributes, html, type Html } from './html.js'
 import { isTranslated, label } from './labels.js'
 import type { CollectionLink, ViewContext } from './view-context.js'
@@ -21,4 +23,22 @@ export function linkTo(context: ViewContext, { name, ids, path }: CollectionLink
   const isHere = context.currentUrl.split('?')[0] === path
   const text = label(context, ids.find((id) => isTranslated(context, id)) ?? name)
   return html`<a${attributes({ href: path, 'aria-current': isHere ? 'page' : undefined })}>${text}</a>`
+}
+
+/**
+ * Renders the link in the heading of a column that sorts the list by this column: in ascending order, or in descending
+ * order if it is sorted so. An arrow shows the order. Without a link, if the list cannot be sorted by the column.
+ */
+export function sortLink(
+  context: ViewContext,
+  query: ListQuery,
+  column: string,
+  text = label(context, `${recordName(query.model)}.${column}`),
+): Html {
+  if (!query.isSortable(column)) return html`${text}`
+  const direction = query.ariaSort(column)
+  const url = query.url({ sort: direction === 'ascending' ? `-${column}` : column })
+  // Entities, because a single character beyond Latin-1 doubles the memory of the page until it is sent.
+  const arrow = direction === 'ascending' ? html`&#9650;` : html`&#9660;`
+  return html`<a href="${url}">${text}${direction && html` <span aria-hidden="true">${arrow}</span>`}</a>`
 }

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { Context } from '../context.js'
 import { nearest } from '../naming/spelling.js'
-import { attributeCheck, CHECK } from './attribute-checks.js'
+import { CHECK, missingAttribute } from './attribute-checks.js'
 
 /** Warns in development, once each, about misspelled texts and attributes in templates, which would only show an id or nothing. */
 export class TemplateWarnings {
@@ -24,9 +24,10 @@ export class TemplateWarnings {
         }
         return ctx.t(id, values)
       },
-      [CHECK]: attributeCheck((file, line, problem) =>
-        warn(`${relative(process.cwd(), file)}, line ${line}: ${problem}`),
-      ),
+      [CHECK](record: unknown, name: string, property: string, file: string, line: number): void {
+        const problem = missingAttribute(record, name, property)
+        if (problem) warn(`${relative(process.cwd(), file)}, line ${line}: ${problem}`)
+      },
     }
   }
 }

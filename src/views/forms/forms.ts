@@ -1,11 +1,20 @@
-import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
+import {
+  blankOption,
+  choiceLabel,
+  choiceValue,
+  idHint,
+  offer,
+  option,
+  type Choice,
+  type Offer,
+  type Offered,
+} from './choices.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
 import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
 import { label } from '../labels.js'
-import { idHint, offer, type Offer, type Offered } from './offers.js'
 import type { ViewContext } from '../view-context.js'
 
 /**
