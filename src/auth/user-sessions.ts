@@ -1,4 +1,3 @@
-import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { inTransaction, readSession, storedSessionId, Unauthorized } from '../extension.js'
 import { type Context, type Database, RecordNotFound } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
@@ -48,9 +47,6 @@ interface Row {
   used_at: string | number
 }
 
-/** A query of sessions. */
-type Sessions = SelectQueryBuilder<ObjectLiteral>
-
 /** The most sessions that are listed. */
 const maxSessions = 100
 
@@ -66,11 +62,7 @@ export function userSessions(
   database: Database,
   { table = 'sessions' }: UserSessionsOptions = {},
 ): UserSessions {
-  function list(ctx: Context): Promise<UserSession[]> {
-    return find(ctx, (sessions) => sessions.orderBy('session.used_at', 'DESC').limit(maxSessions))
-  }
-
-  async function find(ctx: Context, limit: (sessions: Sessions) => Sessions): Promise<UserSession[]> {
+  async function find(ctx: Context, id?: string): Promise<UserSession[]> {
     const user = userOf(ctx)
     const rows = await database.read((tx) => {
       const sessions = tx
@@ -78,14 +70,16 @@ export function userSessions(
         .select(['session.id AS id', 'session.content AS content', 'session.used_at AS used_at'])
         .from(table, 'session')
         .where('session.user_id = :user AND session.expires_at > :now', { user: user.id, now: Date.now() })
-      return limit(sessions).getRawMany<Row>()
+        .orderBy('session.used_at', 'DESC')
+        .limit(maxSessions)
+      return (id === undefined ? sessions : sessions.andWhere('session.id = :id', { id })).getRawMany<Row>()
     })
     return rows.flatMap((row) => sessionOf(ctx, row, user) ?? [])
   }
 
   function end(ctx: Context, id = ''): Promise<UserSession> {
     return inTransaction(ctx, async () => {
-      const [session] = await find(ctx, (sessions) => sessions.andWhere('session.id = :id', { id }))
+      const [session] = await find(ctx, id)
       if (!session) throw new RecordNotFound('Session')
       if (session.is_current) signOut(ctx)
       else await remove(ctx, 'id = :id', { id })
@@ -103,7 +97,7 @@ export function userSessions(
     await query.where(`user_id = :user AND ${condition}`, { user, ...values }).execute()
   }
 
-  return { list, end, endOthers }
+  return { list: (ctx) => find(ctx), end, endOthers }
 }
 
 /** @throws Unauthorized (401) when nobody has signed in */

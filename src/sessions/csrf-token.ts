@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Context } from '../context.js'
 import { PerRequest } from '../common/per-request.js'
 import { pooledRandomBytes } from '../common/random.js'
 import { markSecret } from '../http/private-responses.js'
@@ -10,12 +11,6 @@ const size = 32
 
 /** The secrets of sessions that are not saved. */
 const unsavedSecrets = new WeakMap<Session, Buffer>()
-
-/** The parts of a context that a token depends on. */
-interface TokenContext {
-  readonly method: string
-  readonly session: Record<string, unknown>
-}
 
 /** The token of a request's page, once somebody has asked for it. */
 interface RequestToken {
@@ -33,7 +28,7 @@ export function allowToken(ctx: object): void {
 }
 
 /** The token of a request's page: one for all of its forms. Undefined where nobody has allowed it. */
-export function tokenOfPage(ctx: TokenContext): string | undefined {
+export function tokenOfPage(ctx: Context): string | undefined {
   const kept = tokens.get(ctx)
   if (!kept) return undefined
   const { session } = ctx

@@ -3,7 +3,7 @@ import { addMessage, readFlash, type Flash } from './flash.js'
 import { markPrivate } from '../http/private-responses.js'
 import { memoize } from '../common/memoize.js'
 import { PerRequest } from '../common/per-request.js'
-import type { KoaContext } from './session-content.js'
+import type { Context } from '../context.js'
 import { isTooLarge } from './session-cookie.js'
 import type { Signer } from './signer.js'
 
@@ -30,13 +30,13 @@ export class FlashCookie {
   ) {}
 
   /** Adds a message for the next page. */
-  add(ctx: KoaContext, type: string, message: string): void {
+  add(ctx: Context, type: string, message: string): void {
     const state = this.of(ctx)
     state.waiting = addMessage(state.waiting, type, message)
   }
 
   /** Returns the pending messages and removes them. */
-  take(ctx: KoaContext): Flash {
+  take(ctx: Context): Flash {
     const state = this.of(ctx)
     const { waiting } = state
     // A HEAD request does not show the page.
@@ -45,12 +45,12 @@ export class FlashCookie {
   }
 
   /** Drops the pending messages, because the session has been ended. */
-  clear(ctx: KoaContext): void {
+  clear(ctx: Context): void {
     this.of(ctx).waiting = []
   }
 
   /** Restores the messages of the request's cookie, because the request failed. */
-  undo(ctx: KoaContext): void {
+  undo(ctx: Context): void {
     this.states.delete(ctx)
   }
 
@@ -59,7 +59,7 @@ export class FlashCookie {
    *
    * @returns a function that restores them before the request is retried
    */
-  takeSnapshot(ctx: KoaContext): () => void {
+  takeSnapshot(ctx: Context): () => void {
     const state = this.states.get(ctx)
     const noted = state && { ...state }
     return () => {
@@ -69,7 +69,7 @@ export class FlashCookie {
   }
 
   /** Sets the cookie after the request has been handled, if its messages have changed. */
-  write(ctx: KoaContext): void {
+  write(ctx: Context): void {
     const state = this.states.get(ctx)
     if (!state || ctx.headerSent || JSON.stringify(state.found) === JSON.stringify(state.waiting)) return
     const value = this.fitting(ctx, state.waiting)
@@ -77,7 +77,7 @@ export class FlashCookie {
     cookiesOf(ctx).set(this.name, value, this.attributes)
   }
 
-  private of(ctx: KoaContext): FlashState {
+  private of(ctx: Context): FlashState {
     const known = this.states.get(ctx)
     if (known) return known
     markPrivate(ctx)
@@ -88,7 +88,7 @@ export class FlashCookie {
   }
 
   /** Encodes the messages as the value of a cookie. The oldest ones are dropped if the cookie would be too large. */
-  private fitting(ctx: KoaContext, flash: Flash): string | null {
+  private fitting(ctx: Context, flash: Flash): string | null {
     for (let left = flash; left.length > 0; left = left.slice(1)) {
       const value = this.encode(JSON.stringify(left))
       if (!isTooLarge(this.name, value)) return value

@@ -2,7 +2,8 @@ import { NoSession } from '../errors.js'
 import type { FlashCookie } from './flash-cookie.js'
 import type { Flash, FlashType } from './flash.js'
 import { tokenOfPage } from './csrf-token.js'
-import type { KoaContext, RequestSession } from './session-content.js'
+import type { Context } from '../context.js'
+import type { RequestSession } from './session-content.js'
 
 declare module '../context.js' {
   interface ContextMembers extends SessionMembers {}
@@ -60,12 +61,12 @@ export interface Sessions {
   cookie: string
   flash: FlashCookie
   /** Returns the session of a request, which thereby uses it. */
-  of(ctx: KoaContext): RequestSession
+  of(ctx: Context): RequestSession
 }
 
 /** The members of an application's context. Those of an application without sessions do nothing, or throw. */
-export function sessionMembers(sessions?: Sessions): SessionMembers & ThisType<KoaContext & SessionMembers> {
-  const sessionOf = (ctx: KoaContext): RequestSession => {
+export function sessionMembers(sessions?: Sessions): SessionMembers & ThisType<Context> {
+  const sessionOf = (ctx: Context): RequestSession => {
     if (!sessions) throw new NoSession()
     return sessions.of(ctx)
   }

@@ -1,5 +1,4 @@
-import type Koa from 'koa'
-import type { Logger } from 'pino'
+import type { Context } from '../context.js'
 import { deleteSecret, setUnsavedSecret } from './csrf-token.js'
 import { markPrivate } from '../http/private-responses.js'
 import { secretOfUnknown } from './session-store.js'
@@ -20,11 +19,6 @@ export interface KoaProperty {
   set(this: unknown, value: object | null): void
 }
 
-/** The members of a request's context that sessions and flash messages need. */
-export interface KoaContext extends Pick<Koa.Context, 'method' | 'vary' | 'headerSent'> {
-  log: Logger
-}
-
 /**
  * The session of a request that uses it: a plain object that koa-session stores as its one value `content`. Its keys have
  * no meaning to koa-session, whose own session would fail on `toJSON` or `__proto__`, and lose `_name`.
@@ -38,7 +32,7 @@ export class RequestSession {
   private isEnded = false
 
   constructor(
-    private readonly ctx: KoaContext,
+    private readonly ctx: Context,
     private readonly koaSession: KoaProperty,
   ) {
     markPrivate(ctx)

@@ -9,7 +9,7 @@ import { beforeCommit } from '../data/transactions/before-commit.js'
 import { restoreOnRetry } from '../data/transactions/retry-snapshots.js'
 import { FlashCookie } from './flash-cookie.js'
 import { sessionMembers } from './members.js'
-import { RequestSession, type KoaContext, type KoaProperty } from './session-content.js'
+import { RequestSession, type KoaProperty } from './session-content.js'
 import { cookieCodec } from './session-cookie.js'
 import { idCookie, randomId, requestStore, type SessionStore } from './session-store.js'
 import { sessionSecrets } from './secrets.js'
@@ -84,7 +84,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     flash.write(ctx)
   }
 
-  function of(ctx: KoaContext): RequestSession {
+  function of(ctx: Context): RequestSession {
     const known = requestSessions.get(ctx)
     if (known) return known
     const session = new RequestSession(ctx, koaSession)

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BrokenTranslations, DeclarationError } from '../errors.js'
-import { defaultLocale, pluralRules } from './formatters.js'
+import { canonicalLocale, defaultLocale, pluralRules } from './formatters.js'
 import { hasPlaceholders, interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
@@ -140,22 +140,14 @@ function namesIn(folder: string): string[] {
 
 function localeOf(file: string): string {
   const tag = /\.([a-z]{2,3}(?:-[a-z0-9]+)*)\.ya?ml$/i.exec(file)?.[1]
-  const [locale] = tag === undefined ? [] : canonical(tag)
-  if (locale !== undefined) return locale
+  const locale = tag && canonicalLocale(tag)
+  if (locale) return locale
   throw new BrokenTranslations(file, 1, 'The file name has no locale. Name it like posts.en-us.yaml.')
-}
-
-function canonical(tag: string): string[] {
-  try {
-    return Intl.getCanonicalLocales(tag)
-  } catch {
-    return []
-  }
 }
 
 function readTexts(files: readonly string[]): ReadonlyMap<string, Translation> {
   const entries = new Map<string, Entry>()
-  for (const file of files) for (const entry of readLocaleFile(file)) addOnce(entries, entry)
+  for (const entry of files.flatMap(readLocaleFile)) addOnce(entries, entry)
   const translated = [...entries.values()].filter(({ translation }) => !isEmpty(translation))
   return new Map(translated.map(({ id, translation }) => [id, translation]))
 }

@@ -8,7 +8,7 @@ export const defaultLocale = 'en-US'
  * the formatter of the default one.
  */
 export function memoizedByLocale<T>(make: (locale: string) => T): (locale: string) => T {
-  return memoize((locale) => make(isLocale(locale) ? locale : defaultLocale))
+  return memoize((locale) => make(canonicalLocale(locale) ? locale : defaultLocale))
 }
 
 /** Formats a day: `May 1, 2026`. */
@@ -40,10 +40,11 @@ export const listFormats = {
 /** Selects the plural form of a number. */
 export const pluralRules = memoizedByLocale((locale) => new Intl.PluralRules(locale))
 
-function isLocale(text: string): boolean {
+/** The usual spelling of a locale: `en-us` -> `en-US`; undefined for anything else. */
+export function canonicalLocale(text: string): string | undefined {
   try {
-    return Intl.getCanonicalLocales(text).length === 1
+    return Intl.getCanonicalLocales(text)[0]
   } catch {
-    return false
+    return undefined
   }
 }

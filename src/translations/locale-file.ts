@@ -68,17 +68,14 @@ function textOf(file: string): string {
 }
 
 function listOf(file: string, document: { toJS(): unknown }): unknown[] {
-  const entries = plain(file, document) ?? []
-  if (Array.isArray(entries)) return entries
-  throw new BrokenTranslations(file, 1, 'The file must be a list of entries with "id" and "translation".')
-}
-
-function plain(file: string, document: { toJS(): unknown }): unknown {
+  let entries: unknown
   try {
-    return document.toJS()
+    entries = document.toJS() ?? []
   } catch (error) {
     throw new BrokenTranslations(file, 1, error instanceof Error ? error.message : String(error))
   }
+  if (Array.isArray(entries)) return entries
+  throw new BrokenTranslations(file, 1, 'The file must be a list of entries with "id" and "translation".')
 }
 
 /** Returns the problem of an entry, or undefined if it is valid. */

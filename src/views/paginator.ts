@@ -12,8 +12,7 @@ type Position = Pick<Pagination, 'page' | 'pages' | 'previous' | 'next'> &
  */
 export function paginator(context: ViewContext, pagination: Position): Html {
   const { page, pages, previous, next, cursors } = pagination
-  const before = cursors ? cursors.previous : previous
-  const after = cursors ? cursors.next : next
+  const [before, after] = cursors ? [cursors.previous, cursors.next] : [previous, next]
   if (before === undefined && after === undefined) return html``
   const numbers = cursors ? [] : pageWindow(page, pages)
   const names = cursors ? (['before', 'after'] as const) : (['page', 'page'] as const)
