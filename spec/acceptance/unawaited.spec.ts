@@ -47,6 +47,19 @@ describe('A handler that forgets an await', () => {
   }
 })
 
+describe('ctx.respond without await', () => {
+  it('is logged if it fails, and the process continues', async () => {
+    const log = captureLog()
+    const app = new App({ logger: log.logger, env: 'test' })
+    app.get('/', (ctx) => void ctx.respond({ html: () => 'only a page' }))
+    const site = await Site.open(app)
+    const response = await site.get('/', { accept: 'application/json' })
+    await site.close()
+    expect(response.status).to.equal(500)
+    expect(log.text()).to.contain('ctx.respond failed, and was not awaited')
+  })
+})
+
 describe('A rejection that nobody awaits', () => {
   const main = new URL('../support/applications/unawaited-main.js', import.meta.url).href
 

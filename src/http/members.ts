@@ -1,5 +1,6 @@
 import type Koa from 'koa'
 import { hasStatus } from '../common/has-status.js'
+import { ObservedPromise } from '../common/observed-promise.js'
 import type { Context } from '../context.js'
 import type { AttributeOf } from '../data/attributes/attribute-of.js'
 import type { Pagination } from '../data/lists/pagination.js'
@@ -168,13 +169,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     },
 
     respond(first: Responses | ValidationErrors | number, responses: Responses = {}) {
-      if (first instanceof ValidationErrors) {
-        this.translateErrors(first)
-        return respond(this, first.status, { data: first, ...responses })
-      }
-      return typeof first === 'number'
-        ? respond(this, first, responses)
-        : respond(this, hasStatus(this) ? this.status : 200, first)
+      return ObservedPromise.from(send(this, first, responses), new LostResponse(this))
     },
 
     seeOther(url, flash = {}) {
@@ -187,5 +182,28 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     back(fallback = '/') {
       this.redirect(refererOfThisSite(this) ?? urlOfThisSite(fallback))
     },
+  }
+}
+
+function send(
+  ctx: Context,
+  first: Responses | ValidationErrors | number,
+  responses: Responses,
+): Promise<void> {
+  if (first instanceof ValidationErrors) {
+    ctx.translateErrors(first)
+    return respond(ctx, first.status, { data: first, ...responses })
+  }
+  return typeof first === 'number'
+    ? respond(ctx, first, responses)
+    : respond(ctx, hasStatus(ctx) ? ctx.status : 200, first)
+}
+
+/** Logs the error of a `ctx.respond` that was not awaited. Without an owner, it would end the process. */
+class LostResponse {
+  constructor(private readonly ctx: Context) {}
+
+  lose(error: unknown): void {
+    this.ctx.log.error({ err: error }, 'ctx.respond failed, and was not awaited')
   }
 }
