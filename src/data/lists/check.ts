@@ -1,20 +1,9 @@
 import type { DataSource } from 'typeorm'
-import type { Queryable } from './declaration.js'
 import { definitionOf } from './definition/compile.js'
 import type { ListDefinition } from './definition/definition.js'
-import { declarationName } from './request.js'
+import { declarationName, type ListRoute } from './request.js'
 
-/** A route whose handler may have a list. */
-export interface ListRoute {
-  readonly handlerName: string
-  readonly resource?:
-    | {
-        readonly model?: Function | undefined
-        readonly queryable?: Queryable | undefined
-        readonly parentKeys: readonly string[]
-      }
-    | undefined
-}
+export type { ListRoute }
 
 /** A list that clients can query. */
 export interface DeclaredList {

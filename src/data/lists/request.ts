@@ -16,17 +16,24 @@ import { ListQuery } from './query/list-query.js'
 import { parseQuery, type ParsedQuery } from './query/parse.js'
 import { ListSelection } from './select.js'
 
+/** A route whose handler may have a list. */
+export interface ListRoute {
+  readonly handlerName: string
+  readonly resource?:
+    | {
+        readonly model?: Function | undefined
+        readonly queryable?: Queryable | undefined
+        readonly parentKeys: readonly string[]
+      }
+    | undefined
+}
+
 /** The parts of a request's context that its list uses. */
 export interface ListRequest {
   readonly query: PageQuery
   readonly querystring: string
   readonly params: Record<string, string>
-  readonly route?: {
-    readonly handlerName: string
-    readonly resource?:
-      | { readonly model?: Function | undefined; readonly queryable?: Queryable | undefined }
-      | undefined
-  }
+  readonly route?: ListRoute
   /**
    * Whether the client prefers HTML, which shows errors.
    *

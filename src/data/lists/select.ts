@@ -2,6 +2,7 @@ import { Brackets, In } from 'typeorm'
 import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { DeclarationError } from '../../errors.js'
 import { BoundedMap, memoizeByObject } from '../../common/memoize.js'
+import { kindOf } from '../attributes/attributes.js'
 import { engineOf } from '../engines/engines.js'
 import { COUNT_ALIAS } from '../engines/count-alias.js'
 import { readAlternatives } from '../records/conditions.js'
@@ -33,7 +34,7 @@ interface Statement {
   parameters: readonly unknown[]
 }
 
-/** What a query selects. */
+/** The results of a query. */
 type What = 'records' | 'ids' | 'count'
 
 /** The number of statements that are cached for a list. */
@@ -183,9 +184,10 @@ function columnValues(metadata: EntityMetadata, where: object): [ListColumn, unk
   for (const [name, value] of Object.entries(where)) {
     const column = metadata.findColumnWithPropertyPathStrict(name)
     const isValue = ['string', 'number', 'boolean'].includes(typeof value) || value instanceof Date
-    if (!column || column.relationMetadata?.propertyName === name || column.transformer || !isValue)
+    const kind = column && kindOf(column.type)
+    if (!kind || column.relationMetadata?.propertyName === name || column.transformer || !isValue)
       return undefined
-    conditions.push([{ name, metadata: column, kind: 'string', read: (it) => it }, value])
+    conditions.push([{ name, metadata: column, kind, read: (it) => it }, value])
   }
   return conditions
 }

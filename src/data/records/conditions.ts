@@ -56,8 +56,7 @@ function readerOf(metadata: EntityMetadata, path: string): Reader {
     const made = makeReader(metadata, path)
     // TypeORM's error names the unknown property. Such names are not cached.
     if (!made) return (value) => value
-    reader = orOperator(made)
-    known.set(path, reader)
+    known.set(path, (reader = orOperator(made)))
   }
   return reader
 }

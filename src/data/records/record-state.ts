@@ -1,4 +1,4 @@
-/** What is known of a record beside its properties. */
+/** The state of a record beside its properties. */
 interface RecordState {
   /** The value of each property when it was loaded or saved, and the elements of a list, because lists can be changed. */
   readonly loaded: Map<string, { value: unknown; elements: readonly unknown[] }>

@@ -4,7 +4,7 @@ import type { Translate } from '../validation/validation.js'
 /** Conditions that records must meet: those of one object, or of one of several. */
 export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<ObjectLiteral>[]
 
-/** What work with records needs of its request: the first parameter of the functions of this folder. */
+/** The parts of a request that work with records needs. It is the first parameter of the functions of this folder. */
 export interface RecordWork {
   readonly tx: EntityManager
   readonly translate?: Translate | undefined

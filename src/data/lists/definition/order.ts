@@ -2,13 +2,6 @@ import { DeclarationError } from '../../../errors.js'
 import type { ListColumn, ListDefinition, SortKey } from './definition.js'
 import { listColumn } from './list-model.js'
 
-/** An order that ends with the id, in the direction of its last key. */
-export function withId(order: readonly SortKey[], { id }: ListDefinition): SortKey[] {
-  const end = order.findIndex(({ column }) => column.name === id.name)
-  if (end >= 0) return order.slice(0, end + 1)
-  return [...order, { column: id, isDescending: order.at(-1)?.isDescending ?? true }]
-}
-
 /**
  * The order of a handler as sort keys.
  *

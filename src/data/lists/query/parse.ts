@@ -3,7 +3,6 @@ import type { Attribute } from '../../attributes/attributes.js'
 import type { Translate } from '../../validation/validation.js'
 import { listParameters, type Operator } from '../declaration.js'
 import type { Filter, Include, ListDefinition, SortKey } from '../definition/definition.js'
-import { withId } from '../definition/order.js'
 import { listFingerprint, decodeCursor, type Cursor } from './cursor.js'
 import { QueryErrors } from './query-errors.js'
 
@@ -243,6 +242,13 @@ class Parser {
     const { tableName } = this.definition.metadata
     return listFingerprint([this.options.list, tableName, keys, filters.toSorted(), words])
   }
+}
+
+/** An order that ends with the id, in the direction of its last key. */
+function withId(order: readonly SortKey[], { id }: ListDefinition): SortKey[] {
+  const end = order.findIndex(({ column }) => column.name === id.name)
+  if (end >= 0) return order.slice(0, end + 1)
+  return [...order, { column: id, isDescending: order.at(-1)?.isDescending ?? true }]
 }
 
 /** Whether a list has a parameter that isn't a filter. */

@@ -239,11 +239,6 @@ function isHeard({ dataSource: { subscribers } }: EntityManager, events: Events)
   return subscribers.slice(1).some((subscriber) => events.some((event) => subscriber[event] !== undefined))
 }
 
-/** The methods of Model that set ids and timestamps before a write. They are protected, because no other code may call them. */
-function stampsOf(record: Model): Stamps {
-  return record as unknown as Stamps
-}
-
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)
 }
@@ -273,8 +268,13 @@ export function placeholder(tx: EntityManager, position: number): string {
   return tx.dataSource.driver.createParameter('', position - 1)
 }
 
-/** The methods of `Model` that set timestamps. A model may override them by asynchronous ones. */
+/** The methods of `Model` that set ids and timestamps before a write. A model may override them by asynchronous ones. */
 interface Stamps {
   setGeneratedColumns(): unknown
   stampUpdate(): unknown
+}
+
+/** These methods are protected, because no other code may call them. */
+function stampsOf(record: Model): Stamps {
+  return record as unknown as Stamps
 }
