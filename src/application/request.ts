@@ -66,7 +66,7 @@ export function requestSteps(parts: RequestParts): Middleware[] {
   return steps.filter((step) => step !== undefined)
 }
 
-/** What a request has found so far. */
+/** The routes that have been found for a request. */
 interface Found {
   /** The path in canonical form. */
   path: string
@@ -120,17 +120,19 @@ const frameworkFiles = new StaticFolder('/', join(import.meta.dirname, '../../..
  * searched.
  */
 function sendStaticFile({ table }: RequestParts): Middleware {
-  return async function sendStaticFile(ctx, next) {
+  return function sendStaticFile(ctx, next) {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next()
     const { path, match } = foundBy(ctx)
-    const route = match?.route
-    const folders = table.foldersOf(path, ctx, route)
-    for (const folder of route ? folders : [...folders, frameworkFiles]) {
-      if (await hasResponded(ctx, folder)) return
-      if (route) throw new RouteNotFound(ctx.method, ctx.path)
-    }
-    await next()
+    const folders = table.foldersOf(path, ctx, match?.route)
+    if (match) return folders.length > 0 ? sendFrom(ctx, folders.slice(0, 1), () => rejectPath(ctx)) : next()
+    return sendFrom(ctx, [...folders, frameworkFiles], next)
   }
+}
+
+/** Sends a file of one of the folders, or calls `next`. */
+async function sendFrom(ctx: Context, folders: readonly StaticFolder[], next: () => unknown): Promise<void> {
+  for (const folder of folders) if (await hasResponded(ctx, folder)) return
+  await next()
 }
 
 /** Sends a file of a folder, unless the folder's middleware responds first. Returns whether there is a response. */
@@ -145,7 +147,7 @@ async function hasResponded(ctx: Context, folder: StaticFolder): Promise<boolean
 
 const rejectUnknownPath: Middleware = function rejectUnknownPath(ctx, next) {
   const [first] = foundBy(ctx).matches
-  if (!first) throw new RouteNotFound(ctx.method, ctx.path)
+  if (!first) return rejectPath(ctx)
   // The log needs the parameters in the path, even if the request is rejected later.
   ctx.params = first.params
   checkQuery(ctx)
@@ -157,6 +159,10 @@ function respondToPreflight({ cors }: RequestParts): Middleware | undefined {
   return async function respondToPreflight(ctx, next) {
     if (!isPreflight(ctx) || !(await cors.respondToPreflight(ctx, methodsOf(ctx)))) await next()
   }
+}
+
+function rejectPath({ method, path }: Context): never {
+  throw new RouteNotFound(method, path)
 }
 
 /** Runs the middleware with `beforeBody`: that of the route, or what all routes have in common that a form can select. */

@@ -1,7 +1,7 @@
 import type { Middleware } from '../context.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 
-/** What everything that is declared in a scope has in common. The scope of the application has nothing. */
+/** The common properties of everything that is declared in a scope. Those of the application are empty. */
 export class Mount {
   /** The prefix of its paths: `/posts/{post_id}` in the scope of an item. */
   readonly path: string = ''
