@@ -60,9 +60,7 @@ export function localeDestruction(folder: string, word: string) {
 /** The files with the translations of a file of English texts, which are removed with it: `locales/posts.de.yaml`. */
 export function translationsOf(folder: string, path: string): FileAction[] {
   const name = nameOf(path)
-  const locales = join(folder, 'locales')
-  const files = existsSync(locales) ? localeFiles(locales) : []
-  return files
+  return allFiles(folder)
     .map(({ file }) => pathOf(folder, file))
     .filter((other) => other !== path && nameOf(other) === name)
     .map((other) => ({ path: other, content: '' }))
@@ -70,10 +68,10 @@ export function translationsOf(folder: string, path: string): FileAction[] {
 
 /** The ids of the English texts in other files than that of a resource. */
 export function otherIds(folder: string, resource: string): ReadonlySet<string> {
-  const locales = join(folder, 'locales')
-  const files = existsSync(locales) ? englishFiles(folder) : []
-  const others = files.filter((file) => nameOf(pathOf(folder, file)) !== `locales/${resource}`)
-  return new Set(others.flatMap((file) => readLocaleFile(file).map(({ id }) => id)))
+  const others = allFiles(folder).filter(
+    ({ file, locale }) => isEnglish(locale) && nameOf(pathOf(folder, file)) !== `locales/${resource}`,
+  )
+  return new Set(others.flatMap(({ file }) => readLocaleFile(file).map(({ id }) => id)))
 }
 
 /** A warning about a file that contains translations. */
@@ -87,10 +85,14 @@ function parseLocale(word: string): string {
   if (locale === undefined) {
     throw new CommandError(`"${word}" isn't a language. Use a code such as de, fr or pt-BR.`)
   }
-  if (locale === 'en' || locale === 'en-US') {
+  if (isEnglish(locale)) {
     throw new CommandError(`${locale} is the language that others are translated from. Choose another one.`)
   }
   return locale
+}
+
+function isEnglish(locale: string): boolean {
+  return locale === 'en' || locale === 'en-US'
 }
 
 function canonical(word: string): string[] {
@@ -120,9 +122,7 @@ function idsOf(folder: string, locale: string): ReadonlySet<string> {
 
 /** The languages of an application, except English. */
 function otherLocales(folder: string): string[] {
-  const locales = join(folder, 'locales')
-  const all = existsSync(locales) ? localeFiles(locales).map(({ locale }) => locale) : []
-  return [...new Set(all)].filter((locale) => !['en', 'en-US'].includes(locale))
+  return [...new Set(allFiles(folder).map(({ locale }) => locale))].filter((locale) => !isEnglish(locale))
 }
 
 function englishFiles(folder: string): string[] {
@@ -131,6 +131,12 @@ function englishFiles(folder: string): string[] {
 
 function filesOf(folder: string, locale: string): string[] {
   return localeFiles(join(folder, 'locales')).flatMap((one) => (one.locale === locale ? [one.file] : []))
+}
+
+/** The locale files of an application, which may have no folder for them. */
+function allFiles(folder: string) {
+  const locales = join(folder, 'locales')
+  return existsSync(locales) ? localeFiles(locales) : []
 }
 
 /** `locales/posts.de.yaml` -> `locales/posts` */

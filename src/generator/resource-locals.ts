@@ -8,7 +8,7 @@ import { nestingOf, type Nesting } from './arguments/nesting.js'
 import { modelImportsOf, relativePath } from './files/paths.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals, type AddedRoute } from './arguments/routes.js'
-import { specLocals, specPaths } from './spec-locals.js'
+import { specLocals, specPaths, type AttributeReference } from './spec-locals.js'
 import { textsOf } from './texts.js'
 import { columnsOf, indexName, indicesOf, tableFunctions, type Index } from './tables.js'
 
@@ -29,7 +29,6 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     nesting,
     /** The attributes that pages and requests have: all except secrets. */
     attributes,
-    references,
     choices,
     list: listLocals(list, names, includesOf(plan, references)),
     order: orderOf(list),
@@ -87,7 +86,6 @@ function handlerLocals(
 function headingLocals({ names, model, list }: ResourcePlan, attributes: readonly Attribute[]) {
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
-  const heading = title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`
   const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
   const timestamps = timestampsOf(list).map((name) => ({
     name,
@@ -96,7 +94,7 @@ function headingLocals({ names, model, list }: ResourcePlan, attributes: readonl
   return {
     /** The attribute that is the heading of a page. */
     title,
-    heading: { title: heading, h1: heading },
+    heading: title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`,
     /** The attributes that a page lists below its heading. */
     details: attributes.filter((attribute) => attribute !== title),
     /** The attribute that is the heading of a row in the list. */
@@ -296,8 +294,6 @@ function kitImports(
   ]
   return all.filter(Boolean).join(', ')
 }
-
-type AttributeReference = Reference & { attribute: Attribute }
 
 function referencesOf(attributes: readonly Attribute[]): AttributeReference[] {
   return attributes.flatMap((attribute) =>

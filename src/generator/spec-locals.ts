@@ -7,7 +7,8 @@ import type { Nesting } from './arguments/nesting.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { modelImportsOf, relativePath } from './files/paths.js'
 
-type AttributeReference = Reference & { attribute: Attribute }
+/** A relation with its attribute. */
+export type AttributeReference = Reference & { attribute: Attribute }
 
 /** The part of a plan that decides which records can exist, and in which order a list has them. */
 type SpecPlan = Pick<ResourcePlan, 'owner' | 'accounts' | 'guards' | 'ownerOf' | 'uniques' | 'list'>

@@ -2,11 +2,10 @@ import type { InjectionToken } from 'tsyringe'
 import type { App } from '../application/application.js'
 import type { Database } from '../data/database.js'
 import { dropDatabase, openOrCreate } from '../data/engines/create-drop.js'
-import type { Replacement } from '../injection/injector.js'
+import type { Injector, Replacement } from '../injection/injector.js'
 import { Client, type ClientOptions } from './client.js'
 import { Factory } from './factory.js'
 import { Isolation } from './isolation.js'
-import { Replacements } from './replacements.js'
 
 /** An application under test. */
 export interface TestApplication {
@@ -71,6 +70,22 @@ export function testApplication(app: App, database: Database, options: TestOptio
         await inAllTests.restore()
       },
     },
+  }
+}
+
+/** Dependencies that tests have replaced, and that are restored together. */
+class Replacements {
+  private readonly restorations: Array<() => Promise<void>> = []
+
+  constructor(private readonly injector: Injector) {}
+
+  add(replacements: readonly Replacement[]): void {
+    if (replacements.length > 0) this.restorations.push(this.injector.replace(replacements))
+  }
+
+  /** Restores the dependencies, the last replaced first. */
+  async restore(): Promise<void> {
+    for (const restore of this.restorations.splice(0).toReversed()) await restore()
   }
 }
 

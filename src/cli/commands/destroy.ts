@@ -30,35 +30,37 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     .description('Deletes generated files.')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post')
     .addCommand(
-      resourceCommand().action(async (name: string, flags: Flags) => {
-        const isFound = await undo(resourceDestruction(folder(), name, hasRun), flags)
-        if (!isFound) throw new NothingToDestroy(name)
-      }),
+      resourceCommand().action((name: string, flags: Flags) =>
+        undo(resourceDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name)),
+      ),
     )
     .addCommand(
-      modelCommand().action(async (name: string, flags: Flags) => {
-        const isFound = await undo(modelDestruction(folder(), name, hasRun), flags)
-        if (!isFound) throw new NothingToDestroy(name, 'model')
-      }),
+      modelCommand().action((name: string, flags: Flags) =>
+        undo(modelDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name, 'model')),
+      ),
     )
     .addCommand(
-      authCommand().action(async (name: string | undefined, flags: Flags) => {
-        const isFound = await undo(authDestruction(folder(), name, hasRun), flags)
-        if (!isFound) throw new NothingToDestroy(name ?? 'user', 'model')
-      }),
+      authCommand().action((name: string | undefined, flags: Flags) =>
+        undo(authDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name ?? 'user', 'model')),
+      ),
     )
     .addCommand(
-      localeCommand().action(async (language: string, flags: Flags) => {
-        await undo(localeDestruction(folder(), language), flags)
-      }),
+      localeCommand().action((language: string, flags: Flags) =>
+        undo(localeDestruction(folder(), language), flags),
+      ),
     )
 
-  /** Undoes the confirmed steps. Returns whether there was anything to undo. */
-  async function undo({ actions, remark }: Destruction, { yes = false }: Flags): Promise<boolean> {
+  /** Undoes the confirmed steps, and throws an error if there was nothing to undo. */
+  async function undo(
+    { actions, remark }: Destruction,
+    { yes = false }: Flags,
+    absent?: Error,
+  ): Promise<void> {
     const questions = new Questions(input, out)
     const confirm = yes ? () => Promise.resolve(true) : (question: string) => questions.confirm(question)
     try {
-      return await destroy(folder(), actions, { confirm, remark, print: printTo(out) })
+      const isFound = await destroy(folder(), actions, { confirm, remark, print: printTo(out) })
+      if (!isFound && absent) throw absent
     } finally {
       if (!yes) await questions.close()
     }

@@ -45,6 +45,12 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .addCommand(secretCommand(out))
 }
 
+function withWriteOptions(command: Command): Command {
+  return command
+    .option('--dry-run', 'list the files without writing them')
+    .option('--force', 'overwrite existing files')
+}
+
 function resourceCommand(out: Output, folder: () => string): Command {
   const command = new Command('resource')
     .alias('r')
@@ -53,9 +59,7 @@ function resourceCommand(out: Output, folder: () => string): Command {
       'Generates a resource: handlers, model, migration, templates, texts and specs, and adds its route to src/app.ts. ' +
         'Existing files are not overwritten. If one file cannot be written, none is.',
     )
-  return withResourceArguments(command)
-    .option('--dry-run', 'list the files without writing them')
-    .option('--force', 'overwrite existing files')
+  return withWriteOptions(withResourceArguments(command))
     .addHelpText('after', RESOURCE_HELP)
     .action((name: string, attributes: string[], flags: ResourceFlags & WriteFlags) => {
       const { dryRun, force, ...options } = flags
@@ -70,9 +74,7 @@ function modelCommand(out: Output, folder: () => string): Command {
     .alias('m')
     .summary('generate a model without a resource')
     .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
-  return withModelArguments(command)
-    .option('--dry-run', 'list the files without writing them')
-    .option('--force', 'overwrite existing files')
+  return withWriteOptions(withModelArguments(command))
     .addHelpText('after', '\nExample:\n  $ kit generate model label name:string:unique --spec full')
     .action((name: string, attributes: string[], flags: ResourceFlags & WriteFlags) => {
       const { dryRun, force, ...options } = flags

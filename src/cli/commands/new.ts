@@ -4,8 +4,7 @@ import { basename, resolve } from 'node:path'
 import { CommandError, WriteFailed } from '../../command-errors.js'
 import { generate } from '../../generator/files/files.js'
 import { applicationFiles, ENGINES, type Engine } from '../support/application-files.js'
-import { npm } from '../support/npm.js'
-import { kitDependency } from '../support/packed-kit.js'
+import { kitDependency, npm } from '../support/packed-kit.js'
 
 interface Options {
   api?: boolean

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { fill, filesIn, frameworkScaffolds } from '../../generator/files/templates.js'
 
 /** A database engine's driver, urls and note in the README of a new application. */
 interface EngineNeeds {
@@ -48,14 +49,14 @@ export interface ApplicationChoices {
   version: string
 }
 
-const SCAFFOLDS = join(import.meta.dirname, '../../../../scaffolds/application')
+const SCAFFOLDS = join(frameworkScaffolds, 'application')
 
 /** Returns the files of a new application: their paths and contents. */
 export function applicationFiles(application: ApplicationChoices): Map<string, string> {
   const words = wordsOf(application)
   const files = new Map<string, string>()
   for (const scaffold of ['common', application.kind]) {
-    for (const name of filesOf(join(SCAFFOLDS, scaffold))) {
+    for (const name of filesIn(join(SCAFFOLDS, scaffold)).toSorted()) {
       const content = readFileSync(join(SCAFFOLDS, scaffold, name), 'utf8')
       files.set(pathOf(name), fill(content, words))
     }
@@ -87,20 +88,9 @@ function serverNote(server: string): string {
   )
 }
 
-function filesOf(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    .toSorted()
-}
-
 /** npm omits files named .gitignore from packages. */
 function pathOf(name: string): string {
   return name.replaceAll(sep, '/').replace(/^gitignore$/, '.gitignore')
-}
-
-function fill(content: string, words: Record<string, string>): string {
-  return content.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
 }
 
 /** Adds the driver to the dependencies, in alphabetical order as npm does. */

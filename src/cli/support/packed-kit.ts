@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CommandError } from '../../command-errors.js'
-import { npm } from './npm.js'
 
 const KIT = join(import.meta.dirname, '../../../..')
 
@@ -40,4 +41,24 @@ function readJson(file: string): unknown {
   } catch {
     return {}
   }
+}
+
+/**
+ * Runs npm in a folder.
+ *
+ * @throws CommandError when it fails; npm has then printed the reason on the terminal
+ */
+export async function npm(
+  args: string[],
+  folder: string,
+  output: 'inherit' | 'ignore' = 'inherit',
+): Promise<void> {
+  const child = spawn('npm', args, {
+    cwd: folder,
+    stdio: ['ignore', output, 'inherit'],
+    // npm is a batch file on Windows.
+    shell: process.platform === 'win32',
+  })
+  const [status] = (await once(child, 'close')) as [number | null]
+  if (status !== 0) throw new CommandError(`\`npm ${args[0]}\` failed in ${folder}. See its output above.`)
 }

@@ -87,14 +87,16 @@ export function readAttribute(word: string): AttributeArgument {
   return isSecret ? { ...attribute, isSecret, isNullable: true } : attribute
 }
 
+/** The members that an attribute has unless its type or a modifier changes them. */
+const usual = { isSecret: false, isList: false, isUnique: false, isIndexed: false, values: [] }
+
 function plain(parts: Parts, kind: AttributeKind): AttributeArgument {
   const { name, isNullable, modifiers } = parts
   return {
+    ...usual,
     name,
     kind,
     isNullable,
-    isSecret: false,
-    isList: false,
     isUnique: modifiers.includes('unique'),
     isIndexed: modifiers.includes('index'),
     values: kind === 'enum' ? enumValues(parts) : [],
@@ -149,14 +151,12 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
   const property = detail === undefined ? model.singular : name
   const isUnique = modifiers.includes('unique')
   return {
+    ...usual,
     name: `${property}_id`,
     kind: 'uuid',
     isNullable,
-    isSecret: false,
-    isList: false,
     isUnique,
     isIndexed: !isUnique,
-    values: [],
     reference: { property, model, isNamed: detail !== undefined },
   }
 }
@@ -171,14 +171,11 @@ function many({ word, name, isNullable, detail, modifiers }: Parts): AttributeAr
     throw new BadAttribute(word, `a many-to-many relation is a list without a column. Use ${plain}`)
   }
   return {
+    ...usual,
     name: `${itemName(name)}_ids`,
     kind: 'uuid',
     isNullable,
-    isSecret: false,
     isList: true,
-    isUnique: false,
-    isIndexed: false,
-    values: [],
     reference: { property, model: modelNamesOf(detail ?? name), isNamed: detail !== undefined },
   }
 }

@@ -29,15 +29,9 @@ export function importing(
     path,
     what: 'imports',
     insert: (text) =>
-      imports.reduce((whole, [names, from]) => {
-        const lines = whole.split('\n')
-        if (hasLine(whole, lineOf(names, from))) return whole
-        const next = lines.findIndex(
-          (line) => /^import .* from '(.*)'$/.exec(line)?.[1] !== undefined && isAfter(line, from),
-        )
-        const last = lines.findLastIndex((line) => line.startsWith('import '))
-        return lines.toSpliced(next === -1 ? last + 1 : next, 0, lineOf(names, from)).join('\n')
-      }, text),
+      editLines(text, (lines) =>
+        imports.reduce<readonly string[]>((all, [names, from]) => addImport(all, names, from), lines),
+      ),
     remove: (text) =>
       remove(
         text,
@@ -77,11 +71,36 @@ function added(names: readonly string[], name: string): readonly string[] {
   return names.toSpliced(next === -1 ? names.length : next, 0, name)
 }
 
-/** Whether a line imports from a path that comes later: packages are first, then relative paths. */
-function isAfter(line: string, from: string): boolean {
-  const other = /from '(.*)'/.exec(line)?.[1] ?? ''
-  const isRelative = (path: string) => path.startsWith('.')
-  return isRelative(other) === isRelative(from) ? other > from : isRelative(other)
+/** Changes the lines of a text. Windows line endings are kept. */
+export function editLines(text: string, change: (lines: readonly string[]) => readonly string[]): string {
+  const isWindows = text.includes('\r\n')
+  const lines = (isWindows ? text.replaceAll('\r\n', '\n') : text).split('\n')
+  return change(lines).join(isWindows ? '\r\n' : '\n')
+}
+
+/** Inserts an import in the order of the paths, with the same quotes as the other imports, unless its names are imported. */
+export function addImport(lines: readonly string[], names: string, from: string): readonly string[] {
+  const imports = lines.flatMap((line, index) => {
+    const [, path, end] = /^(?:import\b.*|\} )from (['"].+['"])(;?)$/.exec(line) ?? []
+    return path === undefined ? [] : [{ line, index, path: path.slice(1, -1), quote: path[0] ?? "'", end }]
+  })
+  if (imports.some(({ line }) => line.startsWith('import') && mentions(line, names))) return lines
+
+  const { quote, end } = imports.at(-1) ?? { quote: "'", end: '' }
+  const next = imports.find(({ line, path }) => line.startsWith('import') && isAfter(path, from))
+  const line = `import { ${names} } from ${quote}${from}${quote}${end}`
+  return lines.toSpliced(next?.index ?? (imports.at(-1)?.index ?? -1) + 1, 0, line)
+}
+
+/** Whether a path comes later than another one: packages are first, then relative paths. */
+function isAfter(path: string, from: string): boolean {
+  const isRelative = from.startsWith('.')
+  return path.startsWith('.') === isRelative ? path > from : !isRelative
+}
+
+/** Whether a line contains a name. */
+export function mentions(line: string, name: string): boolean {
+  return new RegExp(`\\b${name}\\b`).test(line)
 }
 
 /** The step that inserts blocks of lines in a file, and removes those that have not been changed since. */

@@ -1,4 +1,5 @@
 import type { EditFile } from './files.js'
+import { addImport, editLines, mentions } from './insertion.js'
 import type { Names } from '../arguments/names.js'
 
 /** The step that registers a resource in src/app.ts, above the static files, and imports it. */
@@ -11,8 +12,8 @@ export function registration(names: Names): EditFile {
     insert: (text) =>
       isRegistered(text, resource)
         ? text
-        : edit(text, (lines) => addRoute(addImport(lines, resource, from), resource)),
-    remove: (text) => edit(text, (lines) => removeLines(lines, resource)),
+        : editLines(text, (lines) => addRoute(addImport(lines, resource, from), resource)),
+    remove: (text) => editLines(text, (lines) => removeLines(lines, resource)),
     leftover: (text) =>
       codeOf(text).some((line) => mentions(line, resource))
         ? `src/app.ts still contains ${resource} in code that was changed by hand. Remove it yourself.`
@@ -41,29 +42,6 @@ function codeOf(text: string): string[] {
     .replaceAll(/\/\*[^]*?\*\//g, '')
     .split('\n')
     .map((line) => line.replace(/(^|\s)\/\/.*$/, ''))
-}
-
-/** Changes the lines of a text. Windows line endings are kept. */
-function edit(text: string, change: (lines: readonly string[]) => string[]): string {
-  const isWindows = text.includes('\r\n')
-  const lines = (isWindows ? text.replaceAll('\r\n', '\n') : text).split('\n')
-  return change(lines).join(isWindows ? '\r\n' : '\n')
-}
-
-/** Inserts the import in the order of the paths, with the same quotes as the other imports. */
-function addImport(lines: readonly string[], resource: string, from: string): string[] {
-  const imports = lines.flatMap((line, index) => {
-    const [, path, end] = /^(?:import\b.*|\} )from (['"].+['"])(;?)$/.exec(line) ?? []
-    return path === undefined ? [] : [{ line, index, path: path.slice(1, -1), quote: path[0] ?? "'", end }]
-  })
-  if (imports.some(({ line }) => line.startsWith('import') && mentions(line, resource))) return [...lines]
-
-  const { quote, end } = imports.at(-1) ?? { quote: "'", end: '' }
-  const next = imports.find(
-    ({ line, path }) => path.startsWith('.') && path > from && line.startsWith('import'),
-  )
-  const line = `import { ${resource} } from ${quote}${from}${quote}${end}`
-  return lines.toSpliced(next?.index ?? (imports.at(-1)?.index ?? -1) + 1, 0, line)
 }
 
 /** Inserts the registration after all routes and above the static files, which match all remaining paths. */
@@ -100,8 +78,4 @@ function without(lines: readonly string[], pattern: RegExp): string[] {
   const rest = lines.toSpliced(index, 1)
   const isTooMany = (rest[index - 1] ?? '') === '' && (rest[index] ?? '') === ''
   return isTooMany ? rest.toSpliced(index < rest.length ? index : index - 1, 1) : rest
-}
-
-function mentions(line: string, resource: string): boolean {
-  return new RegExp(`\\b${resource}\\b`).test(line)
 }

@@ -36,13 +36,14 @@ export function renderScaffolds(
   }
   return [...sources]
     .map(([name, file]) => ({
-      path: fill(name, paths),
+      path: pathOf(name, paths),
       content: contentOf(file, locals, [own, frameworkScaffolds]),
     }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-function filesIn(folder: string): string[] {
+/** The paths of the files in a folder, relative to it; none if it does not exist. */
+export function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -50,11 +51,13 @@ function filesIn(folder: string): string[] {
 }
 
 /** `templates/%plural%/new.pug.ejs` -> `templates/posts/new.pug` */
-function fill(name: string, words: Readonly<Record<string, string>>): string {
-  return name
-    .replaceAll(sep, '/')
-    .replace(/\.ejs$/, '')
-    .replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
+function pathOf(name: string, words: Readonly<Record<string, string>>): string {
+  return fill(name.replaceAll(sep, '/').replace(/\.ejs$/, ''), words)
+}
+
+/** Replaces each `%word%` that has a value. */
+export function fill(text: string, words: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
 }
 
 /** @param views the folders in which included templates are looked up */
