@@ -174,6 +174,19 @@ describe('kit generate auth', () => {
     expect(application.tree()).to.deep.equal(before)
   })
 
+  it('is taken back where imports have double quotes and semicolons', async () => {
+    const text = application.read('src/app.ts')
+    application.write(
+      'src/app.ts',
+      text.replaceAll(/^import .*$/gm, (line) => `${line.replaceAll("'", '"')};`),
+    )
+    const before = application.tree()
+    generate(application.folder, authActions(application.folder, 'user'))
+    expect(application.read('src/app.ts')).to.contain('import { requireUser } from "resource-kit/auth";\n')
+    await destroy(application.folder, authDestruction(application.folder).actions, yes)
+    expect(application.tree()).to.deep.equal(before)
+  })
+
   it('is not taken back while another file uses the model', () => {
     generate(application.folder, authActions(application.folder, 'user'))
     application.write(

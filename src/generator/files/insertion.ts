@@ -24,19 +24,16 @@ export function importing(
   path: string,
   imports: readonly (readonly [names: string, from: string])[],
 ): EditFile {
-  const lineOf = (names: string, from: string) => `import { ${names} } from '${from}'`
+  const lines = imports.map(([names, from]) => `import { ${names} } from '${from}'`)
+  const isOwn = (line: string) => lines.includes(line.replaceAll('"', "'").replace(/;$/, ''))
   return {
     path,
     what: 'imports',
     insert: (text) =>
-      editLines(text, (lines) =>
-        imports.reduce<readonly string[]>((all, [names, from]) => addImport(all, names, from), lines),
+      editLines(text, (before) =>
+        imports.reduce<readonly string[]>((all, [names, from]) => addImport(all, names, from), before),
       ),
-    remove: (text) =>
-      remove(
-        text,
-        imports.map(([names, from]) => lineOf(names, from)),
-      ),
+    remove: (text) => editLines(text, (all) => all.filter((line) => !isOwn(line))),
     leftover: () => undefined,
   }
 }
