@@ -85,7 +85,8 @@ export function mailer(options: MailerOptions = {}): Middleware {
 
   return Object.assign(mailer, {
     start: async (_logger: Logger, env: string) => {
-      baseUrl()
+      // A malformed `BASE_URL` is reported at the start.
+      absoluteUrl('')
       if (env === 'production') requireSettings(url)
       keeps = env !== 'production'
       // Specs never send mails, unless they pass the server's url.
@@ -174,12 +175,6 @@ async function connect(url: string): Promise<Transporter> {
  * @throws BadBaseUrl when `BASE_URL` is malformed
  */
 export function absoluteUrl(path: string): string {
-  return baseUrl() + path
-}
-
-/** @throws BadBaseUrl */
-export function baseUrl(): string {
-  return (
-    configuredBaseUrl() ?? `http://localhost:${process.env['KIT_DEV_PORT'] || process.env['PORT'] || 3000}`
-  )
+  const localUrl = `http://localhost:${process.env['KIT_DEV_PORT'] || process.env['PORT'] || 3000}`
+  return (configuredBaseUrl() ?? localUrl) + path
 }

@@ -30,7 +30,7 @@ export interface PathNames {
  * @param isSingular whether it is a singular resource, whose name has no other form: `/settings`
  */
 export function resourceNames(path: string, isSingular = false): ResourceNames {
-  const plural = snakeCase(staticSegments(path).at(-1) ?? 'root')
+  const plural = snakeCase(path.split('/').findLast((segment) => segment && !isParameter(segment)) ?? 'root')
   const singular = isSingular ? plural : itemName(plural)
   return { plural, singular, param: `${singular}_id` }
 }
@@ -90,10 +90,6 @@ function words(path: string): string[] {
     const next = segments[index + 1]
     return next && isParameter(next) ? itemName(snakeCase(segment)) : snakeCase(segment)
   })
-}
-
-function staticSegments(path: string): string[] {
-  return path.split('/').filter((segment) => segment !== '' && !isParameter(segment))
 }
 
 function isParameter(segment: string): boolean {

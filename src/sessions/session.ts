@@ -57,12 +57,12 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const common = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
   const cookie = { ...common, maxAge }
   const whole = cookieCodec(name, signer)
-  const place = store
+  const storage = store
     ? { store: requestStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
     : whole
   koa.keys = secrets
   const loaded: { default: typeof createSession } = require('koa-session')
-  const keep = loaded.default({ key: name, ...cookie, renew: true, ...place }, koa)
+  const keep = loaded.default({ key: name, ...cookie, renew: true, ...storage }, koa)
   // koa-session defines its property without types.
   const koaSession = Object.getOwnPropertyDescriptor(koa.context, 'session') as KoaProperty
   const flash = new FlashCookie(`${name}_flash`, new Signer(`${name}_flash`, secrets), common)

@@ -41,7 +41,7 @@ function accepted(known: readonly string[], header: string, fallback: string): s
   const allowed = known.filter((locale) => !isRefused(locale, ranges))
   for (const { tag, quality } of ranges.toSorted((a, b) => b.quality - a.quality)) {
     if (quality === 0) break
-    const locale = tag === '*' ? anyOf(allowed, fallback) : match(tag, allowed)
+    const locale = tag === '*' ? (match(fallback, allowed) ?? allowed[0]) : match(tag, allowed)
     if (locale !== undefined) return locale
   }
   return undefined
@@ -67,10 +67,6 @@ function isRefused(locale: string, ranges: readonly Range[]): boolean {
     if (range) return range.quality === 0
   }
   return false
-}
-
-function anyOf(allowed: readonly string[], fallback: string): string | undefined {
-  return match(fallback, allowed) ?? allowed[0]
 }
 
 /** The closest existing locale: the same, a more general one, or the first of its language. */
