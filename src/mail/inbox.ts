@@ -1,3 +1,5 @@
+import { type Context, HttpError, type Scope } from '../index.js'
+
 /** A mail as it is sent. */
 export interface MailMessage {
   /** Its number in this process, from 1. */
@@ -45,3 +47,40 @@ export class Inbox {
 
 /** The newest 100 messages that the application has sent, in specs and in development. It is empty in other environments. */
 export const mails = new Inbox()
+
+/** The content of a mail runs no scripts and loads nothing. Its links open in the window. */
+const policy =
+  "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+/**
+ * Shows the newest mails of this process at `/kit/mails`, in development only. In other environments it declares nothing.
+ *
+ * @example mailInbox(app)
+ */
+export function mailInbox(app: Scope & { readonly env: string }): void {
+  if (app.env !== 'development') return
+  app.get('/kit/mails', list, { name: 'kitMailsPath' })
+  app.get('/kit/mails/{number}', show, { name: 'kitMailPath' })
+  app.get('/kit/mails/{number}/content', content, { name: 'kitMailContentPath' })
+}
+
+function list(ctx: Context): void {
+  ctx.render('mails_inbox', { messages: mails.all.toReversed() })
+}
+
+function show(ctx: Context): void {
+  ctx.render('mails_message', { message: messageOf(ctx) })
+}
+
+function content(ctx: Context): void {
+  ctx.set('Content-Security-Policy', policy)
+  ctx.type = 'html'
+  ctx.body = `<base target="_top">${messageOf(ctx).html}`
+}
+
+/** @throws HttpError (404) */
+function messageOf(ctx: Context): MailMessage {
+  const message = mails.all.find(({ number }) => String(number) === ctx.params['number'])
+  if (!message) throw new HttpError(404, 'The mail does not exist, or the server was restarted since.')
+  return message
+}

@@ -5,5 +5,4 @@
  */
 
 export { absoluteUrl, mailer, sendMail, type Mail, type MailerOptions } from './mailer.js'
-export { mails, type Inbox, type MailMessage } from './inbox.js'
-export { mailInbox } from './mail-inbox.js'
+export { mailInbox, mails, type Inbox, type MailMessage } from './inbox.js'
