@@ -63,7 +63,7 @@ function columnsOf(model: Function): ColumnMetadataArgs[] {
 }
 
 /** A class and its ancestors, the most general one first. */
-function ancestorsOf(model: Function): Function[] {
+export function ancestorsOf(model: Function): Function[] {
   const parent: unknown = Object.getPrototypeOf(model)
   return typeof parent === 'function' && parent !== Function.prototype
     ? [...ancestorsOf(parent), model]

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as ClassTransformer from 'class-transformer'
 import { memoizeByObject } from '../../common/memoize.js'
+import { ancestorsOf } from './attributes.js'
 
 /** The directions in which a rule applies; without both in each. */
 interface RuleOptions {
@@ -37,36 +38,23 @@ type Direction = 'toClass' | 'toPlain'
 
 /** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
 export function hasTransformMetadata(target: unknown, direction: Direction): boolean {
-  if (typeof target !== 'function' || target === Object) return false
-  return direction === 'toClass' ? hasRulesToClass(target) : hasRulesToPlain(target)
+  return typeof target === 'function' && target !== Object && hasRules[direction](target)
 }
 
-const hasRulesToClass = memoizeByObject((target: object) =>
-  hasRules(target, ({ toPlainOnly }) => !toPlainOnly),
-)
-const hasRulesToPlain = memoizeByObject((target: object) =>
-  hasRules(target, ({ toClassOnly }) => !toClassOnly),
-)
+const hasRules = {
+  toClass: memoizeByObject((target: Function) => findsRules(target, 'toPlainOnly')),
+  toPlain: memoizeByObject((target: Function) => findsRules(target, 'toClassOnly')),
+}
 
-function hasRules(target: object, applies: (options: RuleOptions) => boolean): boolean {
+/** Whether a class has rules besides those of the other direction only. */
+function findsRules(target: Function, other: keyof RuleOptions): boolean {
   const storage = storageModule.defaultMetadataStorage
   const rules = [...storage.getExposedMetadatas(target), ...storage.getExcludedMetadatas(target)]
   return (
-    rules.some(({ options = {} }) => applies(options)) ||
+    rules.some(({ options }) => !options?.[other]) ||
     storage.getStrategy(target) !== 'none' ||
-    isTransformed(storage, target)
+    ancestorsOf(target).some((it) => storage._transformMetadatas?.has(it))
   )
-}
-
-function isTransformed(storage: Storage, target: object): boolean {
-  for (
-    let it: unknown = target;
-    typeof it === 'function' && it !== Function.prototype;
-    it = Object.getPrototypeOf(it)
-  ) {
-    if (storage._transformMetadatas?.has(it)) return true
-  }
-  return false
 }
 
 /** class-transformer's number for the conversion of a record to JSON or XML. */

@@ -13,10 +13,9 @@ interface Transaction {
   begunAt?: Error | undefined
 }
 
-/** The code that may wait for a transaction. */
+/** The code that may wait for a transaction: the application's, or a middleware of the framework with a name. */
 interface Caller {
   readonly transaction: Transaction
-  /** The framework's own middleware. */
   readonly name?: string
 }
 
@@ -77,18 +76,16 @@ function here(): Error {
 
 /** The application's innermost function, with its file and line: `loadTeam (src/app.ts:12:3)`. */
 function placeOf(error: Error | undefined): string | undefined {
-  const [own = '', ...lines] = (error?.stack?.split('\n').slice(1) ?? []).map((line) => line.trim())
+  const [own = '', ...lines] = error?.stack?.split('\n').slice(1) ?? []
   // The place of `here`, which source maps may have changed.
   const framework = own.replace(/^.*\(|data.engines.own-waits.*$/g, '')
-  const line = lines.find((it) => !it.includes('node_modules') && !it.includes(framework) && hasFile(it))
+  const line = lines.find((it) => {
+    // Source maps name files of packages that are not installed.
+    const [, file = ''] = /(?:file:\/\/)?(\/[^()]+):\d+:\d+\)?$/.exec(it) ?? []
+    return !it.includes('node_modules') && !it.includes(framework) && existsSync(file)
+  })
   return line
-    ?.replace(/^at (async )?/, '')
+    ?.replace(/^ *at (async )?/, '')
     .replace('file://', '')
     .replace(process.cwd() + sep, '')
-}
-
-/** Whether a line of a stack has a file. Source maps name files of packages that are not installed. */
-function hasFile(line: string): boolean {
-  const file = /(?:file:\/\/)?(?<path>\/[^()]+):\d+:\d+\)?$/.exec(line)?.groups?.['path']
-  return file !== undefined && existsSync(file)
 }

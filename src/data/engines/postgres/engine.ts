@@ -6,18 +6,14 @@ import { pingBy, type Ping } from '../ping.js'
 import { discardBegin, prepareConnection, type Connection, type QueryClass } from './connection.js'
 import { PostgresRunner } from './query-runner.js'
 
-/** The members of TypeORM's driver that get and return connections. Its type doesn't declare them. */
-interface Connecting {
-  /** The package `pg`. */
-  postgres: { Query: QueryClass }
-  obtainMasterConnection(): Promise<[Connection, (error?: unknown) => void]>
-}
-
 /** The databases whose transactions begin at READ COMMITTED. Their server or their user can have another default. */
 const readCommitted = new WeakSet<DataSource>()
 
 /** The number of streams that have begun. A transaction can read several, one after the other. */
 let cursors = 0
+
+/** Returns a connection to its pool, or closes it because of an error. */
+type Release = (error?: unknown) => void
 
 /** SQLSTATE codes. */
 const errors: EngineErrors = {
@@ -80,13 +76,12 @@ export const postgres: Engine = {
     extra: timeouts(limits),
   }),
 
-  adapt({ driver }, limits) {
-    // Type assertion: the members are those of TypeORM's PostgresDriver.
-    const ping = limitConnections(driver as unknown as Connecting, limits)
-    keepDatetimesInUtc(driver)
+  adapt(dataSource, limits) {
     // Type assertion: `adapt` is called for this engine's own driver.
-    driver.createQueryRunner = (mode) => new PostgresRunner(driver as PostgresDriver, mode)
-    return ping
+    const driver = dataSource.driver as PostgresDriver
+    keepDatetimesInUtc(driver)
+    driver.createQueryRunner = (mode) => new PostgresRunner(driver, mode)
+    return limitConnections(driver, limits)
   },
 
   async opened(dataSource) {
@@ -197,17 +192,19 @@ function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits)
   return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + socketTimeoutMargin }) }
 }
 
-function limitConnections(driver: Connecting, limits: ConnectionLimits): Ping {
+function limitConnections(driver: PostgresDriver, limits: ConnectionLimits): Ping {
   const permitted = limiterOf(limits)
-  const obtain = driver.obtainMasterConnection.bind(driver)
+  // TypeORM's type allows any function for the release.
+  const obtain = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
+  const { Query }: { Query: QueryClass } = driver.postgres
   const known = new WeakSet<Connection>()
   driver.obtainMasterConnection = async () => {
     const [[connection, release], leavePool] = await permitted(obtain)
-    if (!known.has(connection)) prepareConnection(connection, driver.postgres.Query)
+    if (!known.has(connection)) prepareConnection(connection, Query)
     known.add(connection)
     return [
       connection,
-      (error) => {
+      (error?: unknown) => {
         discardBegin(connection)
         release(error ?? unfinished(connection))
         leavePool()
@@ -228,7 +225,7 @@ function unfinished(connection: Connection): Error | undefined {
 }
 
 /** By default the time zone of a Date is dropped, so that a server in another zone would read a different datetime. */
-function keepDatetimesInUtc(driver: DataSource['driver']): void {
+function keepDatetimesInUtc(driver: PostgresDriver): void {
   const normalizeType = driver.normalizeType.bind(driver)
   driver.normalizeType = (column) =>
     column.type === Date ? 'timestamp with time zone' : normalizeType(column)
