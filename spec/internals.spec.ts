@@ -7,17 +7,6 @@ import { expect } from 'chai'
 import { getMetadataStorage } from 'class-validator'
 import Koa from 'koa'
 import { container, inject, injectable } from 'tsyringe'
-import { FindOptionsUtils, MigrationExecutor } from 'typeorm'
-import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js'
-import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
-import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
-import { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
-import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js'
-import { EntityMetadata } from 'typeorm/metadata/EntityMetadata.js'
-import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
-import { Broadcaster } from 'typeorm/subscriber/Broadcaster.js'
-import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { Database } from '../src/index.js'
 
 const require = createRequire(import.meta.url)
@@ -27,97 +16,11 @@ function methodsOf(prototype: object, names: readonly string[]): string[] {
   return names.filter((name) => typeof Reflect.get(prototype, name) === 'function')
 }
 
-/** The private parts of other packages that the framework uses: an upgrade that changes one fails here first. */
+/**
+ * The private parts of other packages that the framework uses, which neither their documentation nor their types name: an
+ * upgrade that changes one fails here first.
+ */
 describe('The internals of other packages', () => {
-  const classes: Record<string, [prototype: object, methods: readonly string[]]> = {
-    'the driver of SQLite': [
-      BetterSqlite3Driver.prototype,
-      ['connect', 'disconnect', 'createQueryRunner', 'preparePersistentValue', 'prepareHydratedValue'],
-    ],
-    'the query runner of SQLite': [
-      BetterSqlite3QueryRunner.prototype,
-      [
-        'connect',
-        'startTransaction',
-        'commitTransaction',
-        'rollbackTransaction',
-        'release',
-        'query',
-        'getReplicationMode',
-        'clearSqlMemory',
-        'beforeMigration',
-      ],
-    ],
-    'the driver of PostgreSQL': [
-      PostgresDriver.prototype,
-      ['obtainMasterConnection', 'normalizeType', 'createParameter', 'createQueryRunner'],
-    ],
-    'the query runner of PostgreSQL': [
-      PostgresQueryRunner.prototype,
-      ['connect', 'startTransaction', 'commitTransaction', 'rollbackTransaction', 'release'],
-    ],
-    'the driver of MariaDB and MySQL': [
-      MysqlDriver.prototype,
-      ['obtainMasterConnection', 'connect', 'disconnect', 'normalizeType', 'prepareHydratedValue'],
-    ],
-    'the migration executor': [
-      MigrationExecutor.prototype,
-      [
-        'getMigrations',
-        'createMigrationsTableIfNotExist',
-        'loadExecutedMigrations',
-        'insertExecutedMigration',
-        'deleteExecutedMigration',
-      ],
-    ],
-    'the schema builder': [RdbmsSchemaBuilder.prototype, ['createMetadataTableIfNecessary']],
-    'the broadcaster': [Broadcaster.prototype, ['broadcast', 'broadcastAfterQueryEvent']],
-    'an entity': [
-      EntityMetadata.prototype,
-      [
-        'create',
-        'findColumnWithPropertyName',
-        'findColumnWithPropertyPathStrict',
-        'findRelationWithPropertyPath',
-        'getInsertionReturningColumns',
-      ],
-    ],
-  }
-  for (const [name, [prototype, methods]] of Object.entries(classes)) {
-    it(`TypeORM: ${name} has the methods that are called or overridden`, () => {
-      expect(methodsOf(prototype, methods)).to.deep.equal(methods)
-    })
-  }
-
-  it('TypeORM: aliases of columns are built, and conditions are recognized, by its helpers', () => {
-    expect(DriverUtils.buildAlias).to.be.a('function')
-    expect(Object.getOwnPropertyNames(InstanceChecker)).to.include('isFindOperator')
-    expect(FindOptionsUtils.joinEagerRelations).to.be.a('function')
-  })
-
-  it('TypeORM: a query runner has the fields that the one of SQLite sets', async () => {
-    const database = new Database({ test: { url: 'sqlite::memory:' } }, 'test')
-    const runner = database.createQueryRunner()
-    expect(runner).to.include({ isTransactionActive: false, isReleased: false, transactionDepth: 0 })
-    expect(Reflect.get(runner, 'loadedTables')).to.deep.equal([])
-    expect(database.createQueryBuilder().expressionMap.joinAttributes).to.deep.equal([])
-    expect(runner.broadcaster).to.be.an.instanceOf(Broadcaster)
-    await runner.release()
-  })
-
-  it('TypeORM: drivers have a type and a precision of datetimes, which the framework sets', () => {
-    const dates = ['createDate', 'updateDate', 'deleteDate']
-    for (const { prototype } of [BetterSqlite3Driver, PostgresDriver, MysqlDriver])
-      expect(methodsOf(prototype, ['normalizeType', 'isReturningSqlSupported'])).to.have.lengthOf(2)
-    for (const url of ['postgres://127.0.0.1/none', 'mysql://127.0.0.1/none']) {
-      const { mappedDataTypes } = new Database({ test: { url } }, 'test').driver
-      expect(mappedDataTypes, url).to.include.keys(...dates, ...dates.map((name) => `${name}Precision`))
-    }
-    const sqlite = new Database({ test: { url: 'sqlite::memory:' } }, 'test').driver
-    expect(sqlite.mappedDataTypes).to.include.keys('createDateDefault', 'updateDateDefault')
-    expect(Reflect.get(sqlite, 'sqlite'), 'the loaded package').to.be.a('function')
-  })
-
   it('TypeORM: the driver of MariaDB and MySQL creates its pool with the package that it has loaded', () => {
     const { driver } = new Database({ test: { url: 'mysql://127.0.0.1/none' } }, 'test')
     expect(Reflect.get(driver, 'mysql')).to.have.property('createPool').that.is.a('function')
