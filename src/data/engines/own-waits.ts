@@ -67,11 +67,9 @@ export function rejectOwnWait(isHeldBy: (runner: QueryRunner) => unknown): void 
 function here(): Error {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 50
-  try {
-    return new Error('here')
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit
-  }
+  const error = new Error('here')
+  Error.stackTraceLimit = stackTraceLimit
+  return error
 }
 
 /** The application's innermost function, with its file and line: `loadTeam (src/app.ts:12:3)`. */

@@ -32,12 +32,7 @@ export interface MigrationState {
  * @throws MigrationFailed, which says what remains of the failed migration; MigrationsLocked
  */
 export function migrate(database: Database, report: MigrationReport = ignore): Promise<string[]> {
-  return repeat(database, report, {
-    done: 'run',
-    next: (history, executed) => history.all().find(({ name }) => !executed.has(name)),
-    work: (migration, runner) => migration.up(runner),
-    note: (history, runner, migration) => history.add(runner, migration),
-  })
+  return repeat(database, 'up', report)
 }
 
 /**
@@ -48,17 +43,7 @@ export function migrate(database: Database, report: MigrationReport = ignore): P
  * @throws DeclarationError when the file of a migration is missing; MigrationFailed; MigrationsLocked
  */
 export function rollback(database: Database, steps = 1, report: MigrationReport = ignore): Promise<string[]> {
-  return repeat(
-    database,
-    report,
-    {
-      done: 'undone',
-      next: lastOf,
-      work: (migration, runner) => migration.down(runner),
-      note: (history, runner, migration) => history.remove(runner, migration),
-    },
-    steps,
-  )
+  return repeat(database, 'down', report, steps)
 }
 
 /** Returns all migrations, oldest first, and whether each of them has been run. */
@@ -81,25 +66,20 @@ export async function migrationStatus(database: Database): Promise<MigrationStat
     }))
 }
 
-/** Selects the next migration, and whether to run or undo it. */
-interface Step {
-  done: 'run' | 'undone'
-  next(history: History, executed: Set<string>): Migration | undefined
-  work(migration: MigrationInterface, runner: QueryRunner): Promise<unknown>
-  note(history: History, runner: QueryRunner, migration: Migration): Promise<void>
-}
+/** The method of a migration that runs it, or undoes it. */
+type Direction = 'up' | 'down'
 
 function ignore(): void {}
 
 async function repeat(
   database: Database,
+  direction: Direction,
   report: MigrationReport,
-  step: Step,
   limit = Infinity,
 ): Promise<string[]> {
   const names: string[] = []
   while (names.length < limit) {
-    const name = await take(database, step)
+    const name = await take(database, direction)
     if (name === undefined) break
     names.push(name)
     report(name)
@@ -108,25 +88,29 @@ async function repeat(
 }
 
 /** Runs or undoes the next migration. Returns its name, or undefined if there is none. */
-async function take(database: Database, step: Step): Promise<string | undefined> {
+async function take(database: Database, direction: Direction): Promise<string | undefined> {
   const runner = database.createQueryRunner()
   try {
     // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored inside of it.
     // Rebuilding a table with foreign keys on would delete the rows that refer to it.
     await runner.beforeMigration()
-    return await withMigrationLock(runner, () => run(database, runner, step))
+    return await withMigrationLock(runner, () => run(database, runner, direction))
   } finally {
     await runner.release()
   }
 }
 
-async function run(database: Database, runner: QueryRunner, step: Step): Promise<string | undefined> {
+async function run(
+  database: Database,
+  runner: QueryRunner,
+  direction: Direction,
+): Promise<string | undefined> {
   const history = new History(database)
   await runner.startTransaction()
   try {
     const executed = await history.executed(runner)
-    const migration = step.next(history, executed)
-    if (migration) await runOne(migration, history, runner, step, history.withoutFile(executed))
+    const migration = direction === 'up' ? history.nextOf(executed) : history.lastOf(executed)
+    if (migration) await runOne(migration, history, runner, direction, history.withoutFile(executed))
     if (runner.isTransactionActive) await runner.commitTransaction()
     return migration?.name
   } catch (error) {
@@ -140,7 +124,7 @@ async function runOne(
   migration: Migration,
   history: History,
   runner: QueryRunner,
-  { done, work, note }: Step,
+  direction: Direction,
   gone: string[],
 ): Promise<void> {
   const instance = instanceOf(migration)
@@ -149,23 +133,13 @@ async function runOne(
   const remains = watchRemains(runner, isTransactional)
   try {
     const before = await brokenReferences(runner)
-    await work(instance, runner)
+    await instance[direction](runner)
     rejectBrokenReferences(before, await brokenReferences(runner))
-    await note(history, runner, migration)
+    await (direction === 'up' ? history.add(runner, migration) : history.remove(runner, migration))
   } catch (error) {
+    const done = direction === 'up' ? 'run' : 'undone'
     throw new MigrationFailed(migration.name, done, [remains(), ...adviceFor(gone)].join(' '), error)
   }
-}
-
-/** The migration that was run last. */
-function lastOf(history: History, executed: Set<string>): Migration | undefined {
-  const last = [...executed].at(-1)
-  if (last === undefined) return undefined
-  const migration = history.all().find(({ name }) => name === last)
-  if (migration) return migration
-  throw new DeclarationError(
-    `The migration "${last}" has been run, but its file is missing, so it cannot be rolled back. ${START_ANEW}`,
-  )
 }
 
 /** A possible reason why a table already exists: the file of its migration has been deleted, or is on another branch. */
@@ -208,6 +182,21 @@ class History extends MigrationExecutor {
     await new RdbmsSchemaBuilder(this.dataSource).createMetadataTableIfNecessary(runner)
     const executed = await this.loadExecutedMigrations(runner)
     return new Set(executed.toReversed().map(({ name }) => name))
+  }
+
+  /** The first migration that has not been run. */
+  nextOf(executed: Set<string>): Migration | undefined {
+    return this.all().find(({ name }) => !executed.has(name))
+  }
+
+  /** The migration that was run last. */
+  lastOf(executed: Set<string>): Migration | undefined {
+    const last = [...executed].at(-1)
+    const migration = this.all().find(({ name }) => name === last)
+    if (migration || last === undefined) return migration
+    throw new DeclarationError(
+      `The migration "${last}" has been run, but its file is missing, so it cannot be rolled back. ${START_ANEW}`,
+    )
   }
 
   /** The names of those whose file is missing. */
