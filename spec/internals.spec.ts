@@ -1,13 +1,17 @@
 import 'reflect-metadata'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { connect, createServer, Socket, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { getMetadataStorage } from 'class-validator'
 import Koa from 'koa'
 import { container, inject, injectable } from 'tsyringe'
+import { ENGINES } from '../src/cli/support/application-files.js'
 import { Database } from '../src/index.js'
+import { root } from './support/kit.js'
 
 const require = createRequire(import.meta.url)
 
@@ -24,6 +28,19 @@ describe('The internals of other packages', () => {
   it('TypeORM: the driver of MariaDB and MySQL creates its pool with the package that it has loaded', () => {
     const { driver } = new Database({ test: { url: 'mysql://127.0.0.1/none' } }, 'test')
     expect(Reflect.get(driver, 'mysql')).to.have.property('createPool').that.is.a('function')
+  })
+
+  it('only change by patch releases, in the framework and in a new application', () => {
+    const used = 'class-transformer class-validator koa koa-session mysql2 pg pug tsyringe typeorm'.split(' ')
+    const manifests = ['package.json', 'scaffolds/application/common/package.json'].map((file) =>
+      Object(JSON.parse(readFileSync(join(root, file), 'utf8'))),
+    )
+    const groups = manifests.flatMap((it) => [it.dependencies, it.peerDependencies, it.devDependencies])
+    const ranges = groups.flatMap((group: Record<string, string> = {}) => Object.entries(group))
+    ranges.push(...Object.values(ENGINES).map(({ driver, version }): [string, string] => [driver, version]))
+    const pinned = ranges.filter(([name]) => used.includes(name))
+    expect(new Set(pinned.map(([name]) => name))).to.have.all.keys(...used)
+    expect(pinned.filter(([, range]) => !range.startsWith('~'))).to.deep.equal([])
   })
 
   it('pg: a client reports whether its transaction has ended', () => {

@@ -24,13 +24,13 @@ export const ENGINES = {
   },
   postgres: {
     driver: 'pg',
-    version: '^8.16.3',
+    version: '~8.23.1',
     url: (name, environment) => `postgres://postgres:postgres@127.0.0.1:5432/${name}_${environment}`,
     note: serverNote('PostgreSQL'),
   },
   mysql: {
     driver: 'mysql2',
-    version: '^3.15.3',
+    version: '~3.24.5',
     url: (name, environment) => `mysql://root@127.0.0.1:3306/${name}_${environment}`,
     note: serverNote('MariaDB or MySQL'),
   },
