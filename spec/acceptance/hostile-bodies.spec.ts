@@ -85,7 +85,8 @@ describeOnce('Hostile bodies', () => {
     })
   }
 
-  for (const count of [50, 500])
+  // More than there are places for uploads. `.ci/run` also sends as many as a client that does not stop.
+  for (const count of process.env['KIT_FUZZ'] ? [60, 500] : [60])
     for (const [what, body] of Object.entries(hostile))
       it(`from one address leave the next upload of another one working: ${count} times ${what}`, async () => {
         await Promise.all(Array.from({ length: count }, () => attack(body)))
@@ -131,7 +132,7 @@ describeOnce('Hostile bodies', () => {
 })
 
 /** The number of bodies with `npm test`, or `KIT_FUZZ`. */
-const total = Number(process.env['KIT_FUZZ'] ?? 1000)
+const total = Number(process.env['KIT_FUZZ'] ?? 300)
 const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
 
 /** The parts of bodies: the marks of each format, whole and broken. */

@@ -3,8 +3,8 @@ import { openShop } from '../support/applications/hostile-shop.js'
 import { engine } from '../support/engine.js'
 import { assault, databaseCuts } from '../support/fuzz/assault.js'
 
-/** The number of requests: a few with `npm test`. `npm run soak:hostile` sends 10,000. */
-const requests = engine === 'sqlite' ? 400 : 200
+/** The number of requests: a few with `npm test`, more with `.ci/run`. `npm run soak:hostile` sends 10,000. */
+const requests = (engine === 'sqlite' ? 200 : 100) * (process.env['KIT_FUZZ'] ? 2 : 1)
 /** The seed of a failed run, which is printed with the failure. */
 const seed = process.env['KIT_FUZZ_SEED'] ? Number(process.env['KIT_FUZZ_SEED']) : Date.now() % 2 ** 31
 
