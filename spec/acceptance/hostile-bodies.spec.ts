@@ -290,7 +290,9 @@ describeOnce(`${total} bodies that no client would send (KIT_FUZZ_SEED=${seed})`
     for (const kind of kindsOfBodies) {
       const short = wellFormed[kind].replace(long, 'x')
       const ends = Array.from(short, (_, end) => short.slice(0, end))
-      const pairs = marks[kind].flatMap((one) =>
+      // A quarter of the pairs with each seed, so that a few runs of `npm test` have all of them, and all with `.ci/run`.
+      const firsts = marks[kind].filter((_, index) => process.env['KIT_FUZZ'] || (index + seed) % 4 === 0)
+      const pairs = firsts.flatMap((one) =>
         marks[kind].map((other) => short.slice(0, 30) + one + other + short.slice(30)),
       )
       const all = [...ends, ...pairs]
