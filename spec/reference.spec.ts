@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import * as framework from '../src/index.js'
 import * as auth from '../src/auth/index.js'
+import * as extension from '../src/extension.js'
 import * as mail from '../src/mail/index.js'
 import * as testing from '../src/testing/index.js'
 import { root } from './support/kit.js'
@@ -12,6 +13,7 @@ describe('docs/reference', () => {
     'resource-kit/README': framework,
     'resource-kit/namespaces/errors': framework.errors,
     'resource-kit/auth': auth,
+    'resource-kit/extension': extension,
     'resource-kit/mail': mail,
     'resource-kit/testing': testing,
   }

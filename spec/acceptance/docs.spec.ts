@@ -32,7 +32,21 @@ function blocksIn(...languages: string[]): Array<[string, CodeBlock]> {
 describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
   it('is in a language that this spec checks', () => {
     const languages = new Set(blocks.map((block) => block.language))
-    const checked = ['', 'ts', 'js', 'pug', 'yaml', 'json', 'xml', 'sh', 'ini', 'dockerfile', 'nginx', 'http']
+    const checked = [
+      '',
+      'ts',
+      'js',
+      'pug',
+      'yaml',
+      'json',
+      'xml',
+      'sh',
+      'ini',
+      'dockerfile',
+      'nginx',
+      'http',
+      'mermaid',
+    ]
     expect([...languages].filter((language) => !checked.includes(language))).to.deep.equal([])
   })
 
