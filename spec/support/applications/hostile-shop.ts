@@ -48,7 +48,10 @@ export async function openShop(cutOf?: () => Cut | undefined): Promise<Shop> {
   mkdirSync(temporary)
   const mails = await receiveMails()
   let proxy: Proxy | undefined
-  if (cutOf && !databaseUrl.startsWith('sqlite:')) proxy = await openProxy(databaseUrl, cutOf)
+  // An application that cannot reach its database does not start.
+  let hasStarted = false
+  if (cutOf && !databaseUrl.startsWith('sqlite:'))
+    proxy = await openProxy(databaseUrl, () => (hasStarted ? cutOf() : undefined))
   const env = { GO_ENV: 'production', DATABASE_URL: databaseUrl }
   await succeed(folder, ['db', 'migrate'], env)
   const served = await Served.start(folder, ['start'], {
@@ -61,6 +64,7 @@ export async function openShop(cutOf?: () => Cut | undefined): Promise<Shop> {
     TMPDIR: temporary,
     NODE_OPTIONS: '--expose-gc',
   })
+  hasStarted = true
   const database = await new Database({ test: { url: databaseUrl } }, 'test').open()
   return {
     served,
