@@ -158,4 +158,12 @@ describe('negotiate(offered, preferences)', () => {
   it('returns nothing if no format is offered', () => {
     expect(choose('*/*', { offered: [] })).to.equal(undefined)
   })
+
+  it('reads the first 200 media types of a long Accept header', () => {
+    const others = (count: number) => Array.from({ length: count }, (_, index) => `image/x${index}`).join(',')
+    const choose = (accept: string) =>
+      negotiate(['html', 'json'], { accept, body: undefined, default: 'html' })
+    expect(choose(`${others(199)},application/json`)).to.equal('json')
+    expect(choose(`${others(200)},application/json`)).to.equal(undefined)
+  })
 })

@@ -88,9 +88,12 @@ interface Range {
   quality: number
 }
 
+/** The number of ranges that are read, so that a long header costs little. Browsers send fewer than ten. */
+const maxRanges = 200
+
 function parseAccept(header: string): readonly Range[] {
   return header
-    .split(',')
+    .split(',', maxRanges)
     .map((part) => part.split(';').map((piece) => piece.trim().toLowerCase()))
     .flatMap(([type, ...parameters]) => {
       if (!type) return []
