@@ -155,7 +155,7 @@ describe('userSessions(database)', () => {
     await enter(site)
     for (let count = 0; count < 100; count += 1) {
       await database.query(
-        `INSERT INTO sessions (id, content, expires_at, used_at, user_id) SELECT 's${count}', content, expires_at, used_at, user_id FROM sessions WHERE id <> '${first?.id}' AND id NOT LIKE 's%'`,
+        `INSERT INTO sessions (id, content, expires_at, used_at, user_id) SELECT 'copy ${count}', content, expires_at, used_at, user_id FROM sessions WHERE id <> '${first?.id}' AND id NOT LIKE 'copy %'`,
       )
     }
     const listed = await list(site)
