@@ -33,7 +33,7 @@ export interface RequestParts {
   beginning: readonly Hooks[]
   session: Middleware | undefined
   readBody: BodyReader
-  /** Whether the field `_method` of a form can override the method. */
+  /** Whether the `_method` field of a form can override the method. */
   overridesMethod: boolean
   /** Rejects a request whose body has been read. */
   guard: ((ctx: Context) => void) | undefined
@@ -202,7 +202,7 @@ function readBody(parts: RequestParts): Middleware {
   }
 }
 
-/** Runs the rest of the route's middleware, and its handler. Tools for Koa find the routes in the property `router`. */
+/** Runs the rest of the route's middleware, and its handler. Tools for Koa find the routes in the `router` property. */
 function runRoute({ table }: RequestParts): Middleware {
   async function runRoute(ctx: Context): Promise<void> {
     const { done } = foundBy(ctx)
