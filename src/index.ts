@@ -41,7 +41,7 @@ export {
 export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
 export type { BodyClass, RouteDescription, RouteResponse } from './resources/route-description.js'
 export { Queryable } from './resources/queryable.js'
-export type { MethodDecoration } from './resources/method-decorator.js'
+export type { MethodDecoration } from './resources/decorations.js'
 export { Use, type ClassDecoration, type UseOptions } from './resources/use.js'
 export {
   nothing,

@@ -1,6 +1,8 @@
-import 'reflect-metadata'
-import type { AnyMiddleware } from '../injection/middleware-class.js'
+import { memoizeByObject } from '../common/memoize.js'
+import type { Handler } from '../context.js'
 import type { Queryable } from '../data/lists/declaration.js'
+import { DeclarationError } from '../errors.js'
+import type { AnyMiddleware } from '../injection/middleware-class.js'
 import type { RouteMethod, RouteOptions } from './route.js'
 
 /** A route that `@Route` declares. */
@@ -18,7 +20,7 @@ export interface ClassMiddleware {
   except?: readonly string[] | undefined
 }
 
-/** The routes and the middleware of one method, and the declaration of its list. */
+/** What `@Route`, `@Use` and `@Queryable` record for a method. */
 export interface DecoratedMethod {
   routes: readonly DecoratedRoute[]
   middleware: readonly AnyMiddleware[]
@@ -27,12 +29,44 @@ export interface DecoratedMethod {
 
 /** Everything that `@Route`, `@Use` and `@Queryable` record for a class, from top to bottom. */
 export interface Decorations {
-  classes: readonly ClassMiddleware[]
-  methods: ReadonlyMap<string, DecoratedMethod>
+  classes: ClassMiddleware[]
+  methods: Map<string, DecoratedMethod>
 }
 
-const key = Symbol('resource-kit:decorations')
-const none: Decorations = { classes: [], methods: new Map() }
+/** The decorations of a class itself, by its prototype: those of its superclasses are on their prototypes. */
+const ownDecorations = memoizeByObject((_prototype: object): Decorations => {
+  return { classes: [], methods: new Map() }
+})
+
+/** A decorator of a method that is a handler. */
+export type MethodDecoration = <H extends Handler>(
+  target: object,
+  name: string,
+  descriptor: TypedPropertyDescriptor<H>,
+) => void
+
+/**
+ * Returns a decorated method's name for messages: `PostsResource.publish`.
+ *
+ * @throws DeclarationError when the decorated member is static or is not a method
+ */
+export function checkMethod(
+  decorator: string,
+  target: object,
+  name: string,
+  descriptor: PropertyDescriptor | undefined,
+): string {
+  if (typeof target === 'function') {
+    throw new DeclarationError(
+      `${target.name}.${name} is static, but ${decorator} requires a method of the instances. Remove "static".`,
+    )
+  }
+  const member = `${target.constructor.name}.${name}`
+  if (typeof descriptor?.value === 'function') return member
+  throw new DeclarationError(
+    `${member} is not a method, but ${decorator} requires one. Write it as "${name}(ctx: Context) { ... }".`,
+  )
+}
 
 /** Records what a decorator of a method changes. Decorators are evaluated from bottom to top. */
 export function recordMethod(
@@ -40,16 +74,14 @@ export function recordMethod(
   name: string,
   change: (method: DecoratedMethod) => Partial<DecoratedMethod>,
 ): void {
-  const { classes, methods } = ownDecorations(prototype)
+  const { methods } = ownDecorations(prototype)
   const method = methods.get(name) ?? { routes: [], middleware: [] }
-  const changed = new Map(methods).set(name, { ...method, ...change(method) })
-  Reflect.defineMetadata(key, { classes, methods: changed }, prototype)
+  methods.set(name, { ...method, ...change(method) })
 }
 
 /** Records middleware of a class. */
 export function recordClassMiddleware(prototype: object, added: ClassMiddleware): void {
-  const { classes, methods } = ownDecorations(prototype)
-  Reflect.defineMetadata(key, { classes: [added, ...classes], methods }, prototype)
+  ownDecorations(prototype).classes.unshift(added)
 }
 
 /**
@@ -57,10 +89,9 @@ export function recordClassMiddleware(prototype: object, added: ClassMiddleware)
  * and its middleware. Its routes and its list are replaced if the subclass declares them again.
  */
 export function decorationsOf(prototype: object | null): Decorations {
-  if (prototype === null) return none
-  const base = decorationsOf(Object.getPrototypeOf(prototype))
+  if (prototype === null) return { classes: [], methods: new Map() }
+  const { classes, methods } = decorationsOf(Object.getPrototypeOf(prototype))
   const own = ownDecorations(prototype)
-  const methods = new Map(base.methods)
   for (const [name, { routes, middleware, queryable }] of own.methods) {
     const inherited = methods.get(name)
     methods.set(name, {
@@ -69,15 +100,13 @@ export function decorationsOf(prototype: object | null): Decorations {
       queryable: queryable ?? inherited?.queryable,
     })
   }
-  return { classes: [...base.classes, ...own.classes], methods }
+  return { classes: [...classes, ...own.classes], methods }
 }
 
 /** The middleware of a handler: that of its class, then its own. */
 export function handlerMiddleware({ classes, methods }: Decorations, handler: string): AnyMiddleware[] {
-  const ofClass = classes
-    .filter(({ only, except }) => only?.includes(handler) ?? !except?.includes(handler))
-    .flatMap(({ middleware }) => middleware)
-  return [...ofClass, ...(methods.get(handler)?.middleware ?? [])]
+  const ofClass = classes.filter(({ only, except }) => only?.includes(handler) ?? !except?.includes(handler))
+  return [...ofClass, methods.get(handler)].flatMap((one) => one?.middleware ?? [])
 }
 
 /** The middleware of a class that also runs for everything nested in its items. */
@@ -88,10 +117,4 @@ export function nestedMiddleware({ classes }: Decorations): AnyMiddleware[] {
 /** All middleware of a class and its methods. */
 export function middlewareOf({ classes, methods }: Decorations): AnyMiddleware[] {
   return [...classes, ...methods.values()].flatMap(({ middleware }) => middleware)
-}
-
-/** The decorations of a class itself: those of its superclasses are on their prototypes. */
-function ownDecorations(prototype: object): Decorations {
-  const own: Decorations | undefined = Reflect.getOwnMetadata(key, prototype)
-  return own ?? none
 }

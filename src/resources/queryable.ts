@@ -1,7 +1,6 @@
 import type { Queryable as Declaration } from '../data/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
-import { recordMethod } from './decorations.js'
-import { checkMethod, type MethodDecoration } from './method-decorator.js'
+import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
 
 /** The declaration of a list: its filters, sort keys, search and included relations. */
 // The model is known where it is given: `Queryable<Post>`.

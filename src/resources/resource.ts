@@ -4,10 +4,7 @@ import type { Context } from '../context.js'
 import { DeclarationError, ResourceNotImplemented } from '../errors.js'
 import type { PolicyClass } from '../policies/policy.js'
 
-/**
- * The handlers of a resource. Each one responds to the request or throws. A returned Error is
- * treated as thrown.
- */
+/** The handlers of a resource. Each one responds to the request or throws. A returned Error is treated as thrown. */
 export interface Resource extends SingularResource {
   /** GET /posts: the collection. */
   list(ctx: Context): unknown
@@ -90,8 +87,8 @@ export function Parent(parent: ResourceClass) {
   }
 }
 
-/** The metadata that decorators record for a resource class. */
-export interface ResourceMetadata {
+/** What `@Resource` and `@Parent` record for a class. */
+interface ResourceMetadata {
   path?: string
   options?: ResourceOptions
   parent?: ResourceClass
@@ -99,15 +96,13 @@ export interface ResourceMetadata {
 
 const key = Symbol('resource-kit:resource')
 
-/** Records metadata of a class. */
-export function describeResource(target: object, metadata: ResourceMetadata): void {
+function describeResource(target: object, metadata: ResourceMetadata): void {
   Reflect.defineMetadata(key, { ...resourceMetadata(target), ...metadata }, target)
 }
 
-/** The metadata of a class, including that of the classes it extends. */
+/** What the decorators of a class and of the classes that it extends have recorded. */
 export function resourceMetadata(target: object): ResourceMetadata {
-  const metadata: ResourceMetadata | undefined = Reflect.getMetadata(key, target)
-  return metadata ?? {}
+  return Reflect.getMetadata(key, target) ?? {}
 }
 
 /** A resource whose handlers all return 404 "resource not implemented". Override the ones that you need. */

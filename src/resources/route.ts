@@ -1,8 +1,7 @@
 import type { Handler } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { actions } from './actions.js'
-import { recordMethod } from './decorations.js'
-import { checkMethod, type MethodDecoration } from './method-decorator.js'
+import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
 import type { BodyClass, RouteResponse } from './route-description.js'
 
 /** The method of a `@Route`. */

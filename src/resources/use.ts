@@ -3,8 +3,8 @@ import { DeclarationError } from '../errors.js'
 import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
 import { nearest } from '../naming/spelling.js'
 import { actions } from './actions.js'
-import { decorationsOf, recordClassMiddleware, recordMethod } from './decorations.js'
-import { checkMethod, type MethodDecoration } from './method-decorator.js'
+import { checkMethod, decorationsOf, recordClassMiddleware, recordMethod } from './decorations.js'
+import type { ClassMiddleware, MethodDecoration } from './decorations.js'
 
 /** The handlers that the middleware of a class runs for: only some, or all except some. */
 export type UseOptions<Name extends string = string> =
@@ -49,7 +49,7 @@ export function Use(...args: [AnyMiddleware, ...(AnyMiddleware | UseOptions)[]])
   if (middleware.length === 0) throw new DeclarationError('@Use requires at least one middleware.')
   checkMiddleware('@Use', middleware)
   return (target: object, name?: string, descriptor?: PropertyDescriptor): void => {
-    if (name === undefined) return useForClass(target, middleware, options)
+    if (name === undefined) return useForClass(target as Function, middleware, options)
     const handler = checkMethod('@Use', target, name, descriptor)
     if (options) {
       throw new DeclarationError(
@@ -67,11 +67,10 @@ function optionsOf(last: unknown): UseOptions | undefined {
 }
 
 function useForClass(
-  target: object,
+  target: Function,
   middleware: readonly AnyMiddleware[],
-  { only, except }: Partial<Record<'only' | 'except', readonly string[]>> = {},
+  { only, except }: Omit<ClassMiddleware, 'middleware'> = {},
 ): void {
-  if (typeof target !== 'function') return
   if (only && except) {
     throw new DeclarationError(`@Use of ${target.name} has both "only" and "except". Keep one of them.`)
   }
