@@ -22,16 +22,13 @@ export interface RouteDeclaration {
   handlerName: string
   /** Whether the route reads a body; undefined if its method decides. */
   readsBody?: boolean | undefined
-  /** Its requests and responses, as its options describe them. */
   description?: RouteDescription
-  /** The resource that the route belongs to. */
   resource?: RouteResource
   /** Whether it also handles PATCH. */
   includesPatch?: boolean
   /** The middleware that was declared before the route, in order. */
   middleware: readonly Middleware[]
   handler: Middleware
-  /** The function as the application declared it, which leads to its file. */
   declared?: unknown
 }
 
@@ -78,7 +75,6 @@ export class DeclaredRoute {
   name: string | undefined
   readonly hasDefaultName: boolean
   readonly handlerName: string
-  /** Whether the route reads a body. */
   readonly readsBody: boolean
   /** Its requests and responses, as its options describe them. */
   readonly description: RouteDescription
@@ -113,7 +109,8 @@ export class DeclaredRoute {
     this.middleware = [...this.beforeBody, ...afterBody]
     this.handler = options.handler
     this.declared = options.declared
-    this.methods = methodsOf(options)
+    const { method, includesPatch } = options
+    this.methods = method === 'GET' ? ['GET', 'HEAD'] : includesPatch ? [method, 'PATCH'] : [method]
     const clash = this.host?.params.find((name) => this.pattern.params.includes(name))
     if (clash) {
       throw new DeclarationError(
@@ -137,9 +134,4 @@ export class DeclaredRoute {
   handles(method: string): boolean {
     return this.methods.includes(method)
   }
-}
-
-function methodsOf({ method, includesPatch }: RouteDeclaration): readonly string[] {
-  if (method === 'GET') return ['GET', 'HEAD']
-  return includesPatch ? [method, 'PATCH'] : [method]
 }

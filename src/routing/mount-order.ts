@@ -26,34 +26,27 @@ export interface ResourcePaths {
  *
  * @throws DeclarationError when two handlers have the same method and path
  */
-export function inMountOrder(
-  actions: readonly HandlerRoute[],
-  decorated: readonly HandlerRoute[],
-  paths: ResourcePaths,
-): HandlerRoute[] {
-  rejectDuplicates([...actions, ...decorated], paths.resource)
-  const action = (...handlers: string[]) => actions.filter(({ handler }) => handlers.includes(handler))
-  const group = (name: Group) => decorated.filter((route) => groupOf(route, paths) === name)
-  const includesPatch = !decorated.some((route) => isPatchOf(paths.item, route))
-  return [
-    ...action('list', 'create'),
-    ...group('collection'),
-    ...action('new', 'show'),
-    ...group('patch'),
-    ...action('update').map((route) => ({ ...route, includesPatch })),
-    ...action('destroy', 'edit'),
-    ...group('other'),
-  ]
+export function inMountOrder(routes: readonly HandlerRoute[], paths: ResourcePaths): HandlerRoute[] {
+  rejectDuplicates(routes, paths.resource)
+  const includesPatch = !routes.some((route) => isPatchOf(paths.item, route))
+  return routes
+    .map((route) => (route.handler === 'update' ? { ...route, includesPatch } : route))
+    .toSorted((one, other) => rankOf(one, paths) - rankOf(other, paths))
 }
 
-/** `collection`: the path continues with text. `patch`: PATCH at the item, which the action `update` otherwise handles. */
-type Group = 'collection' | 'patch' | 'other'
+/** The ranks of the seven actions, between which those of a `@Route` fit. */
+const ranks = new Map(Object.entries({ list: 0, create: 0, new: 2, show: 2, update: 4, destroy: 4, edit: 4 }))
 
-function groupOf(route: HandlerRoute, { collection, item }: ResourcePaths): Group {
-  if (/^\/[^{]/.test(route.path.slice(collection.length))) return 'collection'
-  return isPatchOf(item, route) ? 'patch' : 'other'
+/** Routes of one rank stay in the order of declaration. */
+function rankOf(route: HandlerRoute, { collection, item }: ResourcePaths): number {
+  const rank = ranks.get(route.handler)
+  if (rank !== undefined) return rank
+  const continuesWithText = /^\/[^{]/.test(route.path.slice(collection.length))
+  if (continuesWithText) return 1
+  return isPatchOf(item, route) ? 3 : 5
 }
 
+/** Whether a route takes PATCH from the action `update`. */
 function isPatchOf(item: string, route: HandlerRoute): boolean {
   return route.method === 'PATCH' && pathsOf(route).includes(item)
 }

@@ -6,8 +6,6 @@ type Token = { kind: 'text'; text: string } | { kind: 'param' | 'rest'; name: st
 /** An argument of a path helper: a parameter's value, a record (for its id), or an object of parameters and query keys. */
 export type PathArgument = string | number | bigint | boolean | null | undefined | object
 
-const parameter = /\{(\*?)([A-Za-z_]\w*)\}/g
-
 /** The path of a route, as it is declared: `/posts/{post_id}`. */
 export class PathPattern {
   /** Without a trailing slash; `/` for the root. */
@@ -49,9 +47,8 @@ export class PathPattern {
     const missing = this.params.find((name) => !values.get(name))
     if (missing !== undefined) throw new MissingParameter(helper, this.path, missing, unsavedIn(args))
     const filled = this.segments.map((tokens) => tokens.map((token) => fillToken(token, values)).join(''))
-    const search = isEmpty(query) ? '' : toSearch(query)
     // Two slashes at the beginning would lead to another host.
-    return `/${filled.join('/').replace(/^\/+/, '')}${search ? `?${search}` : ''}`
+    return `/${filled.join('/').replace(/^\/+/, '')}${toSearch(query)}`
   }
 
   /** A fast path for one record or no arguments, because pages have many such links; undefined in other cases. */
@@ -72,18 +69,14 @@ export class PathPattern {
     return after === undefined ? [before] : [before, after]
   }
 
-  private assign(args: readonly PathArgument[]): {
-    values: Map<string, string>
-    query: Record<string, unknown>
-  } {
+  private assign(args: readonly PathArgument[]) {
     const values = new Map<string, string>()
     const query: Record<string, unknown> = {}
     const positional = args.filter((arg) => !isPlainObject(arg))
     for (const named of args.filter(isPlainObject)) {
-      for (const [key, value] of Object.entries(named)) {
+      for (const [key, value] of Object.entries(named))
         if (this.params.includes(key)) setValue(values, key, value)
         else query[key] = value
-      }
     }
     const open = this.params.filter((name) => !values.has(name))
     // If there are fewer records than parameters, they fill the last ones. Their columns contain the parents' ids.
@@ -142,20 +135,15 @@ function encodeSegment(segment: string): string {
 function tokenize(segment: string): Token[] {
   // Koa's syntax `:post_id` is accepted, too.
   const source = segment.replace(/^:([A-Za-z_]\w*)$/, '{$1}')
-  const tokens: Token[] = []
-  let end = 0
-  for (const match of source.matchAll(parameter)) {
-    if (match.index > end) tokens.push({ kind: 'text', text: source.slice(end, match.index) })
-    tokens.push({ kind: match[1] ? 'rest' : 'param', name: match[2] ?? '' })
-    end = match.index + match[0].length
-  }
-  if (end < source.length) tokens.push({ kind: 'text', text: source.slice(end) })
-  if (tokens.some((token) => token.kind === 'text' && /[{}]/.test(token.text))) {
+  const parts = source.split(/(\{\*?[A-Za-z_]\w*\})/).filter(Boolean)
+  return parts.map((part) => {
+    const [, star, name] = /^\{(\*?)([A-Za-z_]\w*)\}$/.exec(part) ?? []
+    if (name) return { kind: star ? 'rest' : 'param', name }
+    if (!/[{}]/.test(part)) return { kind: 'text', text: part }
     throw new DeclarationError(
       `The path segment "${segment}" is malformed. Write a parameter as {name} and a wildcard as {*name}.`,
     )
-  }
-  return tokens
+  })
 }
 
 /** Text as it is written in a URL, and a character that no URL contains instead of a parameter. */
@@ -185,17 +173,13 @@ function isRecord(arg: PathArgument): arg is { id?: unknown } {
   return typeof arg === 'object' && arg !== null && !isPlainObject(arg)
 }
 
-function isEmpty(query: object): boolean {
-  for (const _key in query) return false
-  return true
-}
-
+/** `?page=2`, or nothing. */
 function toSearch(query: Record<string, unknown>): string {
+  const entries = Object.entries(query)
+  if (entries.length === 0) return ''
   const search = new URLSearchParams()
-  for (const [key, value] of Object.entries(query)) {
-    for (const item of Array.isArray(value) ? value : [value]) {
+  for (const [key, value] of entries)
+    for (const item of Array.isArray(value) ? value : [value])
       if (item !== undefined && item !== null) search.append(key, String(item))
-    }
-  }
-  return search.toString()
+  return search.size > 0 ? `?${search}` : ''
 }

@@ -14,14 +14,9 @@ import type { Mount } from './mount.js'
 import { PathPattern } from './path.js'
 import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
-/** The routes of a resource, and the mount of its item, below which further routes may be declared. */
-export interface ResourceRoutes {
-  item: Mount
-  routes: RouteDeclaration[]
-}
-
 /**
- * Returns the routes of a resource in mount order: those of the seven actions and those of `@Route`.
+ * Returns the routes of a resource in mount order, those of the seven actions and those of `@Route`, and the mount of its item,
+ * below which further routes may be declared.
  *
  * @param path the path of the collection, including its parents'
  * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a `@Route` is
@@ -32,7 +27,7 @@ export function resourceRoutes(
   mount: Mount,
   path: string,
   injector: Injector,
-): ResourceRoutes {
+): { item: Mount; routes: RouteDeclaration[] } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
   const { singular: isSingular = false, model, policy } = options
@@ -46,9 +41,11 @@ export function resourceRoutes(
     ...mount.middleware,
     ...added.map((one) => injector.toFunction(one)),
   ]
-  const actions = actionRoutes(definition, paths)
-  const decorated = decoratedRoutes(definition, path, isSingular ? undefined : param)
-  const routes = inMountOrder(actions, decorated, paths).map(({ handler, ...route }) => ({
+  const declared = [
+    ...actionRoutes(definition, paths),
+    ...decoratedRoutes(definition, path, isSingular ? undefined : param),
+  ]
+  const routes = inMountOrder(declared, paths).map(({ handler, ...route }) => ({
     ...route,
     host: mount.host,
     handlerName: `${resource.name}.${handler}`,
@@ -150,10 +147,7 @@ function handlerCaller(
  * Returns the full path of a `@Route`: `/drafts` becomes `/posts/drafts`, and `/{post_id}/publish` or `/{id}/publish`
  * becomes `/posts/{post_id}/publish`.
  *
- * @param collection the path of the resource: `/posts`
- * @param relative the path in the decorator
  * @param param the parameter of an item: `post_id`; undefined for a singular resource
- * @param handler `PostsResource.publish`, for error messages
  * @throws DeclarationError when the path begins with any other parameter
  */
 function decoratedPath(
@@ -184,8 +178,6 @@ function decoratedPath(
 /**
  * Converts the options of a route, except for its aliases, to the members of its declaration.
  *
- * @param path the full path, from which the name is derived
- * @param handler the name of the route's handler, for error messages
  * @throws DeclarationError when an option is wrong
  */
 export function fromOptions(

@@ -1,10 +1,5 @@
 import type { PathPattern } from './path.js'
 
-/** An entry of the index, with its position in the order of declaration. */
-export interface Indexed {
-  order: number
-}
-
 interface Node<Entry> {
   /** The children by the text of their segment. */
   children: Map<string, Node<Entry>>
@@ -20,7 +15,7 @@ interface Node<Entry> {
  * A tree of path segments that finds the candidate routes of a request. The cost depends on the length of the path and not
  * on the number of routes. @koa/router decides whether a candidate matches.
  */
-export class RouteIndex<Entry extends Indexed> {
+export class RouteIndex<Entry> {
   private readonly root: Node<Entry> = emptyNode()
 
   /** Adds an entry under its path. */
@@ -38,11 +33,11 @@ export class RouteIndex<Entry extends Indexed> {
     node.entries.push(entry)
   }
 
-  /** Finds the entries whose path may match, in the order of declaration. */
+  /** Finds the entries whose path may match, in any order. */
   candidates(path: string): Entry[] {
     const found: Entry[] = []
     collect(this.root, path, path === '/' ? 2 : 1, found)
-    return found.length > 1 ? found.toSorted((a, b) => a.order - b.order) : found
+    return found
   }
 }
 

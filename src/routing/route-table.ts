@@ -4,7 +4,7 @@ import { DeclarationError, UnknownRoute } from '../errors.js'
 import { nearest } from '../naming/spelling.js'
 import { actions } from '../resources/actions.js'
 import { BaseResource } from '../resources/resource.js'
-import { PathPattern, type PathArgument } from './path.js'
+import type { PathArgument, PathPattern } from './path.js'
 import { RouteIndex } from './route-index.js'
 import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
 import type { StaticFolder } from './static-folder.js'
@@ -24,8 +24,6 @@ export interface Match {
 
 /** The routes of one path, which have the same parameters. */
 interface PathEntry {
-  /** The order of the first route. */
-  order: number
   /** The layer of the first route, which matches for all of them. */
   layer: RouteLayer
   routed: Pick<Match, 'route' | 'layer'>[]
@@ -54,8 +52,8 @@ export class RouteTable {
    * @throws DeclarationError when its name already belongs to another path
    */
   add(options: RouteDeclaration): DeclaredRoute {
-    const route = new DeclaredRoute(this.withoutTakenName(options), this.routes.length)
-    if (route.name !== undefined) this.claim(route.name, route)
+    const route = new DeclaredRoute(options, this.routes.length)
+    if (route.name !== undefined) this.claimName(route.name, route)
     this.routes.push(route)
     this.hasHosts ||= route.host !== undefined
     const parent = route.resource?.parentPath
@@ -125,39 +123,34 @@ export class RouteTable {
       known.routed.push({ route, layer })
       return
     }
-    const entry = { order: route.order, layer, routed: [{ route, layer }] }
+    const entry = { layer, routed: [{ route, layer }] }
     this.entries.set(path, entry)
     this.index.add(pattern, entry)
   }
 
-  /** Removes the default name of a route if a route with another path already has this name. */
-  private withoutTakenName(options: RouteDeclaration): RouteDeclaration {
-    if (!options.hasDefaultName || options.name === undefined) return options
-    const taken = this.named.get(options.name)
-    if (!taken || taken.path === new PathPattern(options.path).path) return options
-    return { ...options, name: undefined }
-  }
-
-  private claim(name: string, route: DeclaredRoute): void {
+  /** A default name belongs to its first path, unless another path has the name by declaration. */
+  private claimName(name: string, route: DeclaredRoute): void {
     const taken = this.named.get(name)
-    if (!taken || taken.hasDefaultName) {
-      if (taken && taken.path !== route.path) this.removeName(name)
-      this.named.set(name, route)
-      this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
-    } else if (taken.path !== route.path) {
-      throw new DeclarationError(
-        `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). ` +
-          (isMountedTwice(taken, route)
-            ? 'Remove the option "name" of @Route. Each place where the class is mounted then derives a name from its path.'
-            : 'Change the name or the path of one of them.'),
-      )
-    }
+    if (taken && taken.path !== route.path) {
+      if (route.hasDefaultName) {
+        route.name = undefined
+        return
+      }
+      if (!taken.hasDefaultName) throw nameTaken(name, taken, route)
+      for (const one of this.routes) if (one.name === name) one.name = undefined
+    } else if (taken && !taken.hasDefaultName) return
+    this.named.set(name, route)
+    this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
   }
+}
 
-  /** Removes a default name from its routes. */
-  private removeName(name: string): void {
-    for (const route of this.routes) if (route.name === name) route.name = undefined
-  }
+function nameTaken(name: string, taken: DeclaredRoute, route: DeclaredRoute): DeclarationError {
+  return new DeclarationError(
+    `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). ` +
+      (isMountedTwice(taken, route)
+        ? 'Remove the option "name" of @Route. Each place where the class is mounted then derives a name from its path.'
+        : 'Change the name or the path of one of them.'),
+  )
 }
 
 /** Whether a route is the first page of its resource: the list, or the page of a singular resource that has one. */
@@ -174,10 +167,7 @@ function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): bool
 }
 
 /** The decoded parameters of a path. Decoding cannot fail, because `canonicalPath` has encoded the path. */
-function paramsOf(
-  { paramNames }: Pick<Layer, 'paramNames'>,
-  captures: RegExpExecArray,
-): Record<string, string> {
+function paramsOf({ paramNames }: RouteLayer, captures: RegExpExecArray): Record<string, string> {
   const params: Record<string, string> = {}
   for (let index = 0; index < paramNames.length; index++) {
     const name = paramNames[index]?.name

@@ -1,6 +1,10 @@
 import { DeclarationError } from '../errors.js'
-import type { PathPattern } from './path.js'
+import { isOneLetterOff } from '../naming/spelling.js'
+import { decorationsOf } from '../resources/decorations.js'
+import { BaseResource, type ResourceClass } from '../resources/resource.js'
+import { actionsOf, isImplemented } from '../resources/scanner.js'
 import type { DeclaredRoute } from './declared-route.js'
+import type { PathPattern } from './path.js'
 import type { RouteTable } from './route-table.js'
 
 /**
@@ -11,7 +15,7 @@ import type { RouteTable } from './route-table.js'
 export function shadowedRoutes(table: RouteTable): string[] {
   return table.routes.flatMap((route) =>
     [route.pattern, ...route.aliases].flatMap((pattern) => {
-      const reason = reasonOf(route, pattern, table)
+      const reason = shadowOf(route, pattern, table)
       return reason
         ? `${route.method} ${pattern.path} (${route.handlerName}) is never reached: ${reason}`
         : []
@@ -20,15 +24,15 @@ export function shadowedRoutes(table: RouteTable): string[] {
 }
 
 /** Explains why no request reaches a path; undefined if requests do. */
-function reasonOf(route: DeclaredRoute, pattern: PathPattern, table: RouteTable): string | undefined {
+function shadowOf(route: DeclaredRoute, pattern: PathPattern, table: RouteTable): string | undefined {
   if (route.method === 'GET' && pattern.path === '/up')
     return 'the framework uses this path for its health check.'
   const hostname = route.host?.sample ?? ''
   const [folder] = route.method === 'GET' ? table.foldersOf(pattern.path, { hostname }, route) : []
   if (folder) return `the static files at ${folder.prefix} are declared before it. Declare them last.`
-  const earlier = table
-    .match(hostname, samplePath(pattern))
-    .find((match) => match.route.handles(route.method))?.route
+  // Static segments are unlikely to have this value.
+  const sample = pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, '~sample~']))])
+  const earlier = table.match(hostname, sample).find((match) => match.route.handles(route.method))?.route
   if (!earlier || earlier === route) return undefined
   rejectSecondResource(route, earlier)
   return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
@@ -52,7 +56,32 @@ function shapeOf(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}')
 }
 
-/** Returns a path that matches the pattern. Its parameters have a value that static segments are unlikely to have. */
-function samplePath(pattern: PathPattern): string {
-  return pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, '~sample~']))])
+/** Returns a warning for each method whose name differs by one letter from a handler that its class does not implement. */
+export function misspelledHandlers(resources: Iterable<ResourceClass>): string[] {
+  return [...resources].flatMap((resource) => {
+    const missing = actionsOf(resource).filter((action) => !isImplemented(resource, action))
+    const methods = unroutedMethodsOf(resource)
+    return missing.flatMap(({ handler }) =>
+      methods
+        .filter((method) => isOneLetterOff(method, handler))
+        .map(
+          (method) =>
+            `${resource.name} has a method "${method}", but no handler "${handler}". ` +
+            `If "${method}" is a misspelling, rename it, because no route calls it.`,
+        ),
+    )
+  })
+}
+
+/** The methods without decorators of a class and of its superclasses up to `BaseResource`. */
+function unroutedMethodsOf(resource: ResourceClass): string[] {
+  const { methods: decorated } = decorationsOf(resource.prototype)
+  const methods: string[] = []
+  let prototype: object = resource.prototype
+  while (prototype !== BaseResource.prototype && prototype !== Object.prototype) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
+      if (typeof value === 'function' && !decorated.has(name)) methods.push(name)
+    prototype = Object.getPrototypeOf(prototype)
+  }
+  return methods
 }
