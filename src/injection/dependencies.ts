@@ -2,14 +2,14 @@ import 'reflect-metadata'
 import { Lifecycle, type DependencyContainer } from 'tsyringe'
 
 /** A parameter of a constructor: the token that tsyringe resolves for it. */
-export interface Dependency {
+interface Dependency {
   token: unknown
   /** Whether it may be unregistered: `@inject('mailer', { isOptional: true })`. */
   isOptional: boolean
 }
 
 /** The registration of a token in a container. */
-export interface Registration {
+interface Registration {
   provider: { useClass?: unknown; useToken?: unknown; useValue?: unknown }
   options: { lifecycle: Lifecycle }
 }
@@ -20,13 +20,9 @@ interface Internals {
   _registry?: { _registryMap?: Map<unknown, Registration[]> }
 }
 
-/** A container and the ones that it looks for registrations in, the nearest first. */
-export function* lineage(container: DependencyContainer): Generator<DependencyContainer> {
-  let current: DependencyContainer | undefined = container
-  while (current) {
-    yield current
-    current = (current as Internals).parent
-  }
+/** The container that another one searches next. */
+function parentOf(container: DependencyContainer): DependencyContainer | undefined {
+  return (container as Internals).parent
 }
 
 /** The registrations of a container itself, by token. They can be changed. */
@@ -36,30 +32,21 @@ export function registrationsOf(container: DependencyContainer): Map<unknown, Re
 
 /** The registration that a container resolves a token by. */
 export function registrationOf(container: DependencyContainer, token: unknown): Registration | undefined {
-  for (const one of lineage(container)) {
-    const registration = registrationsOf(one).get(token)?.at(-1)
-    if (registration) return registration
-  }
-  return undefined
+  const parent = parentOf(container)
+  return registrationsOf(container).get(token)?.at(-1) ?? (parent && registrationOf(parent, token))
 }
 
-/**
- * Copies registrations of the parent containers to a container, without their instances. Existing registrations of the
- * container are kept.
- */
+/** Copies registrations of the parent containers, without their instances, unless the container has its own. */
 export function inheritRegistrations(
   container: DependencyContainer,
   isWanted: (token: unknown) => boolean,
 ): void {
   const own = registrationsOf(container)
-  const [, ...ancestors] = lineage(container)
-  for (const [token, registrations] of ancestors.flatMap((one) => [...registrationsOf(one)])) {
-    if (own.get(token)?.length || registrations.length === 0 || !isWanted(token)) continue
-    own.set(
-      token,
-      registrations.map(({ provider, options }) => ({ provider, options })),
-    )
-  }
+  const withoutInstance = ({ provider, options }: Registration): Registration => ({ provider, options })
+  for (let from = parentOf(container); from; from = parentOf(from))
+    for (const [token, registrations] of registrationsOf(from))
+      if (!own.get(token)?.length && registrations.length > 0 && isWanted(token))
+        own.set(token, registrations.map(withoutInstance))
 }
 
 /** The class that a container instantiates for a token; undefined if it returns a value or calls a factory. */
@@ -75,7 +62,8 @@ export function dependenciesOf(container: DependencyContainer, token: unknown): 
   if (useToken !== undefined) return [{ token: useToken, isOptional: false }]
   const target = classOf(container, token)
   if (!target) return []
-  const injected = injectedTokens(target)
+  // The tokens of parameters with tsyringe's `@inject`, by position.
+  const injected: Record<number, unknown> = Reflect.getMetadata('injectionTokens', target) ?? {}
   return constructorParameters(target).map((type, position) => dependency(injected[position] ?? type))
 }
 
@@ -105,7 +93,7 @@ export function dependencyTokens(container: DependencyContainer, token: unknown)
   return new Set([...dependencyChains(container, token)].map((chain) => chain.at(-1)))
 }
 
-/** The singleton in a chain that is the nearest to its end. */
+/** The last singleton of a chain. */
 export function lastSingleton(container: DependencyContainer, chain: readonly unknown[]): unknown {
   return chain.findLast((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
@@ -115,21 +103,13 @@ export function hasLifecycle(container: DependencyContainer, token: unknown, lif
   return registrationOf(container, token)?.options.lifecycle === lifecycle
 }
 
-/** A token in a message. */
 export function describe(token: unknown): string {
   return typeof token === 'function' ? token.name : String(token)
 }
 
 /** The types of a class's constructor parameters, as TypeScript emits them. */
 export function constructorParameters(target: object): unknown[] {
-  const types: unknown[] | undefined = Reflect.getMetadata('design:paramtypes', target)
-  return types ?? []
-}
-
-/** The tokens of constructor parameters with tsyringe's `@inject`, by position. */
-function injectedTokens(target: object): Record<number, unknown> {
-  const tokens: Record<number, unknown> | undefined = Reflect.getMetadata('injectionTokens', target)
-  return tokens ?? {}
+  return Reflect.getMetadata('design:paramtypes', target) ?? []
 }
 
 /** `@inject('token')` is stored as a description of the token. A plain type is its own token. */
