@@ -1,5 +1,6 @@
 import 'reflect-metadata'
 import { Lifecycle, type DependencyContainer } from 'tsyringe'
+import { DeclarationError } from '../errors.js'
 
 /** A parameter of a constructor: the token that tsyringe resolves for it. */
 interface Dependency {
@@ -31,7 +32,7 @@ export function registrationsOf(container: DependencyContainer): Map<unknown, Re
 }
 
 /** The registration that a container resolves a token by. */
-export function registrationOf(container: DependencyContainer, token: unknown): Registration | undefined {
+function registrationOf(container: DependencyContainer, token: unknown): Registration | undefined {
   const parent = parentOf(container)
   return registrationsOf(container).get(token)?.at(-1) ?? (parent && registrationOf(parent, token))
 }
@@ -49,6 +50,11 @@ export function inheritRegistrations(
         own.set(token, registrations.map(withoutInstance))
 }
 
+/** Whether a token is registered with a lifecycle: as a singleton, or as scoped. */
+export function hasLifecycle(container: DependencyContainer, token: unknown, lifecycle: Lifecycle): boolean {
+  return registrationOf(container, token)?.options.lifecycle === lifecycle
+}
+
 /** The class that a container instantiates for a token; undefined if it returns a value or calls a factory. */
 export function classOf(container: DependencyContainer, token: unknown): Function | undefined {
   const registration = registrationOf(container, token)
@@ -56,8 +62,13 @@ export function classOf(container: DependencyContainer, token: unknown): Functio
   return typeof target === 'function' ? target : undefined
 }
 
+/** The types of a class's constructor parameters, as TypeScript emits them. */
+export function constructorParameters(target: object): unknown[] {
+  return Reflect.getMetadata('design:paramtypes', target) ?? []
+}
+
 /** The direct dependencies of a token. Those of a factory are unknown. */
-export function dependenciesOf(container: DependencyContainer, token: unknown): Dependency[] {
+function dependenciesOf(container: DependencyContainer, token: unknown): Dependency[] {
   const useToken = registrationOf(container, token)?.provider.useToken
   if (useToken !== undefined) return [{ token: useToken, isOptional: false }]
   const target = classOf(container, token)
@@ -67,11 +78,18 @@ export function dependenciesOf(container: DependencyContainer, token: unknown): 
   return constructorParameters(target).map((type, position) => dependency(injected[position] ?? type))
 }
 
+/** `@inject('token')` is stored as a description of the token. A plain type is its own token. */
+function dependency(parameter: unknown): Dependency {
+  return typeof parameter === 'object' && parameter !== null && 'token' in parameter
+    ? { token: parameter.token, isOptional: 'isOptional' in parameter && parameter.isOptional === true }
+    : { token: parameter, isOptional: false }
+}
+
 /**
  * The chains of dependencies that begin with a token, each after the one that it extends. A token that several others
  * share ends one chain for each singleton above it, not one for each path.
  */
-export function* dependencyChains(
+function* dependencyChains(
   container: DependencyContainer,
   token: unknown,
   path: readonly unknown[] = [],
@@ -83,9 +101,12 @@ export function* dependencyChains(
   visited.set(singleton, below.add(token))
   const chain = [...path, token]
   yield chain
-  for (const next of dependenciesOf(container, token)) {
+  for (const next of dependenciesOf(container, token))
     yield* dependencyChains(container, next.token, chain, visited)
-  }
+}
+
+function lastSingleton(container: DependencyContainer, chain: readonly unknown[]): unknown {
+  return chain.findLast((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
 
 /** The tokens that a token depends on, with itself. */
@@ -93,28 +114,69 @@ export function dependencyTokens(container: DependencyContainer, token: unknown)
   return new Set([...dependencyChains(container, token)].map((chain) => chain.at(-1)))
 }
 
-/** The last singleton of a chain. */
-export function lastSingleton(container: DependencyContainer, chain: readonly unknown[]): unknown {
-  return chain.findLast((token) => hasLifecycle(container, token, Lifecycle.Singleton))
+/**
+ * Checks the dependencies of a class, and their own dependencies, when the application starts.
+ *
+ * @throws DeclarationError when the class is a singleton, when a dependency is unknown or is not registered, or when a
+ *   singleton would keep an object that belongs to one request
+ */
+export function checkDependencies(container: DependencyContainer, target: Function): void {
+  if (hasLifecycle(container, target, Lifecycle.Singleton)) {
+    throw new DeclarationError(
+      `${target.name} is registered as a singleton, but each request needs its own instance. ` +
+        'Replace @singleton() with @injectable(), and keep shared data in another class.',
+    )
+  }
+  for (const chain of dependencyChains(container, target)) {
+    const token = chain.at(-1)
+    rejectUndecorated(classOf(container, token))
+    rejectUnknown(container, token)
+    rejectCaptured(container, chain)
+  }
 }
 
-/** Whether a token is registered with a lifecycle: as a singleton, or as scoped. */
-export function hasLifecycle(container: DependencyContainer, token: unknown, lifecycle: Lifecycle): boolean {
-  return registrationOf(container, token)?.options.lifecycle === lifecycle
+function rejectUndecorated(target: Function | undefined): void {
+  if (!target || target.length <= constructorParameters(target).length) return
+  throw new DeclarationError(
+    `The constructor of ${target.name} has parameters of unknown types. Decorate the class with @Resource if it is a resource, ` +
+      'otherwise with @injectable(), and enable "emitDecoratorMetadata" in tsconfig.json.',
+  )
 }
 
+/** The types that the compiler emits for parameters that are not classes, such as an interface or a string. */
+const notInjectable: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
+
+function rejectUnknown(container: DependencyContainer, owner: unknown): void {
+  for (const [index, { token, isOptional }] of dependenciesOf(container, owner).entries()) {
+    const parameter = `Parameter ${index + 1} of the constructor of ${describe(owner)}`
+    if (notInjectable.includes(token)) {
+      throw new DeclarationError(
+        `${parameter} isn't a class, so its dependency is unknown. Use a class, or @inject with a token.`,
+      )
+    }
+    // A name must be registered; a class need not be.
+    const isName = typeof token === 'string' || typeof token === 'symbol'
+    if (isOptional || !isName || container.isRegistered(token, true)) continue
+    throw new DeclarationError(
+      `${parameter} injects "${describe(token)}", which isn't registered. Register it before the class is used, ` +
+        'for example in src/services.ts.',
+    )
+  }
+}
+
+/** A singleton outlives a request, so it must not reach an object that is created for each request. */
+function rejectCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
+  const token = chain.at(-1)
+  const singleton = lastSingleton(container, chain)
+  if (singleton === undefined || !hasLifecycle(container, token, Lifecycle.ContainerScoped)) return
+  throw new DeclarationError(
+    `The singleton ${describe(singleton)} depends on ${describe(token)}, which is created for each request ` +
+      `(${chain.map(describe).join(' -> ')}): it would leak data from one request to the next. ` +
+      `Make ${describe(singleton)} scoped, too.`,
+  )
+}
+
+/** A token in a message. */
 export function describe(token: unknown): string {
   return typeof token === 'function' ? token.name : String(token)
-}
-
-/** The types of a class's constructor parameters, as TypeScript emits them. */
-export function constructorParameters(target: object): unknown[] {
-  return Reflect.getMetadata('design:paramtypes', target) ?? []
-}
-
-/** `@inject('token')` is stored as a description of the token. A plain type is its own token. */
-function dependency(parameter: unknown): Dependency {
-  return typeof parameter === 'object' && parameter !== null && 'token' in parameter
-    ? { token: parameter.token, isOptional: 'isOptional' in parameter && parameter.isOptional === true }
-    : { token: parameter, isOptional: false }
 }

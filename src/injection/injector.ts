@@ -6,10 +6,11 @@ import {
   type DependencyContainer,
   type InjectionToken,
 } from 'tsyringe'
-import type { Context, Hooks, Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
 import {
+  checkDependencies,
   classOf,
   constructorParameters,
   dependencyTokens,
@@ -18,19 +19,14 @@ import {
   inheritRegistrations,
   registrationsOf,
 } from './dependencies.js'
-import { checkDependencies } from './dependency-checks.js'
-import {
-  hookNames,
-  isMiddlewareClass,
-  type AnyMiddleware,
-  type MiddlewareConstructor,
-} from './middleware-class.js'
+import { hookNames, isMiddlewareClass } from './middleware-class.js'
+import type { AnyMiddleware, MiddlewareConstructor } from './middleware-class.js'
 
 /** A token, and the value that replaces its registration: `[Mailer, fakeMailer]`. */
 export type Replacement = readonly [token: InjectionToken, value: unknown]
 
 /** Calls `work` with a new instance of a class. */
-export type WithInstance<T> = (ctx: Context, work: (instance: T) => unknown) => unknown
+type WithInstance<T> = (ctx: Context, work: (instance: T) => unknown) => unknown
 
 // tsyringe calls the constructor with the dependencies it resolves, of any type.
 // oxlint-disable-next-line no-explicit-any
@@ -57,7 +53,11 @@ export class Injector {
    * @throws DeclarationError when `checkDependencies` rejects the class
    */
   factory<T>(target: Constructor<T>): WithInstance<T> {
-    this.adoptScoped()
+    // tsyringe creates an instance for each request only of those scoped classes that the direct parent of the request's
+    // container has registered.
+    inheritRegistrations(this.container, (token) =>
+      hasLifecycle(this.container, token, Lifecycle.ContainerScoped),
+    )
     checkDependencies(this.container, target)
     for (const token of dependencyTokens(this.container, target)) {
       this.tokens.add(token)
@@ -88,7 +88,11 @@ export class Injector {
     const handle: Middleware = (ctx, next) => withInstance(ctx, (instance) => instance.handle(ctx, next))
     Object.defineProperty(handle, 'name', { value: middleware.name })
     handle.middlewareClass = middleware
-    for (const hook of hookNames) if (hook in middleware) bindHook(handle, middleware, hook)
+    for (const hook of hookNames) {
+      const value: unknown = Reflect.get(middleware, hook)
+      if (value !== undefined)
+        Object.assign(handle, { [hook]: typeof value === 'function' ? value.bind(middleware) : value })
+    }
     this.middleware.set(middleware, handle)
     return handle
   }
@@ -116,10 +120,7 @@ export class Injector {
   }
 
   /** Calls `work` with the container of a request, which the first class of the request creates. */
-  private async withContainer(
-    ctx: Context,
-    work: (container: DependencyContainer) => unknown,
-  ): Promise<unknown> {
+  private async withContainer(ctx: Context, work: (container: DependencyContainer) => unknown) {
     const existing = this.containers.get(ctx)
     if (existing) return work(existing)
     const container = this.current.createChildContainer()
@@ -131,22 +132,6 @@ export class Injector {
       await container.dispose()
     }
   }
-
-  /**
-   * Registers scoped dependencies of the parent containers in the application's own one: tsyringe creates an instance for
-   * each request only of those that the direct parent of the request's container has.
-   */
-  private adoptScoped(): void {
-    inheritRegistrations(this.container, (token) =>
-      hasLifecycle(this.container, token, Lifecycle.ContainerScoped),
-    )
-  }
-}
-
-/** Lets a function have a hook that a middleware class declares as a static member. */
-function bindHook(handle: Middleware, middleware: MiddlewareConstructor, hook: keyof Hooks): void {
-  const value: unknown = Reflect.get(middleware, hook)
-  Object.assign(handle, { [hook]: typeof value === 'function' ? value.bind(middleware) : value })
 }
 
 /** The singletons that a class depends on. */
@@ -170,17 +155,15 @@ function withReplacements(
 ): DependencyContainer {
   const container = parent.createChildContainer()
   const replaced = new Set<unknown>(replacements.map(([token]) => token))
-  const dependsOnReplaced = (token: unknown): boolean =>
-    [...dependencyTokens(parent, token)].some((one) => replaced.has(one))
   inheritRegistrations(
     container,
-    (token) => hasLifecycle(parent, token, Lifecycle.Singleton) && dependsOnReplaced(token),
+    (token) =>
+      hasLifecycle(parent, token, Lifecycle.Singleton) &&
+      [...dependencyTokens(parent, token)].some((one) => replaced.has(one)),
   )
-  for (const [token, useValue] of replacements) {
-    // `container.register` would add the value to an inherited registration instead of replacing it.
-    registrationsOf(container).set(token, [
-      { provider: { useValue }, options: { lifecycle: Lifecycle.Transient } },
-    ])
-  }
+  const options = { lifecycle: Lifecycle.Transient }
+  // `container.register` would add the value to an inherited registration instead of replacing it.
+  for (const [token, useValue] of replacements)
+    registrationsOf(container).set(token, [{ provider: { useValue }, options }])
   return container
 }

@@ -23,7 +23,7 @@ export interface MiddlewareClass {
   handle(ctx: Context, next: Next): unknown
 }
 
-/** The names of all hooks, which a middleware class declares as static members. */
+/** The hooks that a middleware class declares as static members. */
 export const hookNames = [
   'beforeBody',
   'guardsFiles',
@@ -59,7 +59,11 @@ export function checkMiddleware(
   values: readonly unknown[],
 ): asserts values is AnyMiddleware[] {
   for (const value of values) {
-    if (typeof value !== 'function') throw new DeclarationError(notAFunction(caller, value))
+    if (typeof value !== 'function') {
+      throw new DeclarationError(
+        `${caller} expects middleware functions or classes, not ${describeValue(value)}`,
+      )
+    }
     if (!isMiddlewareClass(value) || typeof value.prototype.handle === 'function') continue
     throw new DeclarationError(
       `${caller} received the class ${value.name}, which isn't middleware, because it has no method "handle". ` +
@@ -76,10 +80,8 @@ export function isMiddlewareClass(middleware: Function): middleware is Middlewar
   return Object.getOwnPropertyDescriptor(middleware, 'prototype')?.writable === false
 }
 
-function notAFunction(caller: string, value: unknown): string {
-  const expected = `${caller} expects middleware functions or classes, not`
-  if (typeof value !== 'object' || value === null) return `${expected} ${String(value)}.`
-  if (!('handle' in value)) return `${expected} an object.`
-  const { name } = value.constructor
-  return `${expected} an instance of ${name}. Pass the class itself, so that each request has an instance.`
+function describeValue(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return `${String(value)}.`
+  if (!('handle' in value)) return 'an object.'
+  return `an instance of ${value.constructor.name}. Pass the class itself, so that each request has an instance.`
 }
