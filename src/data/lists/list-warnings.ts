@@ -2,14 +2,35 @@ import type { DataSource, QueryRunner } from 'typeorm'
 import type { Logger } from 'pino'
 import type { Index } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
-import type { DeclaredList } from './check.js'
-import type { ListColumn } from './definition/definition.js'
+import { definitionOf } from './definition/compile.js'
+import type { ListColumn, ListDefinition } from './definition/definition.js'
+import { declarationName, type ListRoute } from './request.js'
 
-/** The digits of milliseconds. */
-const milliseconds = 3
+/** A list that clients can query. */
+interface DeclaredList {
+  /** `PostsResource.list` */
+  name: string
+  /** The foreign keys of the parents, which have one value in the list. */
+  parentKeys: readonly string[]
+  definition: ListDefinition
+}
+
+/**
+ * Returns the lists of an application's routes.
+ *
+ * @throws DeclarationError when a declaration does not fit its model
+ */
+export function declaredLists(dataSource: DataSource, routes: readonly ListRoute[]): DeclaredList[] {
+  return routes.flatMap(({ handlerName: name, resource }) => {
+    const { model, queryable, parentKeys = [] } = resource ?? {}
+    if (!model || !queryable) return []
+    const metadata = dataSource.getMetadata(model)
+    return { name, parentKeys, definition: definitionOf(metadata, queryable, declarationName(name)) }
+  })
+}
 
 /** The missing indexes of a list, and columns whose precision does not suit cursor pages. */
-export interface ListWarning {
+interface ListWarning {
   /** The list: `PostsResource.list` */
   list: string
   /** A sentence for each. */
@@ -64,16 +85,17 @@ interface NeededIndex {
 function neededIndexes(runner: QueryRunner, { definition }: DeclaredList): NeededIndex[] {
   const { enumOrder } = engineOf(runner.dataSource)
   const isSortedByIndex = ({ kind }: ListColumn) => kind !== 'enum' || enumOrder === undefined
-  const filters = [...definition.filters.values()].flatMap(({ operators, column }) =>
-    (['eq', 'prefix'] as const)
-      .filter((operator) => operators.includes(operator))
-      .map((use) => ({ column: column?.metadata.databaseName ?? '', use })),
-  )
-  const sorts = [...definition.sorts.values()].filter(isSortedByIndex).map(({ metadata }) => ({
+  const needed = ({ metadata }: ListColumn, use: NeededIndex['use']) => ({
     column: metadata.databaseName,
-    use: 'sort' as const,
-  }))
-  return [...filters, ...sorts]
+    use,
+  })
+  const filters = [...definition.filters.values()].flatMap(({ operators, column }) =>
+    (['eq', 'prefix'] as const).flatMap((use) =>
+      column && operators.includes(use) ? needed(column, use) : [],
+    ),
+  )
+  const sorts = [...definition.sorts.values()].filter(isSortedByIndex)
+  return [...filters, ...sorts.map((column) => needed(column, 'sort'))]
 }
 
 /** Whether an index begins with a column, after the keys of parents, which have one value in a list. */
@@ -90,12 +112,12 @@ function suits(
 function missingIndex(table: string, { column, use }: NeededIndex): string {
   // The id ends every order.
   const columns = use === 'sort' ? `'${column}', 'id'` : `'${column}'`
-  const advice =
+  const statement =
     use === 'prefix'
-      ? `Add one in a migration: await prefixIndex(runner, '${table}', '${column}').`
-      : `Add one in a migration: await runner.createIndex('${table}', new TableIndex({ columnNames: [${columns}] })).`
+      ? `prefixIndex(runner, '${table}', '${column}')`
+      : `runner.createIndex('${table}', new TableIndex({ columnNames: [${columns}] }))`
   const what = { sort: 'sorts by', eq: 'filters by', prefix: 'finds the beginning of' }[use]
-  return `It ${what} ${table}.${column}, which has no index for that. ${advice}`
+  return `It ${what} ${table}.${column}, which has no index for that. Add one in a migration: await ${statement}.`
 }
 
 /** Cursors have milliseconds. A column with more digits would lose rows between two pages. */
@@ -107,11 +129,11 @@ async function imprecise(runner: QueryRunner, { definition }: DeclaredList): Pro
     if (kind !== 'datetime') continue
     const { tableName } = definition.metadata
     const digits = await datetimeDigits(runner, tableName, metadata.databaseName)
-    if (digits === undefined || digits === milliseconds) continue
-    problems.push(
-      `Its cursors have milliseconds, but ${tableName}.${metadata.databaseName} has ${digits} digits after the seconds. ` +
-        'Change the precision of the column to 3.',
-    )
+    if (digits !== undefined && digits !== 3)
+      problems.push(
+        `Its cursors have milliseconds, but ${tableName}.${metadata.databaseName} has ${digits} digits after the seconds. ` +
+          'Change the precision of the column to 3.',
+      )
   }
   return problems
 }

@@ -1,4 +1,4 @@
-import type { EntityMetadata, EntityTarget, FindOptionsOrder } from 'typeorm'
+import type { EntityMetadata, EntityTarget } from 'typeorm'
 import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../model.js'
 import { readAlternatives } from '../records/conditions.js'
@@ -8,12 +8,12 @@ import { scopedWhere } from '../records/scope.js'
 import type { RecordWork } from '../records/work.js'
 import type { Queryable } from './declaration.js'
 import { definitionOf } from './definition/compile.js'
-import { sortKeysOf } from './definition/order.js'
+import { sortKeysOf } from './definition/list-model.js'
 import { CursorPagination, pagePosition, Pagination } from './pagination.js'
 import type { Page, PageOptions, PagePosition, PageQuery, RecordPage } from './pagination.js'
 import { encodeCursor } from './query/cursor.js'
 import { ListQuery } from './query/list-query.js'
-import { parseQuery, type ParsedQuery } from './query/parse.js'
+import { QueryParser, type ParsedQuery } from './query/parse.js'
 import { ListSelection } from './select.js'
 
 /** A route whose handler may have a list. */
@@ -57,19 +57,22 @@ export async function paginateRequest<T extends Model>(
   const metadata = work.tx.dataSource.getMetadata(model)
   const where = scopedWhere<T>(work, metadata, options.where, options.relations)
   const list = request.route?.handlerName ?? 'A handler'
-  const { queryable, name } = declarationFor(list, metadata, options.queryable, request)
+  const { queryable, name } = declarationFor(list, metadata, options.queryable, request.route)
   const definition = definitionOf(metadata, queryable, name)
   const isDeclared = queryable !== nothing
-  const order = isDeclared || !options.order ? options.order : endingWithId(options.order)
+  const order =
+    isDeclared || !options.order
+      ? options.order
+      : { ...options.order, id: Object(options.order).id ?? 'DESC' }
   // TypeORM can order a list by more than columns, which clients cannot change.
   const isByColumns = isDeclared || !Object.values(order ?? {}).some((key) => typeof key === 'object')
   const parse = (ignoresUnknown: boolean): ParsedQuery =>
-    parseQuery(definition, isDeclared ? request.querystring : '', {
+    new QueryParser(definition, {
       ignoresUnknown,
       list: definition.hasCursors ? `${list} ${JSON.stringify(request.params)}` : '',
       order: order && isByColumns ? sortKeysOf(definition, order, list) : undefined,
       translate: work.translate,
-    })
+    }).parse(isDeclared ? request.querystring : '')
   const isHtml = isDeclared && request.prefersHtml(() => parse(false).errors.found)
   const parsed = parse(isHtml)
   const query = new ListQuery(definition, parsed)
@@ -104,8 +107,8 @@ function declarationFor(
   list: string,
   { target, targetName }: EntityMetadata,
   option: Queryable | undefined,
-  { route }: ListRequest,
-): { queryable: Queryable; name: string } {
+  route: ListRoute | undefined,
+) {
   if (option) return { queryable: option, name: `The option queryable of ${list}` }
   const { queryable = nothing, model } = route?.resource ?? {}
   if (queryable === nothing || target === model) return { queryable, name: declarationName(list) }
@@ -117,10 +120,6 @@ function declarationFor(
 /** The name of a declaration in messages. */
 export function declarationName(handler: string): string {
   return `@Queryable of ${handler}`
-}
-
-function endingWithId<T>(order: FindOptionsOrder<T>): FindOptionsOrder<T> {
-  return { ...order, id: Reflect.get(order, 'id') ?? 'DESC' }
 }
 
 /** Reads a page. Without the total, reads one more record than the page has. */
@@ -150,13 +149,9 @@ async function readFromCursor(
   const records = found.slice(0, size)
   if (cursor?.isBefore) records.reverse()
   const [first, last] = [records[0], records.at(-1)]
-  const hasNext = cursor?.isBefore ? true : hasMore
+  const hasNext = cursor?.isBefore || hasMore
   const hasPrevious = cursor?.isBefore ? hasMore : cursor !== undefined
-  return {
-    records,
-    pagination: new CursorPagination(size, records.length, {
-      next: last && hasNext ? encodeCursor(binding, order, last) : undefined,
-      previous: first && hasPrevious ? encodeCursor(binding, order, first) : undefined,
-    }),
-  }
+  const next = last && hasNext ? encodeCursor(binding, order, last) : undefined
+  const previous = first && hasPrevious ? encodeCursor(binding, order, first) : undefined
+  return { records, pagination: new CursorPagination(size, records.length, { next, previous }) }
 }

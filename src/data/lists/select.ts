@@ -8,7 +8,7 @@ import { COUNT_ALIAS } from '../engines/count-alias.js'
 import { readAlternatives } from '../records/conditions.js'
 import { withRelatedScopes } from '../records/scope.js'
 import type { RecordWork } from '../records/work.js'
-import { fastPath, placeholder, read, run, type FastPath, type Row } from '../records/fast-path/fast-path.js'
+import { fastPath, read, run, type FastPath, type Row } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
 import type { Cursor } from './query/cursor.js'
 import type { ListColumn, ListDefinition, SortKey } from './definition/definition.js'
@@ -34,15 +34,9 @@ interface Statement {
   parameters: readonly unknown[]
 }
 
-/** The results of a query. */
 type What = 'records' | 'ids' | 'count'
 
-/** The number of statements that are cached for a list. */
-const maxStatements = 200
-
-const statementsOf = memoizeByObject(
-  (_definition: ListDefinition) => new BoundedMap<Statement>(maxStatements),
-)
+const statementsOf = memoizeByObject((_definition: ListDefinition) => new BoundedMap<Statement>(200))
 
 /**
  * The records of a list that a query selects. TypeORM builds a query for each shape once: columns, operators, number of
@@ -58,7 +52,7 @@ export class ListSelection {
   private readonly others: object[]
 
   constructor(
-    private readonly work: RecordWork,
+    work: RecordWork,
     private readonly definition: ListDefinition,
     private readonly query: ParsedQuery,
     private readonly options: SelectOptions,
@@ -72,12 +66,14 @@ export class ListSelection {
     this.others = where || !options.where ? [] : [options.where]
     for (const { filter, operator, values } of query.conditions) {
       if (filter.column) this.conditions.push(this.writer.comparison(filter.column, operator, values))
-      else this.others.push(this.custom(filter.toConditions?.(values[0]) ?? {}))
+      else {
+        const custom = withRelatedScopes(work, this.metadata, filter.toConditions?.(values[0]) ?? {})
+        this.others.push(readAlternatives(this.metadata, custom) ?? nothing)
+      }
     }
     for (const word of query.words) this.conditions.push(this.writer.word(definition.search, word))
   }
 
-  /** Counts the records. */
   async count(): Promise<number> {
     const [row] = await this.send('count', this.conditions, [])
     return Number(row?.[COUNT_ALIAS])
@@ -108,7 +104,7 @@ export class ListSelection {
     const values = parameters.map((one) => (one instanceof Place ? given[one.position] : one))
     // SQLite would plan a statement again for each limit that is a parameter.
     let sql = limit === undefined ? unlimited : `${unlimited} LIMIT ${Number(limit)}`
-    if (offset > 0) sql += ` OFFSET ${placeholder(this.tx, values.push(offset))}`
+    if (offset > 0) sql += ` OFFSET ${this.tx.dataSource.driver.createParameter('', values.push(offset) - 1)}`
     // A query of columns alone reads before the transaction of the request begins. Others may call functions that write.
     return this.path && this.others.length === 0 ? read(this.tx, sql, values) : run(this.tx, sql, values)
   }
@@ -123,11 +119,7 @@ export class ListSelection {
     return ids.flatMap((one) => byId.get(String(one)) ?? [])
   }
 
-  private statementFor(
-    what: What,
-    conditions: readonly SqlCondition[],
-    order: readonly SortKey[],
-  ): Statement {
+  private statementFor(what: What, conditions: readonly SqlCondition[], order: readonly SortKey[]) {
     if (this.others.length > 0) return this.build(what, conditions, order)
     const statements = statementsOf(this.definition)
     const keys = order.map(({ column, isDescending }) => `${column.name} ${isDescending}`)
@@ -163,14 +155,9 @@ export class ListSelection {
 
   private sort(builder: SelectQueryBuilder<ObjectLiteral>, order: readonly SortKey[]): void {
     const { order: others } = this.options
-    if (others) builder.setFindOptions({ order: others, loadEagerRelations: false })
-    else
-      for (const { column, isDescending } of order)
-        builder.addOrderBy(this.writer.sortExpression(column), isDescending ? 'DESC' : 'ASC')
-  }
-
-  private custom(conditions: object): object {
-    return readAlternatives(this.metadata, withRelatedScopes(this.work, this.metadata, conditions)) ?? nothing
+    if (others) return void builder.setFindOptions({ order: others, loadEagerRelations: false })
+    for (const { column, isDescending } of order)
+      builder.addOrderBy(this.writer.sortExpression(column), isDescending ? 'DESC' : 'ASC')
   }
 }
 
@@ -199,15 +186,11 @@ function addConditions(
   where: object,
   id: string,
 ): void {
-  if (where === nothing) {
-    builder.andWhere('1 = 0')
-    return
-  }
   const { name, target } = metadata
-  if (!hasRelations(metadata, where)) {
-    builder.andWhere(new Brackets((brackets) => brackets.where(where)))
-    return
-  }
+  if (where === nothing) return void builder.andWhere('1 = 0')
+  const isRelation = (path: string) => metadata.findRelationWithPropertyPath(path) !== undefined
+  const hasRelations = [where].flat().some((one: object) => Object.keys(one).some(isRelation))
+  if (!hasRelations) return void builder.andWhere(new Brackets((brackets) => brackets.where(where)))
   // A subquery, because a joined relation can have several rows for a record.
   const matching = builder
     .subQuery()
@@ -215,12 +198,4 @@ function addConditions(
     .from(target, 'matching')
     .setFindOptions({ where, loadEagerRelations: false })
   builder.andWhere(`${name}.${id} IN ${matching.getQuery()}`)
-}
-
-function hasRelations(metadata: EntityMetadata, where: object): boolean {
-  return [where]
-    .flat()
-    .some((one: object) =>
-      Object.keys(one).some((name) => metadata.findRelationWithPropertyPath(name) !== undefined),
-    )
 }

@@ -1,12 +1,11 @@
 import type { EntityMetadata } from 'typeorm'
 import { memoizeByObject } from '../../../common/memoize.js'
+import type { AttributeKind } from '../../attributes/attributes.js'
 import { coerce } from '../../attributes/coerce.js'
 import { CustomFilter, listParameters, RenamedFilter } from '../declaration.js'
 import type { IncludeOptions, Operator, Queryable } from '../declaration.js'
 import type { Filter, Include, ListColumn, ListDefinition, SortKey } from './definition.js'
-import { didYouMean, listColumn, ListModel } from './list-model.js'
-import { operatorsOf } from '../operators.js'
-import { rejectWithoutCursor } from './order.js'
+import { didYouMean, listColumn, ListModel, rejectWithoutCursor } from './list-model.js'
 
 /**
  * Returns the checked definition of a list.
@@ -23,23 +22,49 @@ export function definitionOf(metadata: EntityMetadata, queryable: Queryable, lis
 
 const definitionsOf = memoizeByObject((_metadata: EntityMetadata) => new WeakMap<Queryable, ListDefinition>())
 
+const texts: readonly Operator[] = ['eq', 'not', 'in', 'prefix', 'contains', 'null']
+const ordered: readonly Operator[] = ['eq', 'not', 'in', 'lt', 'lte', 'gt', 'gte', 'null']
+const words: readonly Operator[] = ['eq', 'not', 'in', 'null']
+
+/** The operators of each kind of columns. */
+const operatorsOf: Record<AttributeKind, readonly Operator[]> = {
+  string: texts,
+  text: texts,
+  int: ordered,
+  bigint: ordered,
+  float: ordered,
+  decimal: ordered,
+  date: ordered,
+  time: ordered,
+  datetime: ordered,
+  bool: ['eq', 'null'],
+  enum: words,
+  uuid: words,
+  json: [],
+}
+
 function compile(model: ListModel, queryable: Queryable): ListDefinition {
   rejectUnknownOptions(model, queryable)
   const { metadata } = model
   const { filter, sort = [], search = [], include = [], params = [], pages } = queryable
-  const definition: ListDefinition = {
+  const filters = compileFilters(model, filter)
+  const reserved = params.find(isListParameter)
+  if (reserved !== undefined)
+    model.fail(`has "${reserved}" in params, which is a parameter of every list. Remove it, or rename it.`)
+  const sorts = compileSorts(model, sort)
+  const hasCursors = pages === 'cursor'
+  const definition = {
     metadata,
-    filters: compileFilters(model, filter),
-    params: compileParams(model, params),
-    sorts: compileSorts(model, sort),
-    order: defaultOrder(model, sort),
+    filters,
+    params,
+    sorts,
+    order: defaultOrder(sort, sorts),
     search: search.map((name) => searchColumn(model, name)),
     includes: compileIncludes(model, include),
-    hasCursors: pages === 'cursor',
+    hasCursors,
     id: listColumn(metadata.primaryColumns[0] ?? model.fail('has a model without a primary key.')),
   }
-  if (definition.hasCursors)
-    for (const column of definition.sorts.values()) rejectWithoutCursor(column, model.list)
+  if (hasCursors) for (const column of sorts.values()) rejectWithoutCursor(column, model.list)
   return definition
 }
 
@@ -56,7 +81,6 @@ function rejectUnknownOptions(model: ListModel, queryable: Queryable): void {
     model.fail(`has pages: "${String(pages)}". Use "numbers" or "cursor".`)
 }
 
-/** Checks the filters of a declaration. */
 function compileFilters(model: ListModel, filters: Queryable['filter'] = {}): Map<string, Filter> {
   const given = Object.entries(filters).filter(([, filter]) => filter !== undefined)
   for (const [name] of given) rejectName(model, name)
@@ -72,7 +96,6 @@ function rejectName(model: ListModel, name: string): void {
     )
 }
 
-/** Whether a name belongs to a parameter of every list. */
 function isListParameter(name: string): boolean {
   return listParameters.some((parameter) => parameter === name)
 }
@@ -122,13 +145,6 @@ function ownFilter(model: ListModel, name: string, { kind, words, toConditions }
   }
 }
 
-function compileParams(model: ListModel, params: readonly string[]): readonly string[] {
-  const reserved = params.find(isListParameter)
-  if (reserved !== undefined)
-    model.fail(`has "${reserved}" in params, which is a parameter of every list. Remove it, or rename it.`)
-  return params
-}
-
 function compileSorts(model: ListModel, names: readonly string[]): Map<string, ListColumn> {
   const later = names.find((name, index) => index > 0 && name.startsWith('-'))?.slice(1)
   if (later !== undefined) {
@@ -140,8 +156,9 @@ function compileSorts(model: ListModel, names: readonly string[]): Map<string, L
 }
 
 /** The order of a list whose first sort key has a minus. */
-function defaultOrder(model: ListModel, [first]: readonly string[]): SortKey[] {
-  return first?.startsWith('-') ? [{ column: sortColumn(model, first.slice(1)), isDescending: true }] : []
+function defaultOrder([first]: readonly string[], sorts: ReadonlyMap<string, ListColumn>): SortKey[] {
+  const column = first?.startsWith('-') ? sorts.get(first.slice(1)) : undefined
+  return column ? [{ column, isDescending: true }] : []
 }
 
 function sortColumn(model: ListModel, name: string): ListColumn {
@@ -167,7 +184,6 @@ function compileIncludes(model: ListModel, include: NonNullable<Queryable['inclu
   return new Map(entries.map(([name, given]) => [name, compileInclude(model, name, given)]))
 }
 
-/** The value of a relation in a declaration. */
 type GivenInclude = IncludeOptions | readonly string[] | true | undefined
 
 /** The type of `Array.isArray` does not cover read-only lists. */

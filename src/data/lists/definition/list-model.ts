@@ -6,7 +6,7 @@ import { nearest } from '../../../naming/spelling.js'
 import { kindOf } from '../../attributes/attributes.js'
 import { isHiddenProperty } from '../../attributes/transform-metadata.js'
 import { valueReader } from '../../records/conditions.js'
-import type { ListColumn } from './definition.js'
+import type { ListColumn, ListDefinition, SortKey } from './definition.js'
 
 /** The model of a declaration. It finds the columns and relations that the declaration names, and reports mistakes. */
 export class ListModel {
@@ -32,11 +32,8 @@ export class ListModel {
   attribute(name: string, verb: string): ColumnMetadata {
     const { columns, targetName } = this.metadata
     const found = columns.find(({ propertyPath, isVirtual }) => propertyPath === name && !isVirtual)
-    if (!found)
-      return this.fail(
-        `${verb} "${name}", which isn't a column of ${targetName}.${this.adviceForColumn(name)}`,
-      )
-    return found
+    const advice = found ? '' : this.adviceForColumn(name)
+    return found ?? this.fail(`${verb} "${name}", which isn't a column of ${targetName}.${advice}`)
   }
 
   private adviceForColumn(name: string): string {
@@ -44,16 +41,14 @@ export class ListModel {
     const relation = relations.find(({ propertyPath }) => propertyPath === name)
     const key = relation?.joinColumns[0]?.propertyName
     if (key !== undefined) return ` Use its key "${key}".`
-    const names = columns.map(({ propertyPath }) => propertyPath)
-    return didYouMean(name, names) || ' Correct the name, or declare it by filter().'
+    return didYouMean(name, columns.map(pathOf)) || ' Correct the name, or declare it by filter().'
   }
 
   relation(name: string): RelationMetadata {
     const { relations, targetName } = this.metadata
     const relation = relations.find(({ propertyPath }) => propertyPath === name)
     if (!relation) {
-      const names = relations.map(({ propertyPath }) => propertyPath)
-      const advice = didYouMean(name, names) || ' Declare the relation, or remove it.'
+      const advice = didYouMean(name, relations.map(pathOf)) || ' Declare the relation, or remove it.'
       return this.fail(`includes "${name}", which isn't a relation of ${targetName}.${advice}`)
     }
     this.rejectHidden(name, 'includes')
@@ -73,6 +68,10 @@ export class ListModel {
   }
 }
 
+function pathOf({ propertyPath }: { propertyPath: string }): string {
+  return propertyPath
+}
+
 /** A column as lists use it. Its type must have a kind. */
 export function listColumn(metadata: ColumnMetadata): ListColumn {
   return {
@@ -83,6 +82,37 @@ export function listColumn(metadata: ColumnMetadata): ListColumn {
     values: metadata.enum?.map(String),
     read: valueReader(metadata),
   }
+}
+
+/**
+ * The order of a handler as sort keys.
+ *
+ * @throws DeclarationError when it has something else than columns with a direction
+ */
+export function sortKeysOf(definition: ListDefinition, order: object, list: string): SortKey[] {
+  return Object.entries(order).map(([name, direction]) => {
+    const metadata = definition.metadata.findColumnWithPropertyPathStrict(name)
+    const text = String(direction).toUpperCase()
+    const isDescending = text === 'DESC' || text === '-1'
+    if (!metadata || (!isDescending && text !== 'ASC' && text !== '1')) {
+      throw new DeclarationError(
+        `${list} has the order "${name}". Use columns with the direction ASC or DESC, or remove the order.`,
+      )
+    }
+    const column = listColumn(metadata)
+    if (definition.hasCursors) rejectWithoutCursor(column, list)
+    return { column, isDescending }
+  })
+}
+
+/** A cursor contains the value of each column of the order, which must be the same in the database and in JavaScript. */
+export function rejectWithoutCursor({ name, kind, metadata }: ListColumn, list: string): void {
+  const isInexact = kind === 'enum' || kind === 'float'
+  if (!isInexact && !metadata.isNullable) return
+  const why = isInexact ? `has the kind ${kind}` : 'can be null'
+  throw new DeclarationError(
+    `${list} has cursor pages and sorts by "${name}", which ${why}. Remove it from the order, or use pages: 'numbers'.`,
+  )
 }
 
 /** ` Did you mean "title"?`, or nothing. */

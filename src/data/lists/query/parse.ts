@@ -1,9 +1,9 @@
 import { coerce, unreadable } from '../../attributes/coerce.js'
-import type { Attribute } from '../../attributes/attributes.js'
+import type { Reader } from '../../records/conditions.js'
 import type { Translate } from '../../validation/validation.js'
 import { listParameters, type Operator } from '../declaration.js'
 import type { Filter, Include, ListDefinition, SortKey } from '../definition/definition.js'
-import { listFingerprint, decodeCursor, type Cursor } from './cursor.js'
+import { decodeCursor, listFingerprint, type Cursor } from './cursor.js'
 import { QueryErrors } from './query-errors.js'
 
 /** The limits of a query. */
@@ -35,8 +35,8 @@ export function parameterOf({ name, bare }: Filter, operator: Operator): string 
   return bare === operator ? name : `${name}.${operator}`
 }
 
-/** The value of the operator `null`. */
-const flag: Attribute = { name: 'null', kind: 'bool', nullable: false }
+/** Reads the value of the operator `null`. */
+const readFlag: Reader = (value) => coerce(value, { name: 'null', kind: 'bool', nullable: false })
 
 /** The query of a request, as the definition of its list reads it. */
 export interface ParsedQuery {
@@ -65,16 +65,8 @@ export interface ParseOptions {
   translate?: Translate | undefined
 }
 
-/** Reads a query by the definition of its list. Nothing is ignored that the list has; the errors contain all mistakes. */
-export function parseQuery(
-  definition: ListDefinition,
-  querystring: string,
-  options: ParseOptions,
-): ParsedQuery {
-  return new Parser(definition, options).parse(querystring)
-}
-
-class Parser {
+/** Reads queries by the definition of a list. Nothing is ignored that the list has; the errors contain all mistakes. */
+export class QueryParser {
   private readonly errors: QueryErrors
   private readonly conditions: Condition[] = []
   private readonly sent = new Map<string, string[]>()
@@ -90,14 +82,13 @@ class Parser {
   parse(querystring: string): ParsedQuery {
     const { definition, sent, conditions, errors } = this
     for (const [name, values] of parametersOf(querystring)) this.readParameter(name, values)
-    if (conditions.length > bounds.conditions) {
-      const max = bounds.conditions
+    const max = bounds.conditions
+    if (conditions.length > max)
       errors.add('base', 'base', 'query.conditions', `A query can have at most ${max} filters.`, { max })
-    }
     const words = this.readSearch()
     const order = withId(this.readSort() ?? this.options.order ?? definition.order, definition)
     const includes = this.readInclude()
-    const binding = definition.hasCursors ? this.listFingerprint(words, order) : ''
+    const binding = definition.hasCursors ? this.fingerprint(words, order) : ''
     const cursor = definition.hasCursors ? this.readCursor(binding, order) : undefined
     return { conditions, words, order, includes, cursor, binding, errors, sent }
   }
@@ -105,60 +96,54 @@ class Parser {
   private readParameter(name: string, values: string[]): void {
     // An empty value counts as not given.
     if (values.every((value) => value === '')) return
-    const { params, filters } = this.definition
-    if (hasParameter(this.definition, name) || params.includes(name)) {
+    const { definition, errors } = this
+    if (hasParameter(definition, name) || definition.params.includes(name)) {
       this.sent.set(name, values)
       return
     }
     const dot = name.lastIndexOf('.')
-    const filter = filters.get(dot < 0 ? name : name.slice(0, dot))
-    if (filter) this.readFilter(filter, name, dot < 0 ? undefined : name.slice(dot + 1), values)
-    else if (!this.options.ignoresUnknown)
-      this.errors.addUnknown(name, name, 'query.unknown', namesOf(this.definition))
-  }
-
-  private readFilter(
-    filter: Filter,
-    parameter: string,
-    operatorName: string | undefined,
-    values: readonly string[],
-  ): void {
-    const { attribute, bare, operators } = filter
-    const operator = operatorName === undefined ? bare : operators.find((one) => one === operatorName)
-    if (operator === undefined) {
-      const rule = operators.length > 0 ? 'query.operator' : 'query.no_operator'
-      this.errors.add(parameter, filter.name, rule, `${filter.name} cannot be filtered in this way.`, {
-        operator: (operatorName ?? '').slice(0, 100),
-        operators: operators.join(', '),
-      })
+    const filter = definition.filters.get(dot < 0 ? name : name.slice(0, dot))
+    if (!filter) {
+      if (!this.options.ignoresUnknown) errors.addUnknown(name, name, 'query.unknown', namesOf(definition))
       return
     }
+    const { bare, operators } = filter
+    const operator = dot < 0 ? bare : operators.find((one) => one === name.slice(dot + 1))
+    if (operator) return this.readFilter(filter, operator, name, values)
+    const rule = operators.length > 0 ? 'query.operator' : 'query.no_operator'
+    errors.add(name, filter.name, rule, `${filter.name} cannot be filtered in this way.`, {
+      operator: dot < 0 ? '' : name.slice(dot + 1, dot + 101),
+      operators: operators.join(', '),
+    })
+  }
+
+  private readFilter(filter: Filter, operator: Operator, parameter: string, values: readonly string[]): void {
     // The items of a list, else the last value.
     const sent = operator === 'in' ? values.flatMap((value) => value.split(',')) : values.slice(-1)
     const given = sent.filter((value) => value !== '')
     if (given.length === 0) return
     this.sent.set(parameterOf(filter, operator), given)
-    if (given.length > bounds.values) {
-      const max = bounds.values
-      this.errors.add(parameter, attribute, 'arrayMaxSize', `${attribute} has too many values.`, { max })
-      return
-    }
+    const { attribute } = filter
+    const max = bounds.values
+    if (given.length > max)
+      return this.errors.add(parameter, attribute, 'arrayMaxSize', `${attribute} has too many values.`, {
+        max,
+      })
     const read = given.map((text) => this.readValue(filter, operator, text, parameter))
     if (!read.includes(unreadable)) this.conditions.push({ filter, operator, values: [...new Set(read)] })
   }
 
   private readValue(filter: Filter, operator: Operator, text: string, parameter: string): unknown {
     const { attribute, values } = filter
+    const [kind, read] = operator === 'null' ? ['bool', readFlag] : [filter.kind, filter.read]
     if (isTooLong(text)) {
       const max = bounds.characters
       this.errors.add(parameter, attribute, 'maxLength', `${attribute} is too long.`, { max })
       return unreadable
     }
-    const value = operator === 'null' ? coerce(text, flag) : filter.read(text)
+    const value = read(text)
     if (value !== unreadable && value !== null) return value
-    const expected = operator === 'null' ? 'bool' : filter.kind
-    const own = `${attribute} is not a ${expected}.`
-    this.errors.add(parameter, attribute, `type.${expected}`, own, { values })
+    this.errors.add(parameter, attribute, `type.${kind}`, `${attribute} is not a ${kind}.`, { values })
     return unreadable
   }
 
@@ -181,21 +166,21 @@ class Parser {
     return [...keys.values()]
   }
 
-  /** Reads the words of the parameter `search`. */
   private readSearch(): string[] {
     const { errors } = this
     const words = [...new Set(this.lastOf('search')?.split(/\s+/u).filter(Boolean))]
-    const isReadable = (word: string) => this.definition.search.every(({ read }) => read(word) !== unreadable)
     if (words.length > bounds.words) return this.rejectMany('search', 'query.words', bounds.words)
     if (words.some(isTooLong)) {
       const max = bounds.characters
       errors.add('search', 'search', 'query.word', 'A word of the search is too long.', { max })
-    } else if (words.every(isReadable)) return words
-    else errors.add('search', 'search', 'query.search', 'The search contains unreadable characters.')
+      return []
+    }
+    const isReadable = (word: string) => this.definition.search.every(({ read }) => read(word) !== unreadable)
+    if (words.every(isReadable)) return words
+    errors.add('search', 'search', 'query.search', 'The search contains unreadable characters.')
     return []
   }
 
-  /** Reads the relations of the parameter `include`. */
   private readInclude(): Include[] {
     const { includes } = this.definition
     const names = [...new Set(this.listOf('include'))]
@@ -211,9 +196,9 @@ class Parser {
     const [after, before] = [this.lastOf('after'), this.lastOf('before')]
     const text = after || before
     if (!text) return undefined
-    const name = after ? 'after' : 'before'
     const values = after && before ? undefined : decodeCursor(text, binding, order)
-    if (values) return { values, isBefore: name === 'before' }
+    if (values) return { values, isBefore: !after }
+    const name = after ? 'after' : 'before'
     this.errors.add(name, name, 'query.cursor', `"${name}" does not belong to this list.`)
     return undefined
   }
@@ -234,7 +219,7 @@ class Parser {
   }
 
   /** Identifies what selects and sorts records. The order of the parameters does not count. */
-  private listFingerprint(words: readonly string[], order: readonly SortKey[]): string {
+  private fingerprint(words: readonly string[], order: readonly SortKey[]): string {
     const filters = this.conditions.map(({ filter, operator, values }) =>
       JSON.stringify([filter.name, operator, values]),
     )
@@ -278,7 +263,7 @@ function namesOf(definition: ListDefinition): string[] {
   return [...filters.keys(), ...params, ...listParameters.filter((name) => hasParameter(definition, name))]
 }
 
-/** The parameters of a query, each with all of its values. Node's parser drops parameters after the thousandth. */
+/** The parameters of a query with all values. Node's parser drops parameters after the thousandth. */
 function parametersOf(querystring: string): Map<string, string[]> {
   const parameters = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(querystring)) {

@@ -1,10 +1,4 @@
-import type {
-  DataSource,
-  EntityManager,
-  EntityMetadata,
-  EntitySubscriberInterface,
-  ObjectLiteral,
-} from 'typeorm'
+import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { BoundedMap, memoizeByObject } from '../../../common/memoize.js'
@@ -26,19 +20,15 @@ const pathOf = memoizeByObject((metadata: EntityMetadata) =>
   isPlain(metadata) ? new FastPath(metadata) : undefined,
 )
 
-/** A property of a record, the name of its column in rows, and how its value is read. */
+/** A property of a record, the name of its column in rows, and how a value of the database is converted. */
 interface Member {
   alias: string
   property: string
-  /** Converts a value of the database to JavaScript. */
   read: (value: unknown) => unknown
 }
 
-/** A query that TypeORM has built once, and the columns of its condition in the order of its parameters. */
-interface CachedQuery {
-  sql: string
-  names: string[]
-}
+/** A column, and the value to store. */
+type Change = [ColumnMetadata, unknown]
 
 /** The number of queries that are cached for a model. */
 const maxQueries = 200
@@ -51,61 +41,55 @@ const maxQueries = 200
 export class FastPath {
   private readonly canWrite: boolean
   private readonly table: string
+  private readonly id: string
   private readonly columns: ColumnMetadata[]
   private readonly members: Member[]
-  private readonly queries = new BoundedMap<CachedQuery>(maxQueries)
+  private readonly queries = new BoundedMap<string>(maxQueries)
   private readonly insertion: string
   private readonly deletion: string
 
   constructor(private readonly metadata: EntityMetadata) {
     const { driver } = metadata.dataSource
     this.canWrite = hasPlainWrites(metadata)
-    this.table = metadata.tablePath
-      .split('.')
-      .map((part) => this.escape(part))
-      .join('.')
+    const parts = metadata.tablePath.split('.')
+    this.table = parts.map((part) => driver.escape(part)).join('.')
+    this.id = driver.escape(metadata.primaryColumns[0]?.databaseName ?? 'id')
     this.columns = metadata.columns
     this.members = metadata.columns
       .filter((column) => !column.isVirtual)
       .map((column) => ({
         alias: DriverUtils.buildAlias(driver, undefined, metadata.name, column.databaseName),
         property: column.propertyName,
-        read: readerOf(metadata.dataSource, column),
+        read: readerOf(column),
       }))
-    const names = this.columns.map((column) => this.escape(column.databaseName)).join(', ')
-    const places = this.columns.map((_, index) => this.placeholder(index)).join(', ')
+    const names = this.columns.map((column) => driver.escape(column.databaseName)).join(', ')
+    const places = this.columns.map((_, index) => this.place(index)).join(', ')
     this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
-    this.deletion = `DELETE FROM ${this.table} WHERE ${this.escape(this.idName)} = ${this.placeholder(0)}`
+    this.deletion = `DELETE FROM ${this.table} WHERE ${this.id} = ${this.place(0)}`
   }
 
   /** Finds the first record that meets a condition. With `lock`, its row is locked until the transaction ends. */
   find(tx: EntityManager, where: object, lock = false): Promise<object | undefined> | undefined {
-    const query = isSimple(where) ? this.queryFor(tx, Object.keys(where)) : undefined
-    if (!query) return undefined
-    const values = query.names.map((name): unknown => Reflect.get(where, name))
-    const rows = lock ? run(tx, query.sql + lockClause(tx), values) : read(tx, query.sql, values)
+    const sql = isSimple(where) ? this.queryFor(tx, Object.keys(where)) : undefined
+    if (sql === undefined) return undefined
+    const values: unknown[] = Object.values(where)
+    const rows = lock ? run(tx, sql + lockClause(tx), values) : read(tx, sql, values)
     return rows.then(([row]) => row && this.toRecord(row))
   }
 
   /** The query for the first record with values of some columns; undefined if they aren't only columns. */
-  private queryFor(tx: EntityManager, names: string[]): CachedQuery | undefined {
+  private queryFor(tx: EntityManager, names: string[]): string | undefined {
     const key = names.join()
-    const query = this.queries.get(key) ?? this.build(tx, names)
-    if (query && !this.queries.has(key)) this.queries.set(key, query)
-    return query
-  }
-
-  /** Lets TypeORM build a query. Markers instead of values show which parameter belongs to which column. */
-  private build(tx: EntityManager, names: string[]): CachedQuery | undefined {
+    const known = this.queries.get(key)
+    if (known !== undefined) return known
     const { metadata } = this
     const columns = names.map((name) => metadata.findColumnWithPropertyPathStrict(name))
     if (columns.some((column) => !column || column.transformer || column.embeddedMetadata)) return undefined
-    const signs = names.map((name) => `sign of ${name}`)
-    const where = Object.fromEntries(names.map((name, index) => [name, signs[index]]))
-    const builder = tx.createQueryBuilder<ObjectLiteral>(metadata.target, metadata.name)
-    const [sql, parameters] = builder.setFindOptions({ where }).getQueryAndParameters()
-    const asked = parameters.flatMap((parameter) => names[signs.indexOf(String(parameter))] ?? [])
-    return asked.length === parameters.length ? { sql: `${sql} LIMIT 1`, names: asked } : undefined
+    const conditions = names.map((name, index) => `${metadata.name}.${name} = ${this.place(index)}`)
+    const builder = tx.createQueryBuilder(metadata.target, metadata.name).where(conditions.join(' AND '))
+    const sql = `${builder.getQuery()} LIMIT 1`
+    this.queries.set(key, sql)
+    return sql
   }
 
   /** Creates a record from a row, as TypeORM would. Columns that were not selected are not set. */
@@ -155,21 +139,14 @@ export class FastPath {
     const stamped = stampsOf(record).stampUpdate()
     if (stamped) await stamped
     const changes = this.changesOf(record, found)
-    await write(tx, this.updateOf(changes), [...changes.map(([, value]) => value), record.id])
+    const { driver } = this.metadata.dataSource
+    const assignments = changes.map(
+      ([{ databaseName }], index) => `${driver.escape(databaseName)} = ${this.place(index)}`,
+    )
+    const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${this.id} = ${this.place(changes.length)}`
+    await write(tx, sql, [...changes.map(([, value]) => value), record.id])
     this.fillWithNull(record)
     return true
-  }
-
-  private updateOf(changes: readonly Change[]): string {
-    const assignments = changes.map(
-      ([{ databaseName }], index) => `${this.escape(databaseName)} = ${this.placeholder(index)}`,
-    )
-    const condition = `${this.escape(this.idName)} = ${this.placeholder(changes.length)}`
-    return `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${condition}`
-  }
-
-  private get idName(): string {
-    return this.metadata.primaryColumns[0]?.databaseName ?? 'id'
   }
 
   /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
@@ -197,11 +174,7 @@ export class FastPath {
     return this.metadata.dataSource.driver.preparePersistentValue(value, column)
   }
 
-  private escape(name: string): string {
-    return this.metadata.dataSource.driver.escape(name)
-  }
-
-  private placeholder(index: number): string {
+  private place(index: number): string {
     return this.metadata.dataSource.driver.createParameter('', index)
   }
 }
@@ -214,13 +187,11 @@ function isSimple(where: object): boolean {
   return true
 }
 
-function readerOf({ driver }: DataSource, column: ColumnMetadata): Member['read'] {
+function readerOf(column: ColumnMetadata): Member['read'] {
+  const { driver } = column.entityMetadata.dataSource
   const hydrate = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
   return (column.transformer ? undefined : engineOf(driver).readerOf?.(column, hydrate)) ?? hydrate
 }
-
-/** A column, and the value to store. */
-type Change = [ColumnMetadata, unknown]
 
 /** Whether two values are stored as the same value. Drivers receive datetimes as text or as dates. */
 function isSame(one: unknown, other: unknown): boolean {
@@ -253,19 +224,11 @@ export function read(tx: EntityManager, sql: string, values: unknown[]): Promise
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
 
-/**
- * Runs a statement that the database may reject. If the engine would then reject all later statements of the transaction, it
- * runs in a savepoint.
- */
+/** Runs a statement that the database may reject, in a savepoint if the engine would then reject all later statements. */
 function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unknown> {
   if (!engineOf(tx.dataSource).failureAborts) return run(tx, sql, values)
   if (tx instanceof TransactionManager) return tx.write(sql, values)
   return inSavepoint(tx, (savepoint) => run(savepoint, sql, values))
-}
-
-/** The placeholder of a query's n-th parameter. */
-export function placeholder(tx: EntityManager, position: number): string {
-  return tx.dataSource.driver.createParameter('', position - 1)
 }
 
 /** The methods of `Model` that set ids and timestamps before a write. A model may override them by asynchronous ones. */
