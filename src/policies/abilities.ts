@@ -4,6 +4,7 @@ import { none } from '../data/records/scope.js'
 import type { Conditions } from '../data/records/work.js'
 import { PolicyWithoutScope } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
+import { isPlainObject } from '../common/plain-object.js'
 import { nothing, Policy, type PolicyClass } from './policy.js'
 
 const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())
@@ -18,7 +19,8 @@ export function scopeOf(policy: PolicyClass, user: unknown): Conditions {
   const scope: unknown = instanceOf(policy).scope(user)
   if (scope === nothing) return none
   const alternatives: unknown[] = [scope].flat()
-  const isMeant = (one: unknown) => isPlainObject(one) && (isBare(one) || !isMissing(one))
+  const isMeant = (one: unknown) =>
+    isPlainObject(one) && (Reflect.ownKeys(one).length === 0 || !isMissing(one))
   if (alternatives.length === 0 || !alternatives.every(isMeant)) throw new PolicyWithoutScope(policy.name)
   return scope as Conditions
 }
@@ -32,16 +34,6 @@ function isMissing(value: unknown): boolean {
   if (values.length < Reflect.ownKeys(value).length - (Array.isArray(value) ? 1 : 0)) return true
   const isNested = Array.isArray(value) || isPlainObject(value)
   return values.length === 0 || (isNested && values.some(isMissing))
-}
-
-function isBare(value: object): boolean {
-  return Reflect.ownKeys(value).length === 0
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** Whether a policy allows a user an ability. Without a method of its name, it does not. */
@@ -61,11 +53,6 @@ export function isAllowed(
 /** The methods of the policy's own classes are abilities, and neither its scope nor members of every object. */
 export function isAbility({ prototype }: PolicyClass, name: string): boolean {
   if (name === 'scope' || name === 'constructor') return false
-  for (
-    let one: object = prototype;
-    one !== Policy.prototype && one !== null;
-    one = Object.getPrototypeOf(one)
-  )
-    if (Object.hasOwn(one, name)) return typeof Reflect.get(one, name) === 'function'
-  return false
+  const method: unknown = Reflect.get(prototype, name)
+  return typeof method === 'function' && method !== Reflect.get(Policy.prototype, name)
 }

@@ -65,7 +65,6 @@ export interface PolicyMembers {
 
   /**
    * The conditions of a model's policy for the user.
-   *
    * @internal
    */
   scopeFor: RecordWork['scopeFor']
@@ -73,27 +72,25 @@ export interface PolicyMembers {
   /**
    * Marks a record as written. Unless the policy of its model is called before the commit, the request fails. If the
    * owner or parent has changed since, the policy is called again.
-   *
    * @internal
    */
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 
   /**
    * Rejects a request whose handler has not called a policy.
-   *
    * @internal
    */
   checkAuthorized(): void
 }
 
-/** The actions that show a form have the ability of the action that the form submits to. */
-const abilities: Record<string, string> = { new: 'create', edit: 'update' }
+/** The ability for an action. Those that show a form have that of the action that the form submits to. */
+function abilityOf(action: string): string {
+  return action === 'new' ? 'create' : action === 'edit' ? 'update' : action
+}
 
-/** The abilities that a record of a request is authorized for. */
+/** The id that an authorized record had, which a new one lacks, and its abilities, each with the owner that it had. */
 interface Authorization {
-  /** The id that the record had; undefined if it was new. */
   id: string | undefined
-  /** The abilities, with the owner that the record had. */
   abilities: Map<string, string>
 }
 
@@ -110,19 +107,19 @@ export function policyMembers(
   return {
     authorize(record, given) {
       return observe(this, async () => {
-        const ability = given ?? abilityFor(this, record)
+        const { handlerName, resource } = this.route
+        const isOwn = resource?.model === record.constructor
+        const ability = given ?? (resource && isOwn ? abilityOf(resource.action) : 'update')
         const policy = policyOf(this, record.constructor)
         if (!policy) throw new NoPolicy(record.constructor.name)
         const isKnown = authorizations.get(this)?.get(record)?.abilities.has(ability)
         if (isSaved(record) && !isKnown && this.bound(record).size > 0)
-          throw new AuthorizationTooLate(this.route.handlerName, record.constructor.name)
+          throw new AuthorizationTooLate(handlerName, record.constructor.name)
         // The handler can change the record while the policy decides.
         const note = authorizationOf(this, record, ability)
         if (!(await isAllowed(policy, ability, userOf(this), record))) {
-          this.log.info(
-            { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip },
-            'forbidden',
-          )
+          const fields = { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip }
+          this.log.info(fields, 'forbidden')
           const isMissing = this.env === 'development' && !isAbility(policy, ability)
           throw new Forbidden(isMissing ? `${policy.name} has no method "${ability}".` : undefined)
         }
@@ -153,8 +150,7 @@ export function policyMembers(
     async noteWrite(record, ability) {
       if (isUnscoped in this || !policyOf(this, record.constructor)) return
       const { handlerName, resource } = this.route
-      const own = resource?.action ?? ''
-      const names = [ability, abilities[own] ?? own]
+      const names = [ability, abilityOf(resource?.action ?? '')]
       const known = authorizations.get(this)?.get(record)
       if (known?.id !== undefined && known.id !== record.id)
         throw new AuthorizedIdChanged(handlerName, record.constructor.name)
@@ -195,10 +191,7 @@ export function policyMembers(
   }
 }
 
-/**
- * Authorizes as work of the request's transaction: it must be awaited before the commit. If it was not, the handler would
- * have continued without the permission.
- */
+/** Authorizes as work of the transaction. If it was not awaited, the handler would have continued without the permission. */
 function observe<T>(ctx: Context, authorize: () => Promise<T>): Promise<T> {
   const transaction = transactionOf(ctx)
   if (!transaction) throw new NoTransaction()
@@ -237,10 +230,4 @@ function ownerOf(ctx: Context, record: Model): string {
 
 function userOf(ctx: Context): unknown {
   return Reflect.get(ctx, 'user')
-}
-
-function abilityFor(ctx: Context, record: object): string {
-  const { resource } = ctx.route
-  if (!resource || resource.model !== record.constructor) return 'update'
-  return abilities[resource.action] ?? resource.action
 }

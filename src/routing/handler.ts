@@ -1,11 +1,8 @@
 import { hasStatus } from '../common/has-status.js'
+import { isPlainObject } from '../common/plain-object.js'
 import type { Context, Handler, Middleware } from '../context.js'
-import { isPlainObject } from './path.js'
 
-/**
- * Converts a handler to middleware, the last one of its route. If the handler returns an Error, the middleware throws it. If
- * the handler ends without a response, the middleware throws an error that names it.
- */
+/** Converts a handler to the last middleware of its route, which throws a returned Error, and an error without a response. */
 export function toMiddleware(handler: Handler, handlerName: string): Middleware {
   return async function handle(ctx) {
     const result = await handler(ctx)

@@ -1,3 +1,4 @@
+import { isPlainObject } from '../common/plain-object.js'
 import { BadRequest, DeclarationError, MissingParameter } from '../errors.js'
 
 /** A part of a path: text, a parameter `{post_id}`, or a wildcard `{*file}` that spans several segments. */
@@ -159,13 +160,6 @@ function toRouterToken(token: Token): string {
 function setValue(values: Map<string, string>, name: string, value: unknown): void {
   const scalar = typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value
   if (scalar !== undefined && scalar !== null) values.set(name, String(scalar))
-}
-
-/** Whether a value is an object without a class. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** Whether an argument is an object of a class, whose id fills a parameter. */
