@@ -134,7 +134,6 @@ export class Injector {
   }
 }
 
-/** The singletons that a class depends on. */
 function singletonsOf(container: DependencyContainer, target: Function): InjectionToken[] {
   const tokens = [...dependencyTokens(container, target)] as InjectionToken[]
   return tokens.filter((token) => hasLifecycle(container, token, Lifecycle.Singleton))

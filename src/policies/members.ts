@@ -65,6 +65,7 @@ export interface PolicyMembers {
 
   /**
    * The conditions of a model's policy for the user.
+   *
    * @internal
    */
   scopeFor: RecordWork['scopeFor']
@@ -72,18 +73,20 @@ export interface PolicyMembers {
   /**
    * Marks a record as written. Unless the policy of its model is called before the commit, the request fails. If the
    * owner or parent has changed since, the policy is called again.
+   *
    * @internal
    */
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 
   /**
    * Rejects a request whose handler has not called a policy.
+   *
    * @internal
    */
   checkAuthorized(): void
 }
 
-/** The ability for an action. Those that show a form have that of the action that the form submits to. */
+/** The ability for an action. An action that shows a form has that of the action to which the form submits. */
 function abilityOf(action: string): string {
   return action === 'new' ? 'create' : action === 'edit' ? 'update' : action
 }

@@ -20,7 +20,7 @@ export interface ClassMiddleware {
   except?: readonly string[] | undefined
 }
 
-/** What `@Route`, `@Use` and `@Queryable` record for a method. */
+/** The declarations of `@Route`, `@Use` and `@Queryable` for a method. */
 export interface DecoratedMethod {
   routes: readonly DecoratedRoute[]
   middleware: readonly AnyMiddleware[]

@@ -87,7 +87,7 @@ export function Parent(parent: ResourceClass) {
   }
 }
 
-/** What `@Resource` and `@Parent` record for a class. */
+/** The metadata that `@Resource` and `@Parent` record for a class. */
 interface ResourceMetadata {
   path?: string
   options?: ResourceOptions
@@ -100,7 +100,7 @@ function describeResource(target: object, metadata: ResourceMetadata): void {
   Reflect.defineMetadata(key, { ...resourceMetadata(target), ...metadata }, target)
 }
 
-/** What the decorators of a class and of the classes that it extends have recorded. */
+/** The metadata of a class, including that of the classes that it extends. */
 export function resourceMetadata(target: object): ResourceMetadata {
   return Reflect.getMetadata(key, target) ?? {}
 }

@@ -7,7 +7,6 @@ export interface HandlerRoute extends Pick<
   RouteDeclaration,
   'method' | 'path' | 'aliases' | 'name' | 'hasDefaultName' | 'includesPatch' | 'readsBody' | 'description'
 > {
-  /** The name of the method. */
   handler: string
 }
 

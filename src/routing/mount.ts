@@ -16,7 +16,6 @@ export class Mount {
   /** The middleware that has been registered so far, in order. */
   readonly middleware: readonly Middleware[] = []
 
-  /** A mount that differs from this one. */
   with(changes: Partial<Omit<Mount, 'with' | 'pathOf' | 'contains'>>): Mount {
     return Object.assign(new Mount(), this, changes)
   }

@@ -18,7 +18,6 @@ interface Node<Entry> {
 export class RouteIndex<Entry> {
   private readonly root: Node<Entry> = emptyNode()
 
-  /** Adds an entry under its path. */
   add(pattern: PathPattern, entry: Entry): void {
     let node = this.root
     for (const tokens of pattern.segments) {

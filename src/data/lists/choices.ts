@@ -15,7 +15,6 @@ export interface Choices<T extends { id: string } = { id: string }> {
   collection: string
 }
 
-/** The maximum number of records that a form offers. */
 const most = 1000
 
 /**

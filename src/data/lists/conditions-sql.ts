@@ -18,10 +18,10 @@ export class ConditionWriter {
     private readonly alias: string,
   ) {}
 
-  /** A comparison of a column with values. Whether a column is null is part of the SQL, so it has no parameter. */
   comparison(column: ListColumn, operator: Operator, values: readonly unknown[]): SqlCondition {
     const key = `${column.name} ${operator} ${values.length}`
     const name = () => this.column(column)
+    // Whether a column is null is part of the SQL, so it has no parameter.
     if (operator === 'null') {
       const is = values[0] === true ? 'IS' : 'IS NOT'
       return { key: `${key} ${is}`, values: [], sql: () => `${name()} ${is} NULL` }
@@ -84,7 +84,6 @@ export class ConditionWriter {
   }
 }
 
-/** The operators of SQL. */
 const signs = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' }
 
 /** A column that is compared with the value of a position. */

@@ -31,9 +31,7 @@ export function declaredLists(dataSource: DataSource, routes: readonly ListRoute
 
 /** The missing indexes of a list, and columns whose precision does not suit cursor pages. */
 interface ListWarning {
-  /** The list: `PostsResource.list` */
   list: string
-  /** A sentence for each. */
   problems: string[]
 }
 
@@ -76,7 +74,6 @@ async function problemsOf(runner: QueryRunner, list: DeclaredList): Promise<stri
   return [...missing.map((needed) => missingIndex(tableName, needed)), ...(await imprecise(runner, list))]
 }
 
-/** An index that a list needs. */
 interface NeededIndex {
   column: string
   use: 'sort' | 'eq' | 'prefix'

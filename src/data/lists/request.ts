@@ -117,7 +117,6 @@ function declarationFor(
   )
 }
 
-/** The name of a declaration in messages. */
 export function declarationName(handler: string): string {
   return `@Queryable of ${handler}`
 }

@@ -29,11 +29,7 @@ export function readConditions(metadata: EntityMetadata, conditions: object, pat
   return Object.fromEntries(values)
 }
 
-/**
- * The same for alternatives. Alternatives that no record can meet are left out.
- *
- * @returns undefined if none is left
- */
+/** The same for alternatives, without those that no record can meet; undefined if none is left. */
 export function readAlternatives(
   metadata: EntityMetadata,
   where: object | readonly object[],

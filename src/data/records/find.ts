@@ -46,7 +46,6 @@ export async function findRecordBy<T extends Model>(
   return record
 }
 
-/** Finds all records of a model that meet conditions. */
 export async function findRecords<T extends Model>(
   work: RecordWork,
   model: EntityTarget<T>,

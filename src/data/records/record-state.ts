@@ -14,12 +14,10 @@ function stateOf(record: object): RecordState {
   return state
 }
 
-/** Marks a record as read under a lock. */
 export function markLocked(record: object): void {
   stateOf(record).isLocked = true
 }
 
-/** Whether a record was read under a lock. */
 export function isLocked(record: object): boolean {
   return states.get(record)?.isLocked === true
 }

@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm'
+import type { EntityManager, EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
 import { translateAdded } from '../validation/added-errors.js'
 import { explainDatabaseError } from '../database-errors.js'
@@ -41,7 +41,9 @@ export async function saveRecord(
   if (unknown) return translate(unknown, record, t)
 
   assignKeys(metadata, record)
-  const violations = await withoutLoaded(metadata, record, () => tryWrite(work, record, isNew, links))
+  const violations = await withoutLoaded(metadata, record, () =>
+    tryWrite(work, metadata, record, isNew, links),
+  )
   if (violations) return violations
   dropStale(metadata, record)
   syncLinks(metadata, record, isNew, links)
@@ -66,17 +68,17 @@ async function runHook(
 /** Writes a record and its new links, by the fast path or by TypeORM. If the database rejects it, returns the errors. */
 async function tryWrite(
   work: RecordWork,
+  metadata: EntityMetadata,
   record: Model,
   isNew: boolean,
   links: readonly Assignment[],
 ): Promise<ValidationErrors | undefined> {
   const { tx } = work
   const { id, created_at, updated_at } = record
-  const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
     if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return undefined
-    await protectedWrite(tx, record, async (manager) => {
-      await writeColumns(manager, record, isNew)
+    await protectedWrite(tx, metadata, record, async (manager) => {
+      await writeColumns(manager, metadata, record, isNew)
       await writeLinks({ tx: manager, scopeFor: (model) => work.scopeFor(model) }, record, isNew, links)
     })
     return undefined
@@ -97,7 +99,7 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
     if (await fastPath(tx, metadata)?.remove(tx, record)) return
-    await protectedWrite(tx, record, (manager) => manager.remove(record))
+    await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
   } catch (error) {
     const explained = explainDatabaseError(error, metadata)
     throw explained instanceof ValidationErrors ? translate(explained, record, work.translate) : explained
@@ -106,11 +108,15 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   }
 }
 
-async function writeColumns(tx: EntityManager, record: Model, isNew: boolean): Promise<void> {
-  const metadata = tx.dataSource.getMetadata(record.constructor)
+async function writeColumns(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  record: Model,
+  isNew: boolean,
+): Promise<void> {
   if (isNew) engineOf(tx.dataSource).prepareInsert?.(metadata, record)
   else await updateLocked(tx, record)
-  const reload = mustReload(tx, record)
+  const reload = mustReload(metadata, record)
   const save = async (): Promise<void> => void (await tx.save(record, { reload }))
   await (isNew && record.id !== undefined ? insertChosenId(record, save) : save())
 }
@@ -120,21 +126,22 @@ async function writeColumns(tx: EntityManager, record: Model, isNew: boolean): P
  * which the engine undoes itself. Without the savepoint, PostgreSQL would reject every later query, even those of the page
  * that shows the form again.
  */
-async function protectedWrite<T>(
+function protectedWrite<T>(
   tx: EntityManager,
+  metadata: EntityMetadata,
   record: Model,
   work: (manager: EntityManager) => Promise<T>,
 ): Promise<T> {
-  return isOneStatement(tx, record) ? work(tx) : inSavepoint(tx, work)
+  return isOneStatement(metadata, record) ? work(tx) : inSavepoint(tx, work)
 }
 
-function isOneStatement(tx: EntityManager, record: Model): boolean {
-  const { subscribers } = tx.dataSource
-  const metadata = tx.dataSource.getMetadata(record.constructor)
+function isOneStatement(metadata: EntityMetadata, record: Model): boolean {
+  const { subscribers } = metadata.dataSource
   const { afterInsertListeners, afterUpdateListeners, afterRemoveListeners } = metadata
   // Work after the statement may fail as well. The first subscriber is the framework's own.
   const after = [afterInsertListeners, afterUpdateListeners, afterRemoveListeners, subscribers.slice(1)]
-  if (engineOf(tx.dataSource).failureAborts || metadata.treeType || after.flat().length > 0) return false
+  if (engineOf(metadata.dataSource).failureAborts || metadata.treeType || after.flat().length > 0)
+    return false
   return !metadata.relations.some(
     (relation) =>
       relation.isCascadeInsert ||
@@ -151,8 +158,7 @@ export function isSaved(record: Partial<Model>): boolean {
 }
 
 /** Whether a written record must be read again: for defaults and versions, and for relations other than many-to-one. */
-function mustReload(tx: EntityManager, record: Model): boolean {
-  const metadata = tx.dataSource.getMetadata(record.constructor)
+function mustReload(metadata: EntityMetadata, record: Model): boolean {
   return (
     metadata.getInsertionReturningColumns().some((column) => !column.isCreateDate && !column.isUpdateDate) ||
     metadata.relations.some(

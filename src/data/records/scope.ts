@@ -12,8 +12,7 @@ export const none: Conditions = { id: In([]) }
 /**
  * Conditions with the scopes of their model and of related models.
  *
- * @param relations the relations that the query joins
- * @throws UnscopedRelation when the model of one of them has a scope
+ * @throws UnscopedRelation when the query joins a relation whose model has a scope
  */
 export function scopedWhere<T>(
   work: RecordWork,
@@ -96,7 +95,6 @@ function operator(value: unknown): FindOperator<unknown> {
   return InstanceChecker.isFindOperator(value) ? value : Equal(value)
 }
 
-/** Rejects relations that a query would join without the scope of their model. */
 function rejectUnscopedRelations(work: RecordWork, metadata: EntityMetadata, relations: unknown): void {
   for (const { propertyName, isEager, inverseEntityMetadata } of metadata.relations) {
     const joined: unknown = Reflect.get(Object(relations), propertyName)

@@ -26,7 +26,6 @@ const texts: readonly Operator[] = ['eq', 'not', 'in', 'prefix', 'contains', 'nu
 const ordered: readonly Operator[] = ['eq', 'not', 'in', 'lt', 'lte', 'gt', 'gte', 'null']
 const words: readonly Operator[] = ['eq', 'not', 'in', 'null']
 
-/** The operators of each kind of columns. */
 const operatorsOf: Record<AttributeKind, readonly Operator[]> = {
   string: texts,
   text: texts,
@@ -191,7 +190,6 @@ function isNames(value: unknown): value is readonly string[] {
   return Array.isArray(value)
 }
 
-/** The number of records that a relation to many includes. */
 const includeLimit = 50
 
 function compileInclude(model: ListModel, name: string, given: GivenInclude = true): Include {

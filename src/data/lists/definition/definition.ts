@@ -6,11 +6,9 @@ import type { FilterConditions, Operator } from '../declaration.js'
 
 /** A column that clients may use. */
 export interface ListColumn {
-  /** Its name in the model. */
   name: string
   metadata: ColumnMetadata
   kind: AttributeKind
-  /** The values of an enum. */
   values?: readonly string[] | undefined
   /** Converts a value of a request to the kind of the column. */
   read: Reader
@@ -27,11 +25,9 @@ export interface Filter extends Pick<ListColumn, 'kind' | 'values' | 'read'> {
   bare: Operator | undefined
   /** The column; undefined for a custom filter. */
   column?: ListColumn
-  /** The conditions of a custom filter. */
   toConditions?(value: unknown): FilterConditions<object>
 }
 
-/** A key of an order. */
 export interface SortKey {
   column: ListColumn
   isDescending: boolean

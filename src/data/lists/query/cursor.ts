@@ -14,7 +14,6 @@ export function listFingerprint(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12)
 }
 
-/** Writes the position of a record. */
 export function encodeCursor(binding: string, order: readonly SortKey[], record: object): string {
   const values = order.map(({ column }) => column.metadata.getEntityValue(record) as unknown)
   return Buffer.from(JSON.stringify([binding, ...values])).toString('base64url')

@@ -54,7 +54,6 @@ export interface ParsedQuery {
   sent: Map<string, string[]>
 }
 
-/** How a query is read. */
 export interface ParseOptions {
   /** Whether unknown parameters are ignored, as HTML pages do. */
   ignoresUnknown: boolean
