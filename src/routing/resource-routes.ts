@@ -36,7 +36,14 @@ export function resourceRoutes(
   const itemPath = isSingular ? path : `${path}/{${param}}`
   const paths = { resource: resource.name, collection: path, item: itemPath }
   const policies = model && policy ? [...mount.policies, { model, policy }] : mount.policies
-  const callHandler = handlerCaller(definition, injector)
+  const withResource = injector.factory<object>(resource)
+  const handle = (handler: string, method: string): Middleware => {
+    // The scanner and `@Route` have checked that each handler is a method.
+    const call: Handler = (ctx) =>
+      withResource(ctx, (instance) => (instance as Record<string, Handler>)[handler]?.(ctx))
+    const middleware = toMiddleware(call, `${resource.name}.${handler}`)
+    return policies.length > 0 && !SAFE_METHODS.includes(method) ? authorized(middleware) : middleware
+  }
   const withInjected = (added: AnyMiddleware[]) => [
     ...mount.middleware,
     ...added.map((one) => injector.toFunction(one)),
@@ -65,7 +72,7 @@ export function resourceRoutes(
       policies,
     },
     middleware: withInjected(handlerMiddleware(decorations, handler)),
-    handler: policies.length > 0 ? authorized(callHandler(handler), route.method) : callHandler(handler),
+    handler: handle(handler, route.method),
     declared: Reflect.get(resource.prototype, handler),
   }))
   const item = mount.with({
@@ -88,8 +95,7 @@ function checkPath(path: string, name: string): void {
 }
 
 /** Rejects a request that has changed something without a call of ctx.authorize. */
-function authorized(handler: Middleware, method: string): Middleware {
-  if (SAFE_METHODS.includes(method)) return handler
+function authorized(handler: Middleware): Middleware {
   const check: Middleware = async (ctx, next) => {
     await handler(ctx, next)
     if (ctx.status < 400) ctx.checkAuthorized()
@@ -127,20 +133,6 @@ function decoratedRoutes(
       return { handler, method, path, aliases, ...fromOptions(options, path, `${resource.name}.${handler}`) }
     }),
   )
-}
-
-/** Returns a function that creates the last middleware of a route, which calls the handler. */
-function handlerCaller(
-  { resource }: ResourceDefinition,
-  injector: Injector,
-): (handler: string) => Middleware {
-  const withResource = injector.factory<object>(resource)
-  return (handler) => {
-    // The scanner and `@Route` have checked that each handler is a method.
-    const call: Handler = (ctx) =>
-      withResource(ctx, (instance) => (instance as Record<string, Handler>)[handler]?.(ctx))
-    return toMiddleware(call, `${resource.name}.${handler}`)
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { coerce, unreadable } from '../../attributes/coerce.js'
-import type { Reader } from '../../records/conditions.js'
+import type { Attribute } from '../../attributes/attributes.js'
 import type { Translate } from '../../validation/validation.js'
 import { listParameters, type Operator } from '../declaration.js'
 import type { Filter, Include, ListDefinition, SortKey } from '../definition/definition.js'
@@ -35,8 +35,8 @@ export function parameterOf({ name, bare }: Filter, operator: Operator): string 
   return bare === operator ? name : `${name}.${operator}`
 }
 
-/** Reads the value of the operator `null`. */
-const readFlag: Reader = (value) => coerce(value, { name: 'null', kind: 'bool', nullable: false })
+/** The value of the operator `null`. */
+const flag: Attribute = { name: 'null', kind: 'bool', nullable: false }
 
 /** The query of a request, as the definition of its list reads it. */
 export interface ParsedQuery {
@@ -134,13 +134,14 @@ export class QueryParser {
 
   private readValue(filter: Filter, operator: Operator, text: string, parameter: string): unknown {
     const { attribute, values } = filter
-    const [kind, read] = operator === 'null' ? ['bool', readFlag] : [filter.kind, filter.read]
+    const isFlag = operator === 'null'
+    const kind = isFlag ? 'bool' : filter.kind
     if (isTooLong(text)) {
       const max = bounds.characters
       this.errors.add(parameter, attribute, 'maxLength', `${attribute} is too long.`, { max })
       return unreadable
     }
-    const value = read(text)
+    const value = isFlag ? coerce(text, flag) : filter.read(text)
     if (value !== unreadable && value !== null) return value
     this.errors.add(parameter, attribute, `type.${kind}`, `${attribute} is not a ${kind}.`, { values })
     return unreadable
