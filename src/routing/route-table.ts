@@ -70,7 +70,7 @@ export class RouteTable {
 
   /** Whether a static folder depends on the host of a request. */
   get hasFolderHosts(): boolean {
-    return this.folders.some(({ folder }) => folder.hasHost)
+    return this.folders.some(({ folder }) => folder.host !== undefined)
   }
 
   /** Finds the static folders that a path leads to: those declared before a route, or all of them. */

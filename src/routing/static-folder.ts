@@ -3,7 +3,7 @@ import { HostPattern } from './host.js'
 
 /** A folder of static files, mounted at a path. */
 export class StaticFolder {
-  private readonly host: HostPattern | undefined
+  readonly host: HostPattern | undefined
 
   /**
    * @param prefix its path: `/` or `/assets`
@@ -18,10 +18,6 @@ export class StaticFolder {
     readonly middleware: readonly Middleware[] = [],
   ) {
     this.host = host === undefined ? undefined : new HostPattern(host)
-  }
-
-  get hasHost(): boolean {
-    return this.host !== undefined
   }
 
   /** Whether a path leads to it. */

@@ -29,12 +29,6 @@ export function declaredLists(dataSource: DataSource, routes: readonly ListRoute
   })
 }
 
-/** The missing indexes of a list, and columns whose precision does not suit cursor pages. */
-interface ListWarning {
-  list: string
-  problems: string[]
-}
-
 /** Logs one line for each list that lacks an index. */
 export async function logListWarnings(
   dataSource: DataSource,
@@ -47,14 +41,17 @@ export async function logListWarnings(
   }
 }
 
-/** Finds the lists that lack an index for a column that they sort by, or filter by `eq` or `prefix`. */
+/**
+ * Finds the lists that lack an index for a column that they sort by, or filter by `eq` or `prefix`, and cursor pages whose
+ * columns are too precise. Each problem is a sentence.
+ */
 export async function findListWarnings(
   dataSource: DataSource,
   lists: readonly DeclaredList[],
-): Promise<ListWarning[]> {
+): Promise<{ list: string; problems: string[] }[]> {
   const runner = dataSource.createQueryRunner()
   try {
-    const warnings: ListWarning[] = []
+    const warnings = []
     for (const list of lists) {
       const problems = await problemsOf(runner, list)
       if (problems.length > 0) warnings.push({ list: list.name, problems })

@@ -49,9 +49,7 @@ export class ListQuery {
 
   /** Whether the request filters or searches. */
   get isFiltered(): boolean {
-    return (
-      this.parsed.sent.has('search') || this.fields.some(({ parameter }) => this.parsed.sent.has(parameter))
-    )
+    return this.filters.some((name) => this.parsed.sent.has(name))
   }
 
   /** The words of `search`. */
@@ -109,14 +107,18 @@ export class ListQuery {
 
   /** The list without filters and search, in the same order. */
   get clearUrl(): string {
-    const names = ['search', ...this.fields.map(({ parameter }) => parameter)]
-    return this.url(Object.fromEntries(names.map((name) => [name, undefined])))
+    return this.url(Object.fromEntries(this.filters.map((name) => [name, undefined])))
   }
 
   /** The parameters that are neither filters nor `search`, for hidden fields of a form. */
   get others(): [name: string, value: string][] {
-    const filters = new Set(['search', ...this.fields.map(({ parameter }) => parameter)])
-    return this.parameters().filter(([name]) => !filters.has(name))
+    const { filters } = this
+    return this.parameters().filter(([name]) => !filters.includes(name))
+  }
+
+  /** The names of `search` and of the filters. */
+  private get filters(): string[] {
+    return ['search', ...this.fields.map(({ parameter }) => parameter)]
   }
 
   private parameters(): [name: string, value: string][] {

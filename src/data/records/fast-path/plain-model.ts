@@ -46,7 +46,7 @@ export function hasPlainWrites(metadata: EntityMetadata): boolean {
     metadata.primaryColumns[0]?.propertyName === 'id' &&
     metadata.columns.every(isPlainColumn) &&
     metadata.relations.every((relation) => relation.isManyToOne) &&
-    listenersOf(metadata).every(isTimestampListener)
+    metadata.listeners.every(isTimestampListener)
   )
 }
 
@@ -76,17 +76,6 @@ const PLAIN_TYPES = new Set<unknown>(
     [Number, 'int', 'integer', 'bigint', 'float', 'double', 'real', 'decimal', 'numeric'],
   ].flat(),
 )
-
-function listenersOf(metadata: EntityMetadata): EntityListenerMetadata[] {
-  return [
-    ...metadata.beforeInsertListeners,
-    ...metadata.afterInsertListeners,
-    ...metadata.beforeUpdateListeners,
-    ...metadata.afterUpdateListeners,
-    ...metadata.beforeRemoveListeners,
-    ...metadata.afterRemoveListeners,
-  ]
-}
 
 /** Whether a listener is one of those of `Model`, which the fast path calls itself. */
 function isTimestampListener({ target, propertyName }: EntityListenerMetadata): boolean {
