@@ -32,9 +32,7 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
   if (typeof resource !== 'function') {
     throw new DeclarationError(`resource() expects a resource class, not ${String(resource)}.`)
   }
-  const missing = actionsOf(resource).filter(
-    (action) => !action.optional && handlerOf(resource, action) === undefined,
-  )
+  const missing = actionsOf(resource).filter((action) => !action.optional && !handlerOf(resource, action))
   if (missing.length > 0) {
     const names = missing.map((action) => action.handler).join(', ')
     throw new DeclarationError(

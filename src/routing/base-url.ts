@@ -1,11 +1,5 @@
+import type { Context } from '../context.js'
 import { BadBaseUrl, MissingBaseUrl } from '../errors.js'
-
-/** The parts of a request that its address consists of. */
-interface Addressed {
-  env: string
-  protocol: string
-  host: string
-}
 
 /**
  * Returns the address of the application without a slash at its end: `BASE_URL`, else the origin of the request. In
@@ -13,7 +7,7 @@ interface Addressed {
  *
  * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL
  */
-export function applicationUrl({ env, protocol, host }: Addressed): string {
+export function applicationUrl({ env, protocol, host }: Pick<Context, 'env' | 'protocol' | 'host'>): string {
   const configured = configuredBaseUrl()
   if (configured !== undefined) return configured
   if (env === 'production') throw new MissingBaseUrl()

@@ -75,13 +75,8 @@ export async function writeLinks(
 async function lockOwner(tx: EntityManager, record: Model): Promise<void> {
   if (!engineOf(tx.dataSource).rowLock) return
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  const lock = lockOption(tx, metadata)
-  await tx.findOne(metadata.target, {
-    select: { id: true },
-    where: { id: record.id },
-    ...lock,
-    loadEagerRelations: false,
-  })
+  const options = { select: { id: true }, where: { id: record.id }, loadEagerRelations: false }
+  await tx.findOne(metadata.target, { ...options, ...lockOption(tx, metadata) })
 }
 
 async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignment): Promise<void> {

@@ -133,9 +133,9 @@ async function readIds(
   const rows = await query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
   const byOwner = new Map<string, string[]>()
   for (const { owner_id, related_id } of rows) {
-    const ids = byOwner.get(String(owner_id)) ?? []
-    byOwner.set(String(owner_id), ids)
-    ids.push(String(related_id))
+    const ids = byOwner.get(String(owner_id))
+    if (ids) ids.push(String(related_id))
+    else byOwner.set(String(owner_id), [String(related_id)])
   }
   return (record) => byOwner.get(String(owned.getEntityValue(record))) ?? []
 }

@@ -190,12 +190,10 @@ function isNames(value: unknown): value is readonly string[] {
   return Array.isArray(value)
 }
 
-const includeLimit = 50
-
 function compileInclude(model: ListModel, name: string, given: GivenInclude = true): Include {
   const { isOneToMany, isManyToMany, inverseEntityMetadata: related } = model.relation(name)
   const options = isNames(given) ? { attributes: given } : given === true ? {} : given
-  const { limit = includeLimit, attributes, ...others } = options
+  const { limit = 50, attributes, ...others } = options
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
     model.fail(`includes "${name}" with the unknown option "${unknown}". Known: attributes, limit.`)

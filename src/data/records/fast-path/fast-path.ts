@@ -231,13 +231,7 @@ function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unkno
   return inSavepoint(tx, (savepoint) => run(savepoint, sql, values))
 }
 
-/** The methods of `Model` that set ids and timestamps before a write. A model may override them by asynchronous ones. */
-interface Stamps {
-  setGeneratedColumns(): unknown
-  stampUpdate(): unknown
-}
-
-/** These methods are protected, because no other code may call them. */
-function stampsOf(record: Model): Stamps {
-  return record as unknown as Stamps
+/** The protected methods of `Model` that set ids and timestamps. A model may override them by asynchronous ones. */
+function stampsOf(record: Model) {
+  return record as unknown as { setGeneratedColumns(): unknown; stampUpdate(): unknown }
 }
