@@ -18,7 +18,7 @@ import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import type { FileAction } from './files/files.js'
 import { migrationNames } from './migration-names.js'
 import { parseList, type ListPlan } from './arguments/lists.js'
-import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
+import { modelNamesOf, namesOf, parentsOf, type Names } from './arguments/names.js'
 import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
@@ -159,11 +159,6 @@ export function planOf(
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
     ownerOf: (other) => ownerOfModel(folder, other),
   }
-}
-
-/** The parents of a resource, the nearest first. */
-function parentsOf({ parent }: Names): Names[] {
-  return parent ? [parent, ...parentsOf(parent)] : []
 }
 
 /** @throws BadUnique for a column that the table does not have, or a single or a repeated one */

@@ -75,7 +75,7 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   const names = [singular, plural].map((name) => camelize(name, true))
   const [reason] = [own, ...names].flatMap((name) => reservedResources.get(name) ?? [])
   if (reason) throw new ReservedName(kind, word, reason)
-  if (isRepeated(param, parent)) throw new RepeatedParameter(word, param)
+  if (parentsOf({ parent }).some((one) => one.param === param)) throw new RepeatedParameter(word, param)
   return {
     parent,
     namespace,
@@ -129,8 +129,9 @@ export function snakeCase(word: string): string {
     .toLowerCase()
 }
 
-function isRepeated(param: string, parent: Names | undefined): boolean {
-  return parent !== undefined && (parent.param === param || isRepeated(param, parent.parent))
+/** The parents of a resource, the nearest first. */
+export function parentsOf({ parent }: Pick<Names, 'parent'>): Names[] {
+  return parent ? [parent, ...parentsOf(parent)] : []
 }
 
 /** `admin/part` in `admin/widget` has the path `/parts` below `/admin/widgets/{widget_id}`. */
