@@ -6,10 +6,9 @@ import { readApplication, requireReference } from './application.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import { KINDS } from './arguments/kinds.js'
 import type { FileAction } from './files/files.js'
-import { joinTablesOf } from './join-tables.js'
 import { migrationNames } from './migration-names.js'
 import { isName, snakeCase, tableOf } from './arguments/names.js'
-import { columnsOf, indexName, indicesOf, tableFunctions } from './tables.js'
+import { indexName, tableLocals } from './tables.js'
 import { renderScaffolds } from './files/templates.js'
 import { nearest } from '../naming/spelling.js'
 
@@ -46,14 +45,18 @@ export function migrationActions(
     for (const attribute of attributes) requireReference(folder, table, attribute)
   }
   const { file, className } = migrationNames(folder, name, now)
-  const locals = {
-    migrationClass: className,
-    table,
-    attributes,
-    ...createLocals(attributes, table),
-    ...columnSteps(attributes, table),
-  }
-  return renderScaffolds(folder, [`migration/${kind}`], { migration: file }, locals)
+  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => ({ columns: [name] }))
+  return renderScaffolds(
+    folder,
+    [`migration/${kind}`],
+    { migration: file },
+    {
+      migrationClass: className,
+      table,
+      ...tableLocals(table, attributes, indexed),
+      ...columnSteps(attributes, table),
+    },
+  )
 }
 
 /**
@@ -93,44 +96,28 @@ function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table
   return `The rows that ${table} already has need a value for ${name}. ${advice}.`
 }
 
-type MigrationKind = 'create' | 'add' | 'remove' | 'empty'
-
-function meaningOf(name: string): { kind: MigrationKind; table: string } {
-  const [, created] = /^create_(\w+)$/.exec(name) ?? []
+function meaningOf(name: string): { kind: 'create' | 'add' | 'remove' | 'empty'; table: string } {
+  const [, created, added, removed] =
+    /^(?:create_(\w+)|add_\w+?_to_(\w+)|remove_\w+?_from_(\w+))$/.exec(name) ?? []
   if (created) return { kind: 'create', table: tableOf(created) }
-  const [, added] = /^add_\w+?_to_(\w+)$/.exec(name) ?? []
   if (added) return { kind: 'add', table: tableOf(added) }
-  const [, removed] = /^remove_\w+?_from_(\w+)$/.exec(name) ?? []
   return removed ? { kind: 'remove', table: tableOf(removed) } : { kind: 'empty', table: '' }
-}
-
-function createLocals(attributes: readonly Attribute[], table: string) {
-  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => ({ columns: [name] }))
-  const [columns, joins] = [columnsOf(attributes), joinTablesOf(table, attributes)]
-  return {
-    columns,
-    functions: tableFunctions(columns, joins),
-    indices: indicesOf(table, indexed),
-    references: attributes.filter(({ reference, isList }) => reference && !isList),
-    joins,
-  }
 }
 
 /** The statements that add columns to a table, and those that remove them, in the opposite order. */
 function columnSteps(attributes: readonly Attribute[], table: string) {
   const columns = attributes.filter(({ isList }) => !isList)
   const steps = columns.flatMap((attribute) => stepsOf(attribute, table))
-  const hasReferences = columns.some(({ reference }) => reference)
-  const hasIndices = attributes.some(({ isIndexed }) => isIndexed)
-  const hasTables = columns.length < attributes.length
   const classes = [
-    hasTables && 'Table',
+    columns.length < attributes.length && 'Table',
     columns.length > 0 && 'TableColumn',
-    hasReferences && 'TableForeignKey',
-    hasIndices && 'TableIndex',
+    columns.some(({ reference }) => reference) && 'TableForeignKey',
+    columns.some(({ isIndexed }) => isIndexed) && 'TableIndex',
+    'type MigrationInterface',
+    'type QueryRunner',
   ]
   return {
-    classes: [...classes.filter(Boolean), 'type MigrationInterface', 'type QueryRunner'].join(', '),
+    classes: classes.filter(Boolean).join(', '),
     adding: steps.map(([add]) => add),
     removing: steps.toReversed().map(([, remove]) => remove),
   }

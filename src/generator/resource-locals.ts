@@ -1,16 +1,16 @@
 import type { Attribute } from './arguments/attributes.js'
 import type { Reference } from './arguments/attribute-argument.js'
-import { joinTablesOf } from './join-tables.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { ListPlan } from './arguments/lists.js'
 import type { Names } from './arguments/names.js'
 import { nestingOf, type Nesting } from './arguments/nesting.js'
+import { quote } from './files/lines.js'
 import { modelImportsOf, relativePath } from './files/paths.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals, type AddedRoute } from './arguments/routes.js'
 import { specLocals, specPaths, type AttributeReference } from './spec-locals.js'
 import { textsOf } from './texts.js'
-import { columnsOf, indexName, indicesOf, tableFunctions, type Index } from './tables.js'
+import { indexName, tableLocals } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
@@ -116,33 +116,25 @@ function modelLocals({ names, attributes: all, uniques, list, owner }: ResourceP
     columns,
     isUnique: true,
   }))
-  const references = referencesOf(all)
-  const columns = columnsOf(all, keys)
-  const joins = joinTablesOf(names.plural, all)
-  const prefixes = prefixColumns(list)
-  const related = [...references.map((reference) => reference.model), ...belongsTo]
+  const indices = [...indexesOf(all, sortedColumns(list, all), leading), ...pairs]
+  const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list))
+  const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
   return {
+    ...table,
     /** All attributes, also the secret ones. */
     all,
     /** The foreign keys of the parent and of the owner. */
     keys,
     ownerKey: owner && `${owner.singular}_id`,
-    modelImports: modelImports(all, belongsTo[0], pairs.length > 0),
+    modelImports: modelImports(all, table.relations.length > 0, pairs.length > 0),
     imports: modelImportsOf(related, `src/models/${names.singular}`).filter(
       ({ model }) => model !== names.model,
     ),
-    relations: relationsOf(references, belongsTo),
-    /** The tables of many-to-many relations. */
-    joins,
     /** The unique indexes of several columns. */
     uniques: pairs.map(({ name, columns }) => ({
       name: indexName(names.plural, name),
-      list: columns.map((column) => `'${column}'`).join(', '),
+      list: columns.map(quote).join(', '),
     })),
-    columns,
-    functions: tableFunctions(columns, joins, prefixes),
-    indices: indicesOf(names.plural, [...indexesOf(all, list, leading), ...pairs]),
-    prefixes,
   }
 }
 
@@ -224,18 +216,14 @@ function functionOf(isAsync: boolean): string {
  *
  * @param leading the keys on which every list has conditions
  */
-function indexesOf(
-  attributes: readonly Attribute[],
-  list: ListPlan | undefined,
-  leading: readonly string[],
-): Index[] {
-  const sorted = sortedColumns(list, attributes)
-  const names = [
-    ...attributes.filter(({ name, isIndexed }) => isIndexed || sorted.includes(name)).map(({ name }) => name),
-    ...sorted.filter((name) => attributes.every((attribute) => attribute.name !== name)),
-  ]
+function indexesOf(attributes: readonly Attribute[], sorted: readonly string[], leading: readonly string[]) {
+  const indexed = attributes.filter(({ name, isIndexed }) => isIndexed || sorted.includes(name))
+  const names = new Set([...indexed.map(({ name }) => name), ...sorted])
   return [
-    ...names.map((name) => ({ name, columns: sorted.includes(name) ? [...leading, name, 'id'] : [name] })),
+    ...[...names].map((name) => ({
+      columns: sorted.includes(name) ? [...leading, name, 'id'] : [name],
+      name,
+    })),
     ...(leading.length > 0 ? [{ columns: [...leading, 'id'] }] : []),
     ...leading.slice(1).map((column) => ({ columns: [column] })),
   ]
@@ -253,15 +241,14 @@ function choicesOf(one: string, references: readonly AttributeReference[]): Choi
   })
 }
 
-function modelImports(attributes: readonly Attribute[], parent: Names | undefined, hasPairs: boolean) {
+function modelImports(attributes: readonly Attribute[], hasKeys: boolean, hasPairs: boolean) {
   const hasLists = attributes.some(({ isList }) => isList)
-  const hasKeys = parent !== undefined || attributes.some(({ reference, isList }) => reference && !isList)
   const typeorm = [
-    (attributes.some(({ isList }) => !isList) || hasKeys) && 'Column',
+    (hasKeys || attributes.some(({ isList }) => !isList)) && 'Column',
     'Entity',
     hasPairs && 'Index',
     hasKeys && 'JoinColumn',
-    ...(hasLists ? ['JoinTable', 'ManyToMany'] : []),
+    hasLists && 'JoinTable, ManyToMany',
     hasKeys && 'ManyToOne',
     (hasKeys || hasLists) && 'type Relation',
   ]
@@ -310,28 +297,6 @@ function includesOf(
   return references
     .filter(({ model }) => model.model === accounts?.model)
     .map(({ property }) => `${property}: [${shown}]`)
-}
-
-/** The foreign keys of a table. Those of its owner and its parent are the last ones. */
-function relationsOf(references: readonly AttributeReference[], belongsTo: readonly Names[]) {
-  return [
-    ...references
-      .filter(({ attribute }) => !attribute.isList)
-      .map(({ attribute, property, model }) => ({
-        column: attribute.name,
-        property,
-        names: model,
-        isNullable: attribute.isNullable,
-        cascade: false,
-      })),
-    ...belongsTo.map((names) => ({
-      column: `${names.singular}_id`,
-      property: names.singular,
-      names,
-      isNullable: false,
-      cascade: true,
-    })),
-  ]
 }
 
 /** A description of each handler, for the placeholders of its specs. */

@@ -1,46 +1,94 @@
 import type { Attribute } from './arguments/attributes.js'
-import { listOf } from './files/lines.js'
-
-/**
- * Returns the columns of a new table for its migration.
- *
- * @param keys the columns that refer to a parent and to an owner
- */
-export function columnsOf(attributes: readonly Attribute[], keys: readonly string[] = []): string {
-  const columns = [
-    'primaryKey(runner)',
-    ...attributes.filter(({ isList }) => !isList).map(({ migration }) => migration),
-    ...keys.map((key) => `column(runner, '${key}', 'uuid')`),
-    '...timestamps(runner)',
-  ]
-  return listOf(8, 'columns', columns)
-}
-
-/** The functions of the framework that the migration of a new table calls. */
-export function tableFunctions(columns: string, joins: readonly unknown[], prefixes: readonly string[] = []) {
-  const functions = [
-    (columns.includes('column(') || joins.length > 0) && 'column',
-    prefixes.length > 0 && 'prefixIndex',
-    'primaryKey',
-    'timestamps',
-  ]
-  return functions.filter(Boolean).join(', ')
-}
+import type { Names } from './arguments/names.js'
+import { listOf, quote } from './files/lines.js'
+import { itemName } from '../naming/words.js'
 
 /** An index of a new table. */
-export interface Index {
+interface Index {
   /** The name without that of the table. By default it is the first column. */
   name?: string
   columns: readonly string[]
   isUnique?: boolean
 }
 
-/** Returns the indexes of a new table; empty if there are none. */
-export function indicesOf(table: string, indices: readonly Index[]): string {
+/**
+ * Returns the variables of the migration that creates a table.
+ *
+ * @param belongsTo the models of the owner and of the parent, whose keys are the last columns
+ * @param prefixes the columns that a list finds by their beginning
+ */
+export function tableLocals(
+  table: string,
+  attributes: readonly Attribute[],
+  indices: readonly Index[],
+  belongsTo: readonly Names[] = [],
+  prefixes: readonly string[] = [],
+) {
+  const relations = relationsOf(attributes, belongsTo)
+  const own = attributes.filter(({ isList }) => !isList).map(({ migration }) => migration)
+  const keys = belongsTo.map(({ singular }) => `column(runner, '${singular}_id', 'uuid')`)
+  const joins = joinTablesOf(table, attributes)
+  const functions = [
+    own.length + keys.length + joins.length > 0 && 'column',
+    prefixes.length > 0 && 'prefixIndex',
+    'primaryKey',
+    'timestamps',
+  ]
+  return {
+    columns: listOf(8, 'columns', ['primaryKey(runner)', ...own, ...keys, '...timestamps(runner)']),
+    relations,
+    joins,
+    prefixes,
+    indices: indicesOf(table, indices),
+    /** The functions of the framework that the migration calls. */
+    functions: functions.filter(Boolean).join(', '),
+  }
+}
+
+/** The foreign keys of a table. */
+function relationsOf(attributes: readonly Attribute[], belongsTo: readonly Names[]) {
+  const references = attributes.flatMap(({ name: column, isNullable, isList, reference }) =>
+    reference && !isList
+      ? [{ column, property: reference.property, names: reference.model, isNullable, cascade: false }]
+      : [],
+  )
+  const owners = belongsTo.map((names) => ({
+    column: `${names.singular}_id`,
+    property: names.singular,
+    names,
+    isNullable: false,
+    cascade: true,
+  }))
+  return [...references, ...owners]
+}
+
+/** The tables of the many-to-many relations of a model: `issues_labels` with the keys `issue_id` and `label_id`. */
+export function joinTablesOf(table: string, attributes: readonly Attribute[]) {
+  return attributes.flatMap(({ isList, reference }) => {
+    if (!isList || !reference) return []
+    const { property, model } = reference
+    const name = indexName(table, property)
+    const column = `${itemName(property)}_id`
+    return {
+      name,
+      /** The property with the related records: `labels`. */
+      property,
+      model: model.model,
+      keys: [
+        { column: `${itemName(table)}_id`, table },
+        { column, table: model.plural },
+      ],
+      indices: indicesOf(name, [{ columns: [column] }]),
+    }
+  })
+}
+
+/** The indexes of a new table; empty if there are none. */
+function indicesOf(table: string, indices: readonly Index[]): string {
   const members = indices.map(({ name, columns, isUnique }) => {
-    const names = columns.map((column) => `'${column}'`).join(', ')
     const unique = isUnique ? ', isUnique: true' : ''
-    return `{ name: '${indexName(table, name ?? columns[0] ?? '')}', columnNames: [${names}]${unique} }`
+    const columnNames = columns.map(quote).join(', ')
+    return `{ name: '${indexName(table, name ?? columns[0] ?? '')}', columnNames: [${columnNames}]${unique} }`
   })
   return members.length > 0 ? listOf(8, 'indices', members, members.length > 1) : ''
 }
