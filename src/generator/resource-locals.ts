@@ -1,51 +1,49 @@
-import type { Attribute } from './arguments/attributes.js'
-import type { Reference } from './arguments/attribute-argument.js'
+import { isReference, type Attribute, type ReferenceAttribute } from './arguments/attributes.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
-import type { ListPlan } from './arguments/lists.js'
 import type { Names } from './arguments/names.js'
 import { nestingOf, type Nesting } from './arguments/nesting.js'
 import { quote } from './files/lines.js'
 import { modelImportsOf, relativePath } from './files/paths.js'
 import type { ResourcePlan } from './resource-generator.js'
-import { routeLocals, type AddedRoute } from './arguments/routes.js'
-import { specLocals, specPaths, type AttributeReference } from './spec-locals.js'
+import { routeLocals } from './arguments/routes.js'
+import { specLocals, specPaths } from './spec-locals.js'
 import { textsOf } from './texts.js'
 import { indexName, tableLocals } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
-  const { kind, names, model, routes, list, owner, guards } = plan
-  const isRootGuarded = guards.some((one) => one.parent === undefined)
+  const { names, model, list, owner, guards } = plan
+  const isRootGuarded = guards.some(({ parent }) => parent === undefined)
   const nesting = nestingOf({ ...names, model: model.model }, isRootGuarded, owner)
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
-  const references = referencesOf(attributes)
+  const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
-  const added = routeLocals(routes, names, nesting)
+  const added = routeLocals(plan.routes, names, nesting)
+  const order = orderOf(list)
   return {
     ...names,
     command: plan.command,
-    isWeb: kind === 'web',
+    isWeb: plan.kind === 'web',
     model: model.model,
     nesting,
     /** The attributes that pages and requests have: all except secrets. */
     attributes,
+    required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: listLocals(list, names, includesOf(plan, references)),
-    order: orderOf(list),
+    order,
     ...added,
     ...handlerLocals(plan, nesting, attributes, choices),
-    handlers: handlersOf(names, added.routes, orderOf(list)),
+    handlers: handlersOf(names, added.routes, order),
     ...headingLocals(plan, attributes),
-    pages: pagesOf(names, nesting, references, choices, list),
+    pages: pagesOf(plan, nesting, references, choices),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
-    texts: textsOf(names, added.routes, { record: model.singular, attributes }, otherIds),
-    calls: callsOf(names, nesting),
-    named: namedOf(names, nesting),
-    spec: specLocals(names, nesting, model, references, attributes, plan),
+    texts: textsOf(names, added.routes, model.singular, attributes, otherIds),
+    ...pathLocals(names, nesting),
+    spec: specLocals(plan, nesting, attributes),
     accept: acceptOf(plan),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
-    required: attributes.filter(({ isRequired }) => isRequired),
     ...modelLocals(plan),
     migrationClass,
   }
@@ -53,11 +51,12 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
 
 /** The variables of the handlers and of the policy. */
 function handlerLocals(
-  { kind, names, model, routes, list, owner, guards }: ResourcePlan,
+  plan: ResourcePlan,
   nesting: Nesting,
   attributes: readonly Attribute[],
   choices: readonly Choice[],
 ) {
+  const { kind, names, model, owner, guards } = plan
   const file = `src/actions/${names.file}`
   const policy = `src/policies/${model.singular}`
   const find = `await this.find${model.model}(${nesting.item.arguments})`
@@ -76,8 +75,8 @@ function handlerLocals(
     guard: owner ? undefined : guards[0]?.one,
     parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
     /** The attributes that a request may set, as a list in the source. */
-    fields: `[${attributes.map(({ name }) => `'${name}'`).join(', ')}]`,
-    kitImports: kitImports(names, routes, list !== undefined, owner !== undefined),
+    fields: `[${attributes.map(({ name }) => quote(name)).join(', ')}]`,
+    kitImports: kitImports(plan),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
   }
 }
@@ -85,22 +84,22 @@ function handlerLocals(
 /** The variables of the pages of a record and of a list: their headings, columns and details. */
 function headingLocals({ names, model, list }: ResourcePlan, attributes: readonly Attribute[]) {
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
-  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? ID
+  const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
+  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? id
   const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
   const timestamps = timestampsOf(list).map((name) => ({
     name,
     show: (variable: string) => `!= time(${variable}.${name})`,
   }))
   return {
-    /** The attribute that is the heading of a page. */
-    title,
+    /** The heading of a page. */
     heading: title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`,
     /** The attributes that a page lists below its heading. */
     details: attributes.filter((attribute) => attribute !== title),
     /** The attribute that is the heading of a row in the list. */
     header,
     /** The other columns of the list: at most six with the header, and the timestamps that it is sorted by. */
-    columnsOfList: [...columns.slice(0, COLUMNS - 1), ...timestamps],
+    columnsOfList: [...columns.slice(0, 5), ...timestamps],
   }
 }
 
@@ -145,24 +144,22 @@ function acceptOf({ kind, application }: ResourcePlan) {
     : { only: '', also: '' }
 }
 
-/** The arguments of `ctx.pathFor` in handlers. */
-function namedOf({ paths }: Names, { parentRecords, records, collection }: Nesting) {
-  const argumentsOf = (name: string, given: string) => `'${name}'${given && `, ${given}`}`
+/** The calls of path helpers in templates, and the arguments of `ctx.pathFor` in handlers. */
+function pathLocals({ paths }: Names, { parentRecords, records, collection }: Nesting) {
+  const named = (name: string, given: string) => quote(name) + (given && `, ${given}`)
   return {
-    collection: argumentsOf(paths.collection, parentRecords),
-    collectionOfItem: argumentsOf(paths.collection, collection.handler),
-    item: argumentsOf(paths.item, records),
-  }
-}
-
-/** The calls of path helpers in templates. */
-function callsOf({ paths }: Names, { parentRecords, records, collection }: Nesting) {
-  return {
-    collection: `${paths.collection}(${parentRecords})`,
-    collectionOfItem: `${paths.collection}(${collection.page})`,
-    new: `${paths.new}(${parentRecords})`,
-    item: `${paths.item}(${records})`,
-    edit: `${paths.edit}(${records})`,
+    calls: {
+      collection: `${paths.collection}(${parentRecords})`,
+      collectionOfItem: `${paths.collection}(${collection.page})`,
+      new: `${paths.new}(${parentRecords})`,
+      item: `${paths.item}(${records})`,
+      edit: `${paths.edit}(${records})`,
+    },
+    named: {
+      collection: named(paths.collection, parentRecords),
+      collectionOfItem: named(paths.collection, collection.handler),
+      item: named(paths.item, records),
+    },
   }
 }
 
@@ -171,27 +168,26 @@ function callsOf({ paths }: Names, { parentRecords, records, collection }: Nesti
  * choices, because a response in JSON does not need them.
  */
 function pagesOf(
-  { one, many }: Names,
+  { names: { one, many }, list }: ResourcePlan,
   { parents, before }: Nesting,
-  references: readonly AttributeReference[],
+  references: readonly ReferenceAttribute[],
   choices: readonly Choice[],
-  list: ListPlan | undefined,
 ) {
-  const shown = references.map(({ property }) => `'${property}'`)
-  const listed = references
-    .filter(({ attribute }) => !attribute.isList)
-    .map(({ property }) => `'${property}'`)
-  const loaded = (name: string, relations: readonly string[]) =>
-    relations.length > 0 ? `${name}: await ctx.load(${name}, ${relations.join(', ')})` : name
+  const functionOf = (isAsync: boolean) => (isAsync ? 'async () =>' : '() =>')
+  const loaded = (name: string, relations: readonly ReferenceAttribute[]) => {
+    const properties = relations.map(({ reference }) => quote(reference.property))
+    return relations.length > 0 ? `${name}: await ctx.load(${name}, ${properties.join(', ')})` : name
+  }
   const offered = choices.length > 0 ? [`...(await this.findChoices(ctx, ${one}))`] : []
+  const listed = references.filter(({ isList }) => !isList)
   // The records of the list have the name that choices of the same model would have.
   const filtered = choicesOf(
     one,
-    references.filter(({ attribute, model }) => list?.filters.includes(attribute) && model.many !== many),
+    references.filter((one) => list?.filters.includes(one) && one.reference.model.many !== many),
   )
   return {
     list: functionOf(listed.length > 0 || filtered.length > 0),
-    function: functionOf(shown.length > 0),
+    function: functionOf(references.length > 0),
     form: functionOf(choices.length > 0),
     index: [
       ...parents.map((names) => names.one),
@@ -200,14 +196,10 @@ function pagesOf(
       ...(list ? ['query'] : []),
       ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
     ].join(', '),
-    show: [...before.map((names) => names.one), loaded(one, shown)].join(', '),
+    show: [...before.map((names) => names.one), loaded(one, references)].join(', '),
     new: [...parents.map((names) => names.one), one, ...offered].join(', '),
     edit: [...before.map((names) => names.one), one, ...offered].join(', '),
   }
-}
-
-function functionOf(isAsync: boolean): string {
-  return isAsync ? 'async () =>' : '() =>'
 }
 
 /**
@@ -233,11 +225,11 @@ function indexesOf(attributes: readonly Attribute[], sorted: readonly string[], 
 type Choice = Names & { selected: string }
 
 /** The records that a form offers as choices, once for each model. */
-function choicesOf(one: string, references: readonly AttributeReference[]): Choice[] {
-  const models = new Map(references.map(({ model }) => [model.many, model]))
+function choicesOf(one: string, references: readonly ReferenceAttribute[]): Choice[] {
+  const models = new Map(references.map(({ reference: { model } }) => [model.many, model]))
   return [...models].map(([many, names]) => {
-    const own = references.filter(({ model }) => model.many === many)
-    return { ...names, selected: own.map(({ attribute }) => `${one}.${attribute.name}`).join(', ') }
+    const own = references.filter(({ reference }) => reference.model.many === many)
+    return { ...names, selected: own.map(({ name }) => `${one}.${name}`).join(', ') }
   })
 }
 
@@ -261,42 +253,30 @@ function modelImports(attributes: readonly Attribute[], hasKeys: boolean, hasPai
 }
 
 /** The imports of a resource from the framework. */
-function kitImports(
-  { parent, isSingular }: Names,
-  routes: readonly AddedRoute[],
-  hasQueries: boolean,
-  hasOwner: boolean,
-): string {
+function kitImports({ names: { parent, isSingular }, routes, list, owner }: ResourcePlan): string {
+  const isOnlyOne = isSingular && !owner
   const all = [
     'BaseResource',
     isSingular && 'HttpError',
     parent && 'Parent',
-    hasQueries && 'Queryable',
-    isSingular && !hasOwner && 'RecordNotFound',
+    list && 'Queryable',
+    isOnlyOne && 'RecordNotFound',
     'Resource',
     routes.length > 0 && 'Route',
-    isSingular && !hasOwner && 'transactionOptions',
-    isSingular && !hasOwner && 'Use',
+    isOnlyOne && 'transactionOptions, Use',
     'type Context',
   ]
   return all.filter(Boolean).join(', ')
 }
 
-function referencesOf(attributes: readonly Attribute[]): AttributeReference[] {
-  return attributes.flatMap((attribute) =>
-    attribute.reference ? [{ ...attribute.reference, attribute }] : [],
-  )
-}
-
 /** The relations to accounts that a list can include. Without a list of attributes, clients would see all of them. */
 function includesOf(
   { accounts, publicAttributes }: ResourcePlan,
-  references: readonly Reference[],
+  references: readonly ReferenceAttribute[],
 ): string[] {
-  const shown = publicAttributes.map((name) => `'${name}'`).join(', ')
-  return references
-    .filter(({ model }) => model.model === accounts?.model)
-    .map(({ property }) => `${property}: [${shown}]`)
+  const shown = publicAttributes.map(quote).join(', ')
+  const own = references.filter(({ reference }) => reference.model.model === accounts?.model)
+  return own.map(({ reference }) => `${reference.property}: [${shown}]`)
 }
 
 /** A description of each handler, for the placeholders of its specs. */
@@ -305,21 +285,15 @@ function handlersOf(
   routes: readonly { handler: string; sentence: string }[],
   order: string,
 ) {
-  const all: ReadonlyArray<readonly [handler: string, sentence: string]> = [
-    ...(isSingular ? [] : [['list', `shows one page of ${many}, ${order}`] as const]),
+  const all = [
+    ...(isSingular ? [] : [['list', `shows one page of ${many}, ${order}`]]),
     ['show', `shows ${aOne}`],
     ['new', `shows the form for a new ${one}`],
     ['create', `adds ${aOne}`],
     ['edit', `shows the form to edit ${aOne}`],
     ['update', `changes ${aOne}`],
     ['destroy', `deletes ${aOne}`],
-    ...routes.map(({ handler, sentence }) => [handler, sentence] as const),
+    ...routes.map(({ handler, sentence }) => [handler, sentence]),
   ]
   return { web: all, api: all.filter(([handler]) => handler !== 'new' && handler !== 'edit') }
 }
-
-/** The maximum number of columns in a list. */
-const COLUMNS = 6
-
-/** The heading of a row if no attribute is suitable. */
-const ID: Pick<Attribute, 'name' | 'show'> = { name: 'id', show: (variable) => `= ${variable}.id` }

@@ -1,17 +1,10 @@
 import { camelize } from 'inflection'
-import type { Attribute } from './arguments/attributes.js'
-import type { Reference } from './arguments/attribute-argument.js'
+import { isReference, type Attribute } from './arguments/attributes.js'
 import type { Names } from './arguments/names.js'
 import { defaultSort } from './list-locals.js'
 import type { Nesting } from './arguments/nesting.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { modelImportsOf, relativePath } from './files/paths.js'
-
-/** A relation with its attribute. */
-export type AttributeReference = Reference & { attribute: Attribute }
-
-/** The part of a plan that decides which records can exist, and in which order a list has them. */
-type SpecPlan = Pick<ResourcePlan, 'owner' | 'accounts' | 'guards' | 'ownerOf' | 'uniques' | 'list'>
 
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
@@ -23,82 +16,71 @@ export function specPaths(file: string, model: Names) {
 }
 
 /** The variables of a resource's full spec: the values to send, and the records that must exist before. */
-export function specLocals(
-  names: Names,
-  nesting: Nesting,
-  model: Names,
-  references: readonly AttributeReference[],
-  attributes: readonly Attribute[],
-  plan: SpecPlan,
-) {
-  const { owner, accounts, ownerOf } = plan
-  const { parent } = names
+export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes: readonly Attribute[]) {
+  const { names, model, owner, accounts, ownerOf, list } = plan
   const file = `spec/actions/${names.file}`
   // A reference to the same model is left out of the spec.
-  const others = references.filter((reference) => reference.model.model !== model.model)
+  const others = attributes.filter(isReference).filter((one) => one.reference.model.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
-  const keys = others.map(({ attribute }) => `${attribute.name}: ${variableOf(attribute)}`)
+  const keys = others.map((attribute) => `, ${attribute.name}: ${variableOf(attribute)}`).join('')
   // The list of users contains the one who has signed in.
   const listsOwner = accounts?.model === model.model
-  const belongsTo = [parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
+  const belongsTo = [names.parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
   const given = plain.filter((attribute) => isGiven(attribute, plan))
   const uniques = uniquesOf(attributes, plan)
   const isOnlyOne = uniques.some((columns) =>
     columns.every((name) => isConstant(name, attributes, belongsTo)),
   )
   // The changed sample of the first record is greater than that of the newer one.
-  const isFirst = given.some(({ name, kind }) => name === defaultSort(plan.list) && kind !== 'bool')
-  const first = given.map((attribute) => `${attribute.name}: ${modelValue(attribute, 'changed')}`)
+  const isFirst = given.some(({ name, kind }) => name === defaultSort(list) && kind !== 'bool')
   const listed = isOnlyOne ? ['record.id'] : isFirst ? ['record.id', 'newer.id'] : ['newer.id', 'record.id']
+  const made = parents.map((one, index) => {
+    return `const parent${one.model} = ${make(one, parents[index - 1], ownerOf(one))}`
+  })
+  const first = given.map((attribute) => modelValue(attribute, 'changed'))
   return {
     ...specPaths(file, model),
-    models: modelImportsOf([model, ...others.map((other) => other.model), ...nesting.parents], file),
-    values: members(plain, ({ samples }) => samples.json),
-    changes: members(plain, ({ samples }) => samples.changed),
-    form: members(plain, ({ samples }) => samples.form),
-    sent: withKeys('values', keys),
-    sentForm: withKeys('form', keys),
+    models: modelImportsOf([model, ...others.map(({ reference }) => reference.model), ...parents], file),
+    values: members(plain, 'json'),
+    changes: members(plain, 'changed'),
+    form: members(plain, 'form'),
+    sent: keys ? `{ ...values${keys} }` : 'values',
+    sentForm: keys ? `{ ...form${keys} }` : 'form',
     newer: argumentOf([
       ...belongsTo.map((key) => `${key}: record.${key}`),
-      ...given.map((attribute) => `${attribute.name}: ${modelValue(attribute, 'json')}`),
+      ...given.map((attribute) => modelValue(attribute, 'json')),
     ]),
     /** Whether no other record can exist beside the first one, unless it has another parent or owner. */
     isOnlyOne,
     /** The ids of the records in the order of the list. */
     listed: `[${[...listed, ...(listsOwner ? ['owner.id'] : [])].join(', ')}]`,
-    users: usersOf(file, model, plan),
+    users: usersOf(file, plan),
     /** Whether another user can send the same: the records that `sent` refers to have no owner, and there can be a second record. */
     othersCanCreate:
-      !others.some((other) => ownerOf(other.model)) &&
+      !others.some(({ reference }) => ownerOf(reference.model)) &&
       !uniques.some((columns) => columns.every((name) => isConstant(name, attributes, []))),
     variables: [
-      ...others.map(({ attribute }) => ({
-        name: variableOf(attribute),
-        type: attribute.isList ? 'string[]' : 'string',
-      })),
+      ...others.map((one) => ({ name: variableOf(one), type: one.isList ? 'string[]' : 'string' })),
       { name: 'record', type: model.model },
       ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
     ],
     setup: [
-      ...(accounts
-        ? [
-            `${listsOwner ? '' : 'const '}owner = await make${accounts.model}()`,
-            'await signIn(client, owner)',
-          ]
-        : []),
-      ...others.map(({ attribute, model }) => {
-        const id = `(${make(model, [], ownerOf(model))}).id`
+      ...(accounts ? [`${listsOwner ? '' : 'const '}owner = await make${accounts.model}()`] : []),
+      ...(accounts ? ['await signIn(client, owner)'] : []),
+      ...others.map((attribute) => {
+        const { model } = attribute.reference
+        const id = `(${make(model, undefined, ownerOf(model))}).id`
         return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
       }),
-      ...(parent
-        ? nestedSetup(names, nesting, model, owner, ownerOf, first)
-        : [`record = ${make(model, [], owner, first)}`]),
+      ...made,
+      `record = ${make(model, parents.at(-1), owner, first)}`,
+      ...(names.parent ? [`path = \`${pathOf(names, parents)}\``] : []),
     ],
   }
 }
 
 /** The support of specs that sign in; undefined if the application has no accounts. */
-function usersOf(file: string, model: Names, { owner, accounts, guards, ownerOf }: SpecPlan) {
+function usersOf(file: string, { model, owner, accounts, guards, ownerOf }: ResourcePlan) {
   if (!accounts) return undefined
   const support = `spec/support/${accounts.plural}`
   return {
@@ -110,26 +92,27 @@ function usersOf(file: string, model: Names, { owner, accounts, guards, ownerOf 
   }
 }
 
-/** Creates a record, its parents and the path of its collection. The outermost parent is created with the next one. */
-function nestedSetup(
-  { fullPath }: Names,
-  { parents }: Nesting,
+/** The path of a nested collection. A parent that is not made by itself is created with the next one, which has its id. */
+function pathOf({ fullPath }: Names, parents: Nesting['parents']): string {
+  return parents.reduce((path, { param, model, parent }) => {
+    const own = path.replace(`{${param}}`, `\${parent${model}.id}`)
+    return parent ? own.replace(`{${parent.param}}`, `\${parent${model}.${parent.singular}_id}`) : own
+  }, fullPath)
+}
+
+/** The source that creates a record of a parent, and of an owner. */
+function make(
   { model }: Names,
+  parent: Names | undefined,
   owner: Names | undefined,
-  ownerOf: ResourcePlan['ownerOf'],
-  values: readonly string[],
-): string[] {
-  const [first] = parents
-  const root = first?.parent
-  const path = parents.reduce(
-    (whole, { param, model }) => whole.replace(`{${param}}`, `\${parent${model}.id}`),
-    root ? fullPath.replace(`{${root.param}}`, `\${parent${first.model}.${root.singular}_id}`) : fullPath,
-  )
-  const made = parents.map(
-    (one, index) =>
-      `const parent${one.model} = ${make(one, parents.slice(0, index).slice(-1), ownerOf(one))}`,
-  )
-  return [...made, `record = ${make({ model }, parents.slice(-1), owner, values)}`, `path = \`${path}\``]
+  values: readonly string[] = [],
+): string {
+  const members = [
+    ...(parent ? [`${parent.singular}_id: parent${parent.model}.id`] : []),
+    ...(owner ? [`${owner.singular}_id: owner.id`] : []),
+    ...values,
+  ]
+  return `await factory.make(${model}${argumentOf(members)})`
 }
 
 /** Source of the second argument of `factory.make`; empty without members. */
@@ -137,23 +120,8 @@ function argumentOf(members: readonly string[]): string {
   return members.length > 0 ? `, { ${members.join(', ')} }` : ''
 }
 
-/** The source that creates a record of a parent, and of an owner. */
-function make(
-  { model }: Pick<Names, 'model'>,
-  parents: readonly Names[],
-  owner: Names | undefined,
-  values: readonly string[] = [],
-): string {
-  const members = [
-    ...parents.map((parent) => `${parent.singular}_id: parent${parent.model}.id`),
-    ...(owner ? [`${owner.singular}_id: owner.id`] : []),
-    ...values,
-  ]
-  return `await factory.make(${model}${argumentOf(members)})`
-}
-
 /** The columns of each unique index. */
-function uniquesOf(attributes: readonly Attribute[], { uniques }: Pick<ResourcePlan, 'uniques'>) {
+function uniquesOf(attributes: readonly Attribute[], { uniques }: ResourcePlan) {
   return [...attributes.filter(({ isUnique }) => isUnique).map(({ name }) => [name]), ...uniques]
 }
 
@@ -161,7 +129,7 @@ function uniquesOf(attributes: readonly Attribute[], { uniques }: Pick<ResourceP
  * Whether a spec gives its records values of an attribute: the list is sorted by it, or it is unique with few values, of which
  * the factory could choose one that the spec sends. The first record has the changed sample, and all others the first one.
  */
-function isGiven(attribute: Attribute, plan: SpecPlan): boolean {
+function isGiven(attribute: Attribute, plan: ResourcePlan): boolean {
   const { name, kind, isNullable, samples } = attribute
   const hasFew = (kind === 'enum' || kind === 'bool') && !isNullable
   const isFew = hasFew && uniquesOf([attribute], plan).flat().includes(name)
@@ -174,22 +142,17 @@ function isConstant(name: string, attributes: readonly Attribute[], keys: readon
   return one ? one.kind === 'enum' && !one.isNullable && one.values.length === 1 : keys.includes(name)
 }
 
-/** The source of a sample as a model has it. */
-function modelValue({ kind, samples }: Attribute, sample: 'json' | 'changed'): string {
-  return kind === 'datetime' ? `new Date(${samples[sample]})` : samples[sample]
+/** The source of an attribute and a sample as a model has it. */
+function modelValue({ name, kind, samples }: Attribute, sample: 'json' | 'changed'): string {
+  return `${name}: ${kind === 'datetime' ? `new Date(${samples[sample]})` : samples[sample]}`
 }
 
-function members(attributes: readonly Attribute[], valueOf: (attribute: Attribute) => string): string {
-  if (attributes.length === 0) return '{}'
-  const lines = attributes.map((attribute) => `    ${attribute.name}: ${valueOf(attribute)},`)
-  return ['{', ...lines, '  }'].join('\n')
+function members(attributes: readonly Attribute[], sample: keyof Attribute['samples']): string {
+  const lines = attributes.map(({ name, samples }) => `    ${name}: ${samples[sample]},\n`)
+  return lines.length > 0 ? `{\n${lines.join('')}  }` : '{}'
 }
 
 /** `assigneeId` of `assignee_id`, or `labelIds` of `label_ids` */
 function variableOf({ name }: Attribute): string {
   return camelize(name, true)
-}
-
-function withKeys(name: string, keys: readonly string[]): string {
-  return keys.length > 0 ? `{ ...${name}, ${keys.join(', ')} }` : name
 }

@@ -10,25 +10,26 @@ export interface Text {
   translation: string
 }
 
-/** The attributes that a resource's locale file has labels for. */
-interface Labelled {
-  /** The name of the record in translation ids. */
-  record: string
-  attributes: readonly Attribute[]
-}
-
 type Routes = ReturnType<typeof routeLocals>['routes']
 
 /**
  * The texts of a resource in English.
  *
+ * @param record the name of the record in translation ids
+ * @param attributes the attributes that get labels
  * @param otherIds the ids of other files. Resources of one model share its labels
  */
-export function textsOf(names: Names, routes: Routes, labelled: Labelled, otherIds: ReadonlySet<string>) {
+export function textsOf(
+  names: Names,
+  routes: Routes,
+  record: string,
+  attributes: readonly Attribute[],
+  otherIds: ReadonlySet<string>,
+) {
   return {
     names: nameTexts(names),
     messages: [...actionMessages(names), ...routes.flatMap((route) => routeTexts(names, route))],
-    labels: labelTexts(labelled).filter(({ id }) => !otherIds.has(id)),
+    labels: labelTexts(record, attributes).filter(({ id }) => !otherIds.has(id)),
   }
 }
 
@@ -57,14 +58,12 @@ function routeTexts({ ids }: Names, { word, method, label, success }: Routes[num
   ]
 }
 
-function labelTexts({ record, attributes }: Labelled): Text[] {
-  return [
-    ...attributes.flatMap((attribute) => [
-      text(`${record}.${attribute.name}`, humanize(attribute.name)),
-      ...choiceTexts(record, attribute),
-    ]),
-    ...['created_at', 'updated_at'].map((name) => text(`${record}.${name}`, humanize(name))),
-  ]
+function labelTexts(record: string, attributes: readonly Attribute[]): Text[] {
+  const labels = attributes.flatMap((attribute) => [
+    text(`${record}.${attribute.name}`, humanize(attribute.name)),
+    ...choiceTexts(record, attribute),
+  ])
+  return [...labels, ...['created_at', 'updated_at'].map((name) => text(`${record}.${name}`, humanize(name)))]
 }
 
 /** The labels of the choices of a select. */

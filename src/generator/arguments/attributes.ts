@@ -1,6 +1,6 @@
 import { columnTypes } from '../../data/attributes/columns.js'
 import { RepeatedAttribute } from '../../command-errors.js'
-import { readAttribute, type AttributeArgument, type Digits } from './attribute-argument.js'
+import { readAttribute, type AttributeArgument, type Digits, type Reference } from './attribute-argument.js'
 import { quote } from '../files/lines.js'
 import { KINDS } from './kinds.js'
 
@@ -25,6 +25,13 @@ export interface Attribute extends AttributeArgument {
   show(variable: string, record: string): string
   /** The sources of values for specs: the first value, and the changed one, which is greater unless it is a boolean. */
   samples: { json: string; form: string; changed: string }
+}
+
+/** An attribute that is a relation to other records. */
+export type ReferenceAttribute = Attribute & { reference: Reference }
+
+export function isReference(attribute: Attribute): attribute is ReferenceAttribute {
+  return attribute.reference !== undefined
 }
 
 /**
