@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { authDestruction } from '../../src/generator/auth-destroyer.js'
-import { authActions, type AuthOptions } from '../../src/generator/auth-generator.js'
+import { authActions, authDestruction, type AuthOptions } from '../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
 import { resourceActions } from '../../src/generator/resource-generator.js'
 import { Application } from '../support/applications/generated.js'

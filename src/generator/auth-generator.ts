@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError } from '../command-errors.js'
-import { readApplication } from './application.js'
+import { accountsOf, readApplication } from './application.js'
+import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
 import { importing, insertion, withImport } from './files/insertion.js'
 import type { EditFile, FileAction } from './files/files.js'
 import { breakLongLines } from './files/lines.js'
@@ -71,8 +72,27 @@ export function authActions(folder: string, word: string, options: AuthOptions =
   ]
 }
 
+/**
+ * Returns the steps of `kit generate auth`, which `kit destroy auth` undoes.
+ *
+ * @param word the model of users; by default the one in src/authentication.ts
+ * @throws CommandError for another model, or while another file uses the model
+ */
+export function authDestruction(folder: string, word?: string, hasRun?: HasRun): Destruction {
+  const { model, singular } = accountsOf(folder) ?? namesOf(word ?? 'user')
+  if (word !== undefined && namesOf(word).model !== model) {
+    throw new CommandError(`The accounts have the model ${model}. Use \`kit destroy auth ${singular}\`.`)
+  }
+  const actions = authActions(folder, singular, authOptionsOf(folder))
+  const users = importersOf(folder, `src/models/${singular}.ts`, actions)
+  if (users.length === 0) return destructionOf(folder, actions, hasRun)
+  throw new CommandError(
+    `${users.join(', ')} ${users.length > 1 ? 'use' : 'uses'} the model ${model}. Remove that first, for example with \`kit destroy resource\`.`,
+  )
+}
+
 /** The options with which the accounts of an application were generated. */
-export function authOptionsOf(folder: string): AuthOptions {
+function authOptionsOf(folder: string): AuthOptions {
   const has = ({ open = [], closed = [] }: Part) =>
     [...open, ...closed].every(([, file]) => existsSync(join(folder, `src/actions/${file}.ts`)))
   return {

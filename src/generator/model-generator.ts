@@ -4,7 +4,7 @@ import { namesOf } from './arguments/names.js'
 import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
 import { migrationIn } from './migration-names.js'
-import { filesOf, planOf, rejectLongIndexes, type ResourcePlan } from './resource-generator.js'
+import { filesOf, planOf, type ResourcePlan } from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
 export type ModelOptions = Pick<ResourceOptions, 'attributes' | 'uniques' | 'fullSpec' | 'now'>
@@ -18,7 +18,6 @@ export type ModelOptions = Pick<ResourceOptions, 'attributes' | 'uniques' | 'ful
 export function modelActions(folder: string, word: string, options: ModelOptions = {}): FileAction[] {
   const plan = planOf(folder, word, options, 'model')
   for (const attribute of plan.attributes) requireReference(folder, plan.names.plural, attribute)
-  rejectLongIndexes(plan)
   return stepsOf(folder, plan, options)
 }
 

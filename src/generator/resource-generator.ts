@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { BadRoute, BadUnique, CommandError } from '../command-errors.js'
 import {
   accountsOf,
   existingNames,
+  handlersIn,
   hasPolicy,
   ownerOfModel,
   publicAttributesOf,
@@ -11,12 +14,12 @@ import {
   requireProperties,
   requireReference,
 } from './application.js'
-import { commandLine, type ResourceOptions } from './arguments/command-line.js'
+import { commandLine, recordedCommand, type ResourceOptions } from './arguments/command-line.js'
 import { KINDS } from './arguments/kinds.js'
-import { listParameters } from '../data/lists/declaration.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
-import { migrationNames } from './migration-names.js'
+import { migrationIn, migrationNames } from './migration-names.js'
 import { parseList, type ListPlan } from './arguments/lists.js'
 import { modelNamesOf, namesOf, parentsOf, type Names } from './arguments/names.js'
 import { isApi, registration } from './files/registration.js'
@@ -65,58 +68,28 @@ export function resourceActions(folder: string, word: string, options: ResourceO
     )
   }
   const plan = planOf(folder, word, options)
-  const { names, model, attributes } = plan
+  const { names, model, attributes, owner } = plan
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
-  if (plan.owner) requireOwner(folder, plan.owner, plan, options)
+  if (owner) requireOwner(folder, owner, plan, options)
   rejectImportedNames(plan)
-  rejectLongIndexes(plan)
-  rejectParameters(plan)
   return stepsOf(folder, plan, options)
 }
 
-/** @throws CommandError for columns that are unique together, and of which one cannot have an index on each engine */
-export function rejectLongIndexes({ attributes, uniques }: ResourcePlan): void {
-  for (const columns of uniques) {
-    const long = attributes.find(({ name, kind }) => columns.includes(name) && KINDS[kind].isUnbounded)
-    if (!long) continue
-    const problem = `--unique ${columns.join(',')} has "${long.name}", but a ${long.kind} may be too long for an index.`
-    throw new CommandError(`${problem} Use the type string.`)
-  }
-}
-
-/** @throws CommandError for a filter with the name of a parameter that every list has */
-function rejectParameters({ list }: ResourcePlan): void {
-  const name = listParameters.find((parameter) => list?.filters.some((filter) => filter.name === parameter))
-  if (name === undefined) return
-  throw new CommandError(
-    `--filter has "${name}", which is a parameter of every list. Leave it out, and add a filter with another name ` +
-      `to @Queryable: ${name}_key: as('${name}', ['eq']).`,
-  )
-}
-
-/** Rejects a model with the name of a class of resource-kit that the same handlers import. */
-function rejectImportedNames({ names, model, attributes, routes, list }: ResourcePlan): void {
-  const imported = [
-    ...(routes.length > 0 ? ['Route'] : []),
-    ...(list ? ['Queryable'] : []),
-    ...(names.isSingular ? ['HttpError', 'RecordNotFound', 'Use'] : []),
-  ]
-  const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
-  const clash = imported.find((name) => models.some((one) => one?.model === name))
-  if (clash) {
-    throw new CommandError(
-      `The handlers would import two classes named ${clash}: the model, and ${clash} of resource-kit. ` +
-        `Generate the resource without ${optionsOf(clash)}, and change it by hand.`,
-    )
-  }
-}
-
-/** The options for which the handlers import a class of resource-kit. */
-function optionsOf(name: string): string {
-  if (name === 'Queryable') return '--filter, --sort and --search'
-  return name === 'Route' ? '--route' : '--singular'
+/**
+ * Returns the steps of `kit generate resource` with its original options, which are recorded in the handlers and the migration.
+ *
+ * @throws CommandError when the options are not recorded
+ */
+export function resourceDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
+  const recorded = recordedFor(folder, word)
+  const options = recorded?.options ?? {}
+  const plan = planOf(folder, recorded?.word ?? word, options)
+  const useModel = options.useModel ?? sharedModel(folder, plan.names)
+  const actions = stepsOf(folder, plan, { ...options, useModel })
+  if (!recorded) rejectUnrecorded(folder, 'resource', word, actions)
+  return destructionOf(folder, actions, hasRun)
 }
 
 /** Parses the arguments without checking the application, because `destroy` needs a plan after files have changed. */
@@ -129,29 +102,23 @@ export function planOf(
   const application = isApi(readApplication(folder)) ? 'api' : 'web'
   const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
   const names = namesOf(word, parent, options.singular)
-  const attributes = parseAttributes(options.attributes ?? [], [...keysOf(parent), ...ownerKeys(options)])
-  const model = options.useModel === undefined ? names : modelNamesOf(options.useModel)
-  const routes = parseRoutes(options.routes ?? [], names)
-  const uniques = parseUniques(options.uniques ?? [], [
-    ...attributes.filter(({ isList }) => !isList).map(({ name }) => name),
-    ...keysOf(parent).slice(0, 1),
-    ...ownerKeys(options).slice(0, 1),
-  ])
+  const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
+  const belongsTo = [parent, owner].flatMap((one) => one?.singular ?? [])
+  const keys = belongsTo.map((singular) => `${singular}_id`)
+  const attributes = parseAttributes(options.attributes ?? [], [...belongsTo, ...keys])
   const list = parseList(options, attributes)
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
-  const kind = options.api ? 'api' : application
-  const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
   const accounts = accountsOf(folder)
   return {
     command: commandLine(generator, word, options),
-    kind,
+    kind: options.api ? 'api' : application,
     application,
     names,
-    model,
+    model: options.useModel === undefined ? names : modelNamesOf(options.useModel),
     attributes,
-    routes,
-    uniques,
+    routes: parseRoutes(options.routes ?? [], names),
+    uniques: (options.uniques ?? []).map((columns) => parseUnique(columns, attributes, keys)),
     list,
     owner,
     accounts,
@@ -161,30 +128,41 @@ export function planOf(
   }
 }
 
-/** @throws BadUnique for a column that the table does not have, or a single or a repeated one */
-function parseUniques(words: readonly string[], columns: readonly string[]): string[][] {
-  return words.map((word) => {
-    const names = word.split(',')
-    const isKnown = names.every((name) => columns.includes(name))
-    if (!isKnown || names.length < 2 || new Set(names).size < names.length) throw new BadUnique(word, columns)
-    return names
-  })
+/**
+ * @param keys the columns of the parent and of the owner
+ * @throws BadUnique for a column that the table does not have, or a single or a repeated one, and CommandError for one that
+ *   cannot have an index on each engine
+ */
+function parseUnique(word: string, attributes: readonly Attribute[], keys: readonly string[]): string[] {
+  const names = word.split(',')
+  const columns = [...attributes.filter(({ isList }) => !isList).map(({ name }) => name), ...keys]
+  const isKnown = names.every((name) => columns.includes(name))
+  if (!isKnown || names.length < 2 || new Set(names).size < names.length) throw new BadUnique(word, columns)
+  const long = attributes.find(({ name, kind }) => names.includes(name) && KINDS[kind].isUnbounded)
+  if (!long) return names
+  throw new CommandError(
+    `--unique ${word} has "${long.name}", but a ${long.kind} may be too long for an index. Use the type string.`,
+  )
 }
 
 /** Returns the steps of a plan. */
-export function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOptions): FileAction[] {
-  const { kind, names } = plan
-  const { isSingular } = names
+function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOptions): FileAction[] {
+  const { kind, names, owner } = plan
   const scaffolds = [
     'resource/common',
-    ...(plan.owner ? ['resource/owner'] : []),
+    owner && 'resource/owner',
     `resource/${kind}`,
-    ...(isSingular ? [`resource/singular-${kind}`] : []),
-    ...(options.fullSpec || plan.owner
-      ? ['resource/full-common', `resource/${isSingular ? 'full-singular' : 'full'}-${kind}`]
+    names.isSingular && `resource/singular-${kind}`,
+    ...(options.fullSpec || owner
+      ? ['resource/full-common', `resource/full-${names.isSingular ? 'singular-' : ''}${kind}`]
       : []),
   ]
-  const files = filesOf(folder, plan, scaffolds, options)
+  const files = filesOf(
+    folder,
+    plan,
+    scaffolds.filter((scaffold) => typeof scaffold === 'string'),
+    options,
+  )
   return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
 }
 
@@ -193,17 +171,21 @@ export function filesOf(
   folder: string,
   plan: ResourcePlan,
   scaffolds: readonly string[],
-  options: ResourceOptions,
+  { now }: ResourceOptions,
 ): Rendered[] {
   const { names, model } = plan
-  const migration = migrationNames(folder, `create_${names.plural}`, options.now)
+  const migration = migrationNames(folder, `create_${names.plural}`, now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
-  return renderScaffolds(
-    folder,
-    scaffolds,
-    paths,
-    localsOf(plan, migration.className, otherIds(folder, plan.names.file)),
-  )
+  const locals = localsOf(plan, migration.className, otherIds(folder, names.file))
+  return renderScaffolds(folder, scaffolds, paths, locals)
+}
+
+function isWanted(path: string, options: ResourceOptions): boolean {
+  const writesModel = !options.skipModel && options.useModel === undefined
+  if (/^(src|spec)\/models\//.test(path)) return writesModel
+  if (path.startsWith('migrations/')) return writesModel && !options.skipMigration
+  if (!path.startsWith('templates/')) return true
+  return !options.skipTemplates && !(options.singular && path.endsWith('/index.pug'))
 }
 
 /** @throws CommandError when the resource cannot have an owner */
@@ -230,28 +212,47 @@ function requireOwner(
       `--parent and --owner would both add the column ${owner.singular}_id. Remove one of the two options.`,
     )
   }
-  const [scope] = routes.filter(({ handler }) => handler === 'scope')
+  const scope = routes.find(({ handler }) => handler === 'scope')
   if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
   requireModel(folder, owner)
 }
 
-/** The column and the property that refer to an owner. */
-function ownerKeys({ owner }: ResourceOptions): string[] {
-  return owner === undefined ? [] : keysOf(modelNamesOf(owner))
+/** Rejects a model with the name of a class of resource-kit that the same handlers import. */
+function rejectImportedNames({ names, model, attributes, routes, list }: ResourcePlan): void {
+  const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
+  const imports = [
+    { isUsed: routes.length > 0, classes: ['Route'], options: '--route' },
+    { isUsed: list, classes: ['Queryable'], options: '--filter, --sort and --search' },
+    { isUsed: names.isSingular, classes: ['HttpError', 'RecordNotFound', 'Use'], options: '--singular' },
+  ]
+  for (const { isUsed, classes, options } of imports) {
+    const clash = isUsed && classes.find((name) => models.some((one) => one?.model === name))
+    if (!clash) continue
+    throw new CommandError(
+      `The handlers would import two classes named ${clash}: the model, and ${clash} of resource-kit. ` +
+        `Generate the resource without ${options}, and change it by hand.`,
+    )
+  }
 }
 
-/** The column and the property that refer to a parent. */
-function keysOf(parent: Names | undefined): string[] {
-  return parent ? [`${parent.singular}_id`, parent.singular] : []
+/** The command that has generated a resource, according to its handlers, else to its migration. */
+function recordedFor(folder: string, word: string) {
+  const own = [namesOf(word, undefined, true), namesOf(word)]
+  const migrations = own.map(({ plural }) => migrationIn(folder, `create_${plural}`))
+  return [...own.map((names) => handlersIn(folder, names)), ...migrations]
+    .map(recordedCommand)
+    .find((one) => {
+      const made = one && namesOf(one.word, undefined, one.options.singular)
+      return own.some(({ file }) => file === made?.file)
+    })
 }
 
-function writesModel({ skipModel, useModel }: ResourceOptions): boolean {
-  return !skipModel && useModel === undefined
-}
-
-function isWanted(path: string, options: ResourceOptions): boolean {
-  if (/^(src|spec)\/models\//.test(path)) return writesModel(options)
-  if (path.startsWith('migrations/')) return writesModel(options) && !options.skipMigration
-  if (!path.startsWith('templates/')) return true
-  return !options.skipTemplates && !(options.singular && path.endsWith('/index.pug'))
+/** The name of the model if another resource has it, too (`widget` and `admin/widget`), so that it must stay. */
+function sharedModel(folder: string, { file, singular, model }: Names): string | undefined {
+  const isOfModel = new RegExp(`^@Resource\\([^)]*\\bmodel: ${model}\\b`, 'm')
+  const own = { path: `src/actions/${file}.ts`, content: '' }
+  const isShared = importersOf(folder, `src/models/${singular}.ts`, [own]).some(
+    (path) => path.startsWith('src/actions/') && isOfModel.test(readFileSync(join(folder, path), 'utf8')),
+  )
+  return isShared ? singular : undefined
 }

@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { generate, isCreate } from '../../../src/generator/files/files.js'
 import type { ResourceOptions } from '../../../src/generator/arguments/command-line.js'
-import { resourceActions } from '../../../src/generator/resource-generator.js'
-import { resourceDestruction } from '../../../src/generator/resource-destroyer.js'
+import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import { Application } from '../../support/applications/generated.js'
 
 describe('kit generate resource with --filter, --sort and --search', () => {

@@ -1,4 +1,5 @@
 import { CommandError } from '../../command-errors.js'
+import { listParameters } from '../../data/lists/declaration.js'
 import { nearest } from '../../naming/spelling.js'
 import type { Attribute } from './attributes.js'
 import { KINDS } from './kinds.js'
@@ -54,6 +55,13 @@ export function parseList(
     const attribute = find('--sort', isDescending ? name.slice(1) : name)
     return `${isDescending ? '-' : ''}${attribute.name}`
   })
+  const parameter = listParameters.find((name) => filters.some((filter) => filter.name === name))
+  if (parameter !== undefined) {
+    throw new CommandError(
+      `--filter has "${parameter}", which is a parameter of every list. Leave it out, and add a filter with another name ` +
+        `to @Queryable: ${parameter}_key: as('${parameter}', ['eq']).`,
+    )
+  }
   for (const { name, kind } of searches) {
     if (KINDS[kind].isSearchable) continue
     throw new CommandError(`--search has "${name}", which has the type ${kind}. Use attributes of text.`)
