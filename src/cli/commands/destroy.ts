@@ -22,40 +22,66 @@ export interface DestroySettings {
   hasRun?: HasRun
 }
 
+interface Flags {
+  yes?: boolean
+}
+
 /** `kit destroy resource | model | auth | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
   const { folder = enterApplication, input = process.stdin, hasRun = hasRunMigration } = settings
-  return new Command('destroy')
+  const command = new Command('destroy')
     .alias('d')
     .description('Deletes generated files.')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post')
-    .addCommand(
-      resourceCommand().action((name: string, flags: Flags) =>
-        undo(resourceDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name)),
-      ),
+  const below = (name: string) => command.command(name).option('-y, --yes', 'answer yes to every question')
+  below('resource')
+    .alias('r')
+    .summary('delete the files of a resource')
+    .description(
+      'Deletes the files of `kit generate resource`, and the route in src/app.ts. Asks for each of them before it ' +
+        'deletes any; the answers can come from a pipe. Reports edited files, and a migration that has been run.',
     )
-    .addCommand(
-      modelCommand().action((name: string, flags: Flags) =>
-        undo(modelDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name, 'model')),
-      ),
+    .argument('<name>', 'singular name: post, blog_post, admin/widget')
+    .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
+    .action((name: string, flags: Flags) =>
+      undo(resourceDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name)),
     )
-    .addCommand(
-      authCommand().action((name: string | undefined, flags: Flags) =>
-        undo(authDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name ?? 'user', 'model')),
-      ),
+  below('model')
+    .alias('m')
+    .summary('delete the files of a model without a resource')
+    .description(
+      'Deletes the files of `kit generate model`. Asks for each of them before it deletes any; the answers can come from ' +
+        'a pipe. Reports edited files, files that need the model, and a migration that has been run.',
     )
-    .addCommand(
-      localeCommand().action((language: string, flags: Flags) =>
-        undo(localeDestruction(folder(), language), flags),
-      ),
+    .argument('<name>', 'singular name: label, blog_label')
+    .addHelpText('after', '\nExample:\n  $ kit destroy model label')
+    .action((name: string, flags: Flags) =>
+      undo(modelDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name, 'model')),
     )
+  below('auth')
+    .summary('delete the files of accounts')
+    .description(
+      'Deletes the files of `kit generate auth`, and its lines in src/app.ts and templates/layout.pug. Asks for each of them ' +
+        'before it deletes any; the answers can come from a pipe. Refuses while another file uses the model of users.',
+    )
+    .argument('[name]', 'singular name of the model, which the command also finds itself')
+    .addHelpText('after', '\nExample:\n  $ kit destroy auth')
+    .action((name: string | undefined, flags: Flags) =>
+      undo(authDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name ?? 'user', 'model')),
+    )
+  below('locale')
+    .summary('delete the files of a language')
+    .description(
+      'Deletes the files of a language in the folder locales. Asks for each of them before it deletes any; the answers ' +
+        'can come from a pipe. Reports files that contain translations.',
+    )
+    .argument('<language>', 'code of the language: de, fr, pt-BR')
+    .addHelpText('after', '\nExample:\n  $ kit destroy locale de')
+    .action((language: string, flags: Flags) => undo(localeDestruction(folder(), language), flags))
+  return command
 
   /** Undoes the confirmed steps, and throws an error if there was nothing to undo. */
-  async function undo(
-    { actions, remark }: Destruction,
-    { yes = false }: Flags,
-    absent?: Error,
-  ): Promise<void> {
+  async function undo({ actions, remark }: Destruction, { yes }: Flags, absent?: Error): Promise<void> {
     const questions = new Questions(input, out)
     const confirm = yes ? () => Promise.resolve(true) : (question: string) => questions.confirm(question)
     try {
@@ -65,58 +91,4 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
       if (!yes) await questions.close()
     }
   }
-}
-
-interface Flags {
-  yes?: boolean
-}
-
-function resourceCommand(): Command {
-  return new Command('resource')
-    .alias('r')
-    .summary('delete the files of a resource')
-    .description(
-      'Deletes the files of `kit generate resource`, and the route in src/app.ts. Asks for each of them before it ' +
-        'deletes any; the answers can come from a pipe. Reports edited files, and a migration that has been run.',
-    )
-    .argument('<name>', 'singular name: post, blog_post, admin/widget')
-    .option('-y, --yes', 'answer yes to every question')
-    .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
-}
-
-function modelCommand(): Command {
-  return new Command('model')
-    .alias('m')
-    .summary('delete the files of a model without a resource')
-    .description(
-      'Deletes the files of `kit generate model`. Asks for each of them before it deletes any; the answers can come from ' +
-        'a pipe. Reports edited files, files that need the model, and a migration that has been run.',
-    )
-    .argument('<name>', 'singular name: label, blog_label')
-    .option('-y, --yes', 'answer yes to every question')
-    .addHelpText('after', '\nExample:\n  $ kit destroy model label')
-}
-
-function authCommand(): Command {
-  return new Command('auth')
-    .summary('delete the files of accounts')
-    .description(
-      'Deletes the files of `kit generate auth`, and its lines in src/app.ts and templates/layout.pug. Asks for each of them ' +
-        'before it deletes any; the answers can come from a pipe. Refuses while another file uses the model of users.',
-    )
-    .argument('[name]', 'singular name of the model, which the command also finds itself')
-    .option('-y, --yes', 'answer yes to every question')
-    .addHelpText('after', '\nExample:\n  $ kit destroy auth')
-}
-
-function localeCommand(): Command {
-  return new Command('locale')
-    .summary('delete the files of a language')
-    .description(
-      'Deletes the files of a language in the folder locales. Asks for each of them before it deletes any; the answers ' +
-        'can come from a pipe. Reports files that contain translations.',
-    )
-    .argument('<language>', 'code of the language: de, fr, pt-BR')
-    .option('-y, --yes', 'answer yes to every question')
-    .addHelpText('after', '\nExample:\n  $ kit destroy locale de')
 }

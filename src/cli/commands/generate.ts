@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { knownTypes } from '../../generator/arguments/attribute-argument.js'
 import {
+  ATTRIBUTES,
   resourceOptions,
   withModelArguments,
   withResourceArguments,
   type ResourceFlags,
 } from '../../generator/arguments/command-line.js'
 import { parseAttributes } from '../../generator/arguments/attributes.js'
-import { authActions } from '../../generator/auth-generator.js'
-import { generate, isCreate, type FileAction } from '../../generator/files/files.js'
+import { authActions, type AuthOptions } from '../../generator/auth-generator.js'
+import { generate, isCreate, type FileAction, type Print } from '../../generator/files/files.js'
 import { localeActions } from '../../generator/locale-generator.js'
 import { modelActions } from '../../generator/model-generator.js'
 import { migrationActions, migrationAdvice } from '../../generator/migration-generator.js'
@@ -21,9 +22,12 @@ import { printTo, type Output } from '../support/output.js'
 
 /** The options that no generated file records. */
 interface WriteFlags {
-  dryRun?: boolean | undefined
-  force?: boolean | undefined
+  dryRun?: boolean
+  force?: boolean
 }
+
+type ModelFlags = ResourceFlags & WriteFlags
+type AuthFlags = AuthOptions & WriteFlags
 
 /**
  * `kit generate resource | model | auth | migration | locale | secret`.
@@ -31,68 +35,40 @@ interface WriteFlags {
  * @param folder the application's folder
  */
 export function generateCommand(out: Output, folder: () => string = enterApplication): Command {
-  return new Command('generate')
+  const print = printTo(out)
+  const command = new Command('generate')
     .alias('g')
     .description(
       'Generates code: a resource, a model, accounts, a migration or a locale. Also prints secrets.',
     )
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
-    .addCommand(resourceCommand(out, folder))
-    .addCommand(modelCommand(out, folder))
-    .addCommand(authCommand(out, folder))
-    .addCommand(migrationCommand(out, folder))
-    .addCommand(localeCommand(out, folder))
-    .addCommand(secretCommand(out))
-}
-
-function withWriteOptions(command: Command): Command {
-  return command
-    .option('--dry-run', 'list the files without writing them')
-    .option('--force', 'overwrite existing files')
-}
-
-function resourceCommand(out: Output, folder: () => string): Command {
-  const command = new Command('resource')
-    .alias('r')
+  withResourceArguments(command.command('resource').alias('r'))
     .summary('generate a resource')
     .description(
       'Generates a resource: handlers, model, migration, templates, texts and specs, and adds its route to src/app.ts. ' +
         'Existing files are not overwritten. If one file cannot be written, none is.',
     )
-  return withWriteOptions(withResourceArguments(command))
+    .addOption(dryRunOption())
+    .option('--force', 'overwrite existing files')
     .addHelpText('after', RESOURCE_HELP)
-    .action((name: string, attributes: string[], flags: ResourceFlags & WriteFlags) => {
-      const { dryRun, force, ...options } = flags
+    .action((name: string, attributes: string[], { dryRun, force, ...options }: ModelFlags) => {
       const actions = resourceActions(folder(), name, resourceOptions(attributes, options))
-      write(out, folder(), actions, { dryRun, force })
-      reportSecrets(out, attributes)
+      write(folder(), actions, { dryRun, force }, print)
+      reportSecrets(attributes, print)
     })
-}
-
-function modelCommand(out: Output, folder: () => string): Command {
-  const command = new Command('model')
-    .alias('m')
+  withModelArguments(command.command('model').alias('m'))
     .summary('generate a model without a resource')
     .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
-  return withWriteOptions(withModelArguments(command))
+    .addOption(dryRunOption())
+    .option('--force', 'overwrite existing files')
     .addHelpText('after', '\nExample:\n  $ kit generate model label name:string:unique --spec full')
-    .action((name: string, attributes: string[], flags: ResourceFlags & WriteFlags) => {
-      const { dryRun, force, ...options } = flags
+    .action((name: string, attributes: string[], { dryRun, force, ...options }: ModelFlags) => {
       const actions = modelActions(folder(), name, resourceOptions(attributes, options))
-      write(out, folder(), actions, { dryRun, force })
-      reportSecrets(out, attributes)
+      write(folder(), actions, { dryRun, force }, print)
+      reportSecrets(attributes, print)
     })
-}
-
-interface AuthFlags extends WriteFlags {
-  api?: boolean
-  signUp: boolean
-  confirm?: true
-  sessions?: true
-}
-
-function authCommand(out: Output, folder: () => string): Command {
-  return new Command('auth')
+  command
+    .command('auth')
     .summary('generate accounts')
     .description(
       'Generates accounts: a model of users, sign-in, sign-up, password reset by mail, and change of password and address, ' +
@@ -104,99 +80,86 @@ function authCommand(out: Output, folder: () => string): Command {
     .option('--no-sign-up', 'visitors cannot sign up')
     .option('--confirm', 'visitors who sign up confirm their address by a link in a mail')
     .option('--sessions', 'add a page on which users see and end their sessions')
-    .option('--dry-run', 'list the files without writing them')
+    .addOption(dryRunOption())
     .option('--force', 'overwrite existing files')
     .addHelpText(
       'after',
       '\nExample:\n  $ kit generate auth --confirm --sessions\n  $ kit generate auth member --no-sign-up\n  $ kit generate auth --api',
     )
-    .action((name: string, { dryRun, force, ...options }: AuthFlags) => {
-      const flags = { dryRun, force }
-      write(out, folder(), authActions(folder(), name, options), flags)
-      if (!flags.dryRun) reportPrivate(out, folder())
+    .action((name: string, flags: AuthFlags) => {
+      write(folder(), authActions(folder(), name, flags), flags, print)
+      if (!flags.dryRun) reportPrivate(folder(), print)
     })
-}
-
-/** Prints which resources need a sign-in now. */
-function reportPrivate(out: Output, folder: string): void {
-  const lines = readFileSync(join(folder, 'src/app.ts'), 'utf8').split('\n')
-  const below = lines.slice(lines.findIndex((line) => /\.use\(requireUser\(\)\)/.test(line)))
-  const resources = below.flatMap((line) => /^\w+\.resource\((\w+)\)/.exec(line)?.[1] ?? [])
-  const print = printTo(out)
-  print(
-    `These resources need a sign-in now: ${resources.join(', ')}. \`kit routes --public\` lists the other routes.`,
-  )
-  print('Next: `kit db migrate`, and `kit dev`. In development, mails are shown at /kit/mails.')
-}
-
-function migrationCommand(out: Output, folder: () => string): Command {
-  return new Command('migration')
+  command
+    .command('migration')
     .summary('generate a migration')
     .description(
       'Generates a migration. Its content depends on its name: create_posts, add_state_to_posts, remove_state_from_posts. ' +
         'With any other name it fails with "Not Implemented!" until you have written it.',
     )
     .argument('<name>', 'name of the migration')
-    .argument('[attributes...]', 'name, name:type or name:type:unique|index|shown')
-    .option('--dry-run', 'list the files without writing them')
+    .argument('[attributes...]', ATTRIBUTES)
+    .addOption(dryRunOption())
     .option('--force', 'overwrite a migration of the same name')
     .addHelpText('after', '\nExample:\n  $ kit generate migration add_state_to_posts state:enum:draft,public')
     .action((name: string, attributes: string[], flags: WriteFlags) => {
       const advice = migrationAdvice(folder(), name, attributes)
-      write(out, folder(), migrationActions(folder(), name, attributes), flags)
-      advice.forEach(printTo(out))
+      write(folder(), migrationActions(folder(), name, attributes), flags, print)
+      advice.forEach(print)
     })
-}
-
-function localeCommand(out: Output, folder: () => string): Command {
-  return new Command('locale')
+  command
+    .command('locale')
     .summary('generate the files of a language')
     .description(
       'Generates a file for each file of English texts: the same ids with empty translations, and the English texts as ' +
         'comments. If the language already has files, it adds only the ids that they lack. `kit locales` lists what is missing.',
     )
     .argument('<language>', 'code of the language: de, fr, pt-BR')
-    .option('--dry-run', 'list the files without writing them')
+    .addOption(dryRunOption())
     .addHelpText('after', '\nExample:\n  $ kit generate locale de')
-    .action((language: string, flags: WriteFlags) => {
-      write(out, folder(), localeActions(folder(), language), flags)
-    })
-}
-
-function secretCommand(out: Output): Command {
-  return new Command('secret')
+    .action((word: string, flags: WriteFlags) => write(folder(), localeActions(folder(), word), flags, print))
+  command
+    .command('secret')
     .summary('print a secret')
     .description('Prints a secret for SESSION_SECRET: 64 random bytes.')
     .addHelpText('after', '\nExample:\n  $ SESSION_SECRET=$(kit generate secret) kit start')
-    .action(() => printTo(out)(randomBytes(64).toString('hex')))
+    .action(() => print(randomBytes(64).toString('hex')))
+  return command
 }
 
-function write(
-  out: Output,
-  folder: string,
-  actions: readonly FileAction[],
-  { dryRun = false, force = false }: WriteFlags,
-): void {
-  const print = printTo(out)
+function dryRunOption(): Option {
+  return new Option('--dry-run', 'list the files without writing them')
+}
+
+function write(folder: string, actions: readonly FileAction[], flags: WriteFlags, print: Print): void {
   const rewritten = actions.filter((action) => isRewrittenMigration(folder, action))
-  generate(folder, actions, { dryRun, force, print })
+  generate(folder, actions, { ...flags, print })
   for (const { path } of rewritten) {
     print(
       `An earlier version of ${path} may have been run. To run the new version, use \`kit db reset\`, which deletes all ` +
         'records, and `GO_ENV=test kit db reset` for the specs.',
     )
   }
-  if (dryRun) print('Nothing was written: --dry-run.')
+  if (flags.dryRun) print('Nothing was written: --dry-run.')
+}
+
+/** Prints which resources need a sign-in now. */
+function reportPrivate(folder: string, print: Print): void {
+  const lines = readFileSync(join(folder, 'src/app.ts'), 'utf8').split('\n')
+  const below = lines.slice(lines.findIndex((line) => /\.use\(requireUser\(\)\)/.test(line)))
+  const resources = below.flatMap((line) => /^\w+\.resource\((\w+)\)/.exec(line)?.[1] ?? [])
+  print(
+    `These resources need a sign-in now: ${resources.join(', ')}. \`kit routes --public\` lists the other routes.`,
+  )
+  print('Next: `kit db migrate`, and `kit dev`. In development, mails are shown at /kit/mails.')
 }
 
 /** Prints how to make a secret attribute an ordinary one, because its name may have another meaning. */
-function reportSecrets(out: Output, attributes: readonly string[]): void {
-  for (const { name, isSecret } of parseAttributes(attributes)) {
-    if (isSecret)
-      printTo(out)(
-        `${name} is a secret: no page, form or response contains it. \`:shown\` after its type changes that.`,
-      )
-  }
+function reportSecrets(attributes: readonly string[], print: Print): void {
+  for (const { name } of parseAttributes(attributes).filter(({ isSecret }) => isSecret))
+    print(
+      `${name} is a secret: no page, form or response contains it. \`:shown\` after its type changes that.`,
+    )
 }
 
 /** Whether a migration already exists with another content. A migration that has been run is not run again. */

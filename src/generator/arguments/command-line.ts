@@ -77,7 +77,8 @@ export function withModelArguments(command: Command): Command {
     .addOption(specOption())
 }
 
-const ATTRIBUTES = 'name, name:type or name:type:unique|index|shown'
+/** The description of the argument with the attributes. */
+export const ATTRIBUTES = 'name, name:type or name:type:unique|index|shown'
 
 function uniqueOption(): Option {
   const text = 'columns whose values are unique together: project_id,user_id (repeatable)'
