@@ -128,7 +128,8 @@ function parseSteps(text: string): number {
 async function run(step: Step, options: Options): Promise<void> {
   const database = await loadDatabase(step.usesLastBuild ? 'if possible' : 'required')
   if (step.isDestructive) await makeSure(step, database, options)
-  if (step.needsDatabase) rejectMissing(database)
+  const file = fileOf(database)
+  if (step.needsDatabase && file !== undefined && !existsSync(file)) throw missing(database)
   try {
     await step.run(database, options)
   } finally {
@@ -144,12 +145,6 @@ async function makeSure({ name }: Step, database: Database, { yes, force }: Opti
   }
   if (yes || (await confirm(`Delete ${placeOf(database)} with all its records?`))) return
   throw new CommandError('Nothing was deleted.')
-}
-
-function rejectMissing(database: Database): void {
-  const file = fileOf(database)
-  if (file === undefined || existsSync(file)) return
-  throw missing(database)
 }
 
 function missing(database: Database): CommandError {
@@ -198,11 +193,10 @@ async function status(database: Database): Promise<void> {
 async function check(database: Database): Promise<void> {
   const { routes } = await loadApp()
   await database.open()
-  const lists = declaredLists(database, routes)
-  const warnings = await findListWarnings(database, lists)
-  for (const { list, problems } of warnings)
-    for (const problem of problems) console.log(`${list}: ${problem}`)
-  const count = warnings.flatMap(({ problems }) => problems).length
+  const warnings = await findListWarnings(database, declaredLists(database, routes))
+  const problems = warnings.flatMap(({ list, problems }) => problems.map((problem) => `${list}: ${problem}`))
+  for (const problem of problems) console.log(problem)
+  const count = problems.length
   if (count > 0) throw new CommandError(`The database has ${count} ${count === 1 ? 'problem' : 'problems'}.`)
   console.log('The database has all indexes that the lists need.')
 }

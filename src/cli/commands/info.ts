@@ -19,19 +19,13 @@ export function infoCommand(): Command {
 }
 
 async function info({ json }: { json?: boolean }): Promise<void> {
-  const facts = await collect()
-  const rows = Object.entries(facts).map(([name, value]) => [name.replaceAll('_', ' '), String(value)])
-  console.log(json ? JSON.stringify(facts, null, 2) : table(undefined, rows))
-}
-
-async function collect(): Promise<Record<string, string | number>> {
   const root = enterApplication()
   const wasStale = isStale(root)
   const { name = 'unnamed', version = 'none' } = manifestOf(root) ?? {}
   const database = await loadDatabase()
   const app = await loadApp()
   const resources = app.routes.flatMap(({ resource }) => (resource ? [resource.itemPath] : []))
-  return {
+  const facts = {
     application: name,
     version,
     folder: root,
@@ -45,4 +39,6 @@ async function collect(): Promise<Record<string, string | number>> {
     resources: new Set(resources).size,
     build: wasStale ? 'was out of date and has been rebuilt' : 'up to date',
   }
+  const rows = Object.entries(facts).map(([fact, value]) => [fact.replaceAll('_', ' '), String(value)])
+  console.log(json ? JSON.stringify(facts, null, 2) : table(undefined, rows))
 }

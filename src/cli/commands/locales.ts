@@ -22,32 +22,29 @@ export function localesCommand(out: Output, folder: () => string = enterApplicat
     .action(() => {
       const root = folder()
       const catalog = new Catalog(join(root, 'locales'), { base: frameworkCatalog() })
-      const missing = new Map(
-        catalog.locales.toSorted().map((locale) => [locale, missingTexts(catalog, locale)]),
-      )
       const print = printTo(out)
-      for (const [locale, texts] of missing) {
-        print(`${locale}: ${texts.length === 0 ? 'complete' : `${texts.length} missing`}`)
-        if (texts.length > 0)
-          print(
-            table(
-              undefined,
-              texts.map(({ id, shown }) => ['', id, shown]),
-            ),
-          )
+      const places: string[] = []
+      const report = (place: string, rows: string[][], problem: string) => {
+        print(`${place}: ${rows.length === 0 ? 'complete' : `${rows.length} ${problem}`}`)
+        if (rows.length === 0) return
+        print(table(undefined, rows))
+        places.push(place)
       }
-      const unknown = unknownTexts(catalog, join(root, 'templates'))
-      if (unknown.length > 0) {
-        print(`templates: ${unknown.length} unknown`)
-        print(
-          table(
-            undefined,
-            unknown.map(({ id, place }) => ['', id, place]),
-          ),
+      for (const locale of catalog.locales.toSorted()) {
+        const missing = missingTexts(catalog, locale)
+        report(
+          locale,
+          missing.map(({ id, shown }) => ['', id, shown]),
+          'missing',
         )
       }
-      const incomplete = [...missing].flatMap(([locale, texts]) => (texts.length > 0 ? [locale] : []))
-      const places = [...incomplete, ...(unknown.length > 0 ? ['templates'] : [])]
+      const unknown = unknownTexts(catalog, join(root, 'templates'))
+      if (unknown.length > 0)
+        report(
+          'templates',
+          unknown.map(({ id, place }) => ['', id, place]),
+          'unknown',
+        )
       if (places.length === 0) return
       throw new CommandError(`Texts are missing in ${places.join(', ')}. Write them in the folder locales.`)
     })

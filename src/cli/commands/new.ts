@@ -41,18 +41,19 @@ async function create(path: string, options: Options): Promise<void> {
 
 /** Writes all files or none: if a file cannot be written, a folder that was created for them is deleted. */
 async function writeApplication(folder: string, { api, db, kit }: Options): Promise<number> {
-  const made = makeFolder(folder)
+  const firstMade = makeFolder(folder)
   try {
     const version = kit ?? (await kitDependency(folder))
-    const kind = api ? 'api' : 'web'
-    const files = applicationFiles({ name: basename(folder), kind, engine: db, version })
-    generate(
-      folder,
-      [...files].map(([path, content]) => ({ path, content })),
-    )
-    return files.size
+    const files = applicationFiles({
+      name: basename(folder),
+      kind: api ? 'api' : 'web',
+      engine: db,
+      version,
+    })
+    generate(folder, files)
+    return files.length
   } catch (error) {
-    if (made) rmSync(made, { recursive: true, force: true })
+    if (firstMade) rmSync(firstMade, { recursive: true, force: true })
     throw error
   }
 }
@@ -67,20 +68,13 @@ function makeFolder(folder: string): string | undefined {
 }
 
 /** npm does not install a package into one with the same name, and no package is named node_modules. */
-const TAKEN = new Set([
-  'resource-kit',
-  'typeorm',
-  'tsyringe',
-  'mocha',
-  'chai',
-  'typescript',
-  'class-validator',
-  'class-transformer',
-  'reflect-metadata',
-  'pino-pretty',
-  'node_modules',
-  ...Object.values(ENGINES).map(({ driver }) => driver),
-])
+const TAKEN = new Set(
+  [
+    'resource-kit typeorm tsyringe mocha chai typescript class-validator class-transformer reflect-metadata',
+    'pino-pretty node_modules',
+    ...Object.values(ENGINES).map(({ driver }) => driver),
+  ].flatMap((names) => names.split(' ')),
+)
 
 const NAME_RULE =
   'a lowercase letter first, then lowercase letters, digits and single dashes or underscores, at most 50 characters'

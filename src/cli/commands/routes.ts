@@ -7,25 +7,6 @@ import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'
 import { table } from '../support/table.js'
 
-/** A route in the output of `kit routes`. */
-export interface RouteRow {
-  method: string
-  /** The virtual host, else the configured address of the application. */
-  host: string
-  path: string
-  aliases: string[]
-  name: string
-  /** `PostsResource.list` */
-  handler: string
-}
-
-/** A middleware in the output of `kit routes --match`. */
-interface MiddlewareRow {
-  name: string
-  /** `src/middleware/audit.ts:7`, of a middleware class. */
-  file?: string
-}
-
 interface Options {
   json?: boolean
   grep?: string
@@ -56,33 +37,21 @@ async function routes(options: Options): Promise<void> {
   console.log(options.match === undefined ? list(app, options) : match(app, options.match, options))
 }
 
-function list(app: App, { grep = '', json, public: isPublic = false }: Options): string {
+function list(app: App, { grep = '', json, public: isPublic }: Options): string {
   const word = grep.toLowerCase()
-  const routes = app.routes.filter(
-    (route) =>
-      !(isPublic && needsUser(route)) &&
-      Object.values(rowOf(route, app))
+  const found = app.routes
+    .filter(({ middleware }) => !isPublic || middleware.every(({ name }) => name !== 'requireUser'))
+    .map((route) => ({ route, row: rowOf(route, app) }))
+    .filter(({ row }) =>
+      Object.values(row)
         .flat()
-        .some((value) => String(value).toLowerCase().includes(word)),
-  )
-  const rows = routes.map((route) => rowOf(route, app))
-  if (json)
-    return JSON.stringify(
-      routes.map((route) => ({ ...rowOf(route, app), ...detailsOf(route) })),
-      null,
-      2,
+        .some((value) => value.toLowerCase().includes(word)),
     )
-  if (rows.length === 0 && word) return `No route contains "${grep}".`
+  if (json) return toJson(found.map(({ route, row }) => ({ ...row, ...detailsOf(route) })))
+  if (found.length === 0 && word) return `No route contains "${grep}".`
   return table(
     ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER'],
-    rows.map(({ aliases, ...row }) => [
-      row.method,
-      row.host,
-      row.path,
-      aliases.join(', '),
-      row.name,
-      row.handler,
-    ]),
+    found.map(({ row }) => Object.values({ ...row, aliases: row.aliases.join(', ') })),
   )
 }
 
@@ -92,45 +61,33 @@ function match(app: App, request: string, { json }: Options): string {
   if (!found) throw new CommandError(noRoute(app, method, path, host))
   const { route, params } = found
   const { file, ...details } = detailsOf(route)
-  const row = {
-    ...rowOf(route, app),
-    ...details,
-    params,
-    middleware: route.middleware.map(middlewareRow),
-    file,
-  }
-  if (json) return JSON.stringify(row, null, 2)
+  const row = rowOf(route, app)
+  const middleware = route.middleware.map(middlewareRow)
+  if (json) return toJson({ ...row, ...details, params, middleware, file })
+  const parameters = Object.entries(params).map((pair) => pair.join('='))
+  const names = middleware.map(({ name, file }) => (file === undefined ? name : `${name} (${file})`))
   return table(undefined, [
     ['Request', `${method} ${path}`],
     ['Route', `${row.method} ${row.path}${row.name && ` (${row.name})`}`],
-    [
-      'Parameters',
-      Object.entries(params)
-        .map((pair) => pair.join('='))
-        .join(', ') || 'none',
-    ],
-    ['Middleware', row.middleware.map(nameAndFile).join(', ') || 'none'],
+    ['Parameters', parameters.join(', ') || 'none'],
+    ['Middleware', names.join(', ') || 'none'],
     ['Handler', row.handler],
-    ['File', row.file ?? 'unknown'],
+    ['File', file ?? 'unknown'],
   ])
 }
 
-/** Whether a route rejects requests without a user. */
-function needsUser({ middleware }: DeclaredRoute): boolean {
-  return middleware.some(({ name }) => name === 'requireUser')
+function toJson(value: unknown): string {
+  return JSON.stringify(value, null, 2)
 }
 
 /** Only the middleware of a class has a file: a function may be one that the framework returned. */
-function middlewareRow({ name, middlewareClass }: DeclaredRoute['middleware'][number]): MiddlewareRow {
+function middlewareRow({ name, middlewareClass }: DeclaredRoute['middleware'][number]) {
   const file = middlewareClass && locate(middlewareClass.name)
   return { name: name || 'anonymous', ...(file && { file }) }
 }
 
-function nameAndFile({ name, file }: MiddlewareRow): string {
-  return file === undefined ? name : `${name} (${file})`
-}
-
-function rowOf(route: DeclaredRoute, app: App): RouteRow {
+/** The columns of a route. The host is the virtual host, else the configured address of the application. */
+function rowOf(route: DeclaredRoute, app: App) {
   return {
     method: route.method,
     host: route.host?.pattern ?? app.address,

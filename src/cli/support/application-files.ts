@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import type { CreateFile } from '../../generator/files/files.js'
 import { fill, filesIn, frameworkScaffolds } from '../../generator/files/templates.js'
 
 /** A database engine's driver, urls and note in the README of a new application. */
@@ -40,7 +41,7 @@ export const ENGINES = {
 export type Engine = keyof typeof ENGINES
 
 /** The choices for a new application. */
-export interface ApplicationChoices {
+interface ApplicationChoices {
   /** `my-blog` */
   name: string
   kind: 'web' | 'api'
@@ -49,20 +50,20 @@ export interface ApplicationChoices {
   version: string
 }
 
-const SCAFFOLDS = join(frameworkScaffolds, 'application')
-
-/** Returns the files of a new application: their paths and contents. */
-export function applicationFiles(application: ApplicationChoices): Map<string, string> {
+/** Returns the files of a new application. */
+export function applicationFiles(application: ApplicationChoices): CreateFile[] {
   const words = wordsOf(application)
-  const files = new Map<string, string>()
-  for (const scaffold of ['common', application.kind]) {
-    for (const name of filesIn(join(SCAFFOLDS, scaffold)).toSorted()) {
-      const content = readFileSync(join(SCAFFOLDS, scaffold, name), 'utf8')
-      files.set(pathOf(name), fill(content, words))
-    }
-  }
-  files.set('package.json', withDriver(files.get('package.json') ?? '{}', ENGINES[application.engine]))
-  return files
+  return ['common', application.kind].flatMap((scaffold) => {
+    const folder = join(frameworkScaffolds, 'application', scaffold)
+    return filesIn(folder)
+      .toSorted()
+      .map((name) => {
+        const text = fill(readFileSync(join(folder, name), 'utf8'), words)
+        const content = name === 'package.json' ? withDriver(text, ENGINES[application.engine]) : text
+        // npm omits files named .gitignore from packages.
+        return { path: name === 'gitignore' ? '.gitignore' : name.replaceAll(sep, '/'), content }
+      })
+  })
 }
 
 function wordsOf({ name, engine, version }: ApplicationChoices): Record<string, string> {
@@ -86,11 +87,6 @@ function serverNote(server: string): string {
     `The database is on a ${server} server; set its url in \`ormconfig.ts\`. Create the database before the first start\n` +
     'with `npx kit db create`. The specs create their own database.'
   )
-}
-
-/** npm omits files named .gitignore from packages. */
-function pathOf(name: string): string {
-  return name.replaceAll(sep, '/').replace(/^gitignore$/, '.gitignore')
 }
 
 /** Adds the driver to the dependencies, in alphabetical order as npm does. */
