@@ -26,13 +26,8 @@ async function entryOf(args: readonly string[]): Promise<Entry | undefined> {
   const entry = COMMANDS.find((one) => one.name === name || one.alias === name)
   if (entry) return entry
   const { nearest } = await import('../naming/spelling.js')
-  throw new UnknownCommand(
-    name,
-    nearest(
-      name,
-      COMMANDS.map((one) => one.name),
-    ),
-  )
+  const known = COMMANDS.map((one) => one.name)
+  throw new UnknownCommand(name, nearest(name, known))
 }
 
 /** Creates the program with the called command. The other commands are only listed. */

@@ -81,7 +81,12 @@ export function translationWarning(folder: string, path: string): string | undef
 }
 
 function parseLocale(word: string): string {
-  const [locale] = /^[a-z]{2,3}(-[a-z0-9]+)*$/i.test(word) ? canonical(word) : []
+  let locale: string | undefined
+  try {
+    if (/^[a-z]{2,3}(-[a-z0-9]+)*$/i.test(word)) [locale] = Intl.getCanonicalLocales(word)
+  } catch {
+    // It has the form of a language, and is none.
+  }
   if (locale === undefined) {
     throw new CommandError(`"${word}" isn't a language. Use a code such as de, fr or pt-BR.`)
   }
@@ -95,25 +100,16 @@ function isEnglish(locale: string): boolean {
   return locale === 'en' || locale === 'en-US'
 }
 
-function canonical(word: string): string[] {
-  try {
-    return Intl.getCanonicalLocales(word)
-  } catch {
-    return []
-  }
-}
-
 /** The files with English texts, and the paths of their translations. */
 function sourcesOf(folder: string, locale: string): { source: string; path: string }[] {
   const isTranslated = frameworkCatalog().locales.some((known) => languageOf(known) === languageOf(locale))
-  const framework = isTranslated ? [] : [join(frameworkLocales, 'kit.en-us.yaml')]
-  return [
-    ...englishFiles(folder).map((file) => ({
-      source: file,
-      path: `${nameOf(pathOf(folder, file))}.${locale.toLowerCase()}.yaml`,
-    })),
-    ...framework.map((source) => ({ source, path: `locales/kit.${locale.toLowerCase()}.yaml` })),
-  ]
+  const own = ['en', 'en-US'].flatMap((english) => filesOf(folder, english))
+  const sources = own.map((source) => ({ source, name: nameOf(pathOf(folder, source)) }))
+  const framework = { source: join(frameworkLocales, 'kit.en-us.yaml'), name: 'locales/kit' }
+  return (isTranslated ? sources : [...sources, framework]).map(({ source, name }) => ({
+    source,
+    path: `${name}.${locale.toLowerCase()}.yaml`,
+  }))
 }
 
 function idsOf(folder: string, locale: string): ReadonlySet<string> {
@@ -123,10 +119,6 @@ function idsOf(folder: string, locale: string): ReadonlySet<string> {
 /** The languages of an application, except English. */
 function otherLocales(folder: string): string[] {
   return [...new Set(allFiles(folder).map(({ locale }) => locale))].filter((locale) => !isEnglish(locale))
-}
-
-function englishFiles(folder: string): string[] {
-  return ['en', 'en-US'].flatMap((locale) => filesOf(folder, locale))
 }
 
 function filesOf(folder: string, locale: string): string[] {

@@ -4,7 +4,7 @@ import type { Names } from './arguments/names.js'
 import { defaultSort } from './list-locals.js'
 import type { Nesting } from './arguments/nesting.js'
 import type { ResourcePlan } from './resource-generator.js'
-import { modelImportsOf, relativePath } from './files/paths.js'
+import { modelImportsOf, relativePath } from './files/lines.js'
 
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {

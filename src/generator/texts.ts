@@ -10,8 +10,6 @@ export interface Text {
   translation: string
 }
 
-type Routes = ReturnType<typeof routeLocals>['routes']
-
 /**
  * The texts of a resource in English.
  *
@@ -21,49 +19,36 @@ type Routes = ReturnType<typeof routeLocals>['routes']
  */
 export function textsOf(
   names: Names,
-  routes: Routes,
+  routes: ReturnType<typeof routeLocals>['routes'],
   record: string,
   attributes: readonly Attribute[],
   otherIds: ReadonlySet<string>,
 ) {
-  return {
-    names: nameTexts(names),
-    messages: [...actionMessages(names), ...routes.flatMap((route) => routeTexts(names, route))],
-    labels: labelTexts(record, attributes).filter(({ id }) => !otherIds.has(id)),
-  }
-}
-
-function nameTexts({ ids, words, isSingular }: Names): Text[] {
-  return [
-    text(ids.one, words.One),
-    ...(isSingular ? [] : [text(ids.many, words.Many)]),
-    text(`${ids.one}.new`, `New ${words.one}`),
-    text(`${ids.one}.edit`, `Edit ${words.one}`),
-  ]
-}
-
-function actionMessages({ ids, words, isSingular }: Names): Text[] {
-  return [
-    ...['created', 'updated', 'destroyed'].map((action) =>
-      text(`${ids.one}.${action}.success`, `${words.One} was ${action} successfully.`),
-    ),
-    ...(isSingular ? [text(`${ids.one}.exists.error`, `The ${words.one} already exists.`)] : []),
-  ]
-}
-
-function routeTexts({ ids }: Names, { word, method, label, success }: Routes[number]): Text[] {
-  return [
-    text(`${ids.one}.${word}.button`, label),
-    ...(method === 'GET' ? [] : [text(`${ids.one}.${word}.success`, success)]),
-  ]
-}
-
-function labelTexts(record: string, attributes: readonly Attribute[]): Text[] {
+  const { ids, words, isSingular } = names
   const labels = attributes.flatMap((attribute) => [
     text(`${record}.${attribute.name}`, humanize(attribute.name)),
     ...choiceTexts(record, attribute),
   ])
-  return [...labels, ...['created_at', 'updated_at'].map((name) => text(`${record}.${name}`, humanize(name)))]
+  const timestamps = ['created_at', 'updated_at'].map((name) => text(`${record}.${name}`, humanize(name)))
+  return {
+    names: [
+      text(ids.one, words.One),
+      ...(isSingular ? [] : [text(ids.many, words.Many)]),
+      text(`${ids.one}.new`, `New ${words.one}`),
+      text(`${ids.one}.edit`, `Edit ${words.one}`),
+    ],
+    messages: [
+      ...['created', 'updated', 'destroyed'].map((action) =>
+        text(`${ids.one}.${action}.success`, `${words.One} was ${action} successfully.`),
+      ),
+      ...(isSingular ? [text(`${ids.one}.exists.error`, `The ${words.one} already exists.`)] : []),
+      ...routes.flatMap(({ word, isRead, label, success }) => [
+        text(`${ids.one}.${word}.button`, label),
+        ...(isRead ? [] : [text(`${ids.one}.${word}.success`, success)]),
+      ]),
+    ],
+    labels: [...labels, ...timestamps].filter(({ id }) => !otherIds.has(id)),
+  }
 }
 
 /** The labels of the choices of a select. */

@@ -2,6 +2,7 @@ import { CommandError } from '../../command-errors.js'
 import { listParameters } from '../../data/lists/declaration.js'
 import { nearest } from '../../naming/spelling.js'
 import type { Attribute } from './attributes.js'
+import type { ResourceOptions } from './command-line.js'
 import { KINDS } from './kinds.js'
 
 /** The queries that clients may send to a generated list. */
@@ -14,13 +15,6 @@ export interface ListPlan {
 
 /** An attribute of a list: one of the model, or a timestamp. */
 export type ListAttribute = Pick<Attribute, 'name' | 'kind' | 'isNullable' | 'isUnique' | 'reference'>
-
-/** The options of `kit generate resource` for a list: names, separated by commas. */
-export interface ListOptions {
-  filter?: string | undefined
-  sort?: string | undefined
-  search?: string | undefined
-}
 
 const timestamp = { kind: 'datetime', isNullable: false, isUnique: false, reference: undefined } as const
 
@@ -37,7 +31,7 @@ export const timestampAttributes: readonly ListAttribute[] = [
  * @throws CommandError for an attribute that the resource lacks, is a secret or cannot be used so
  */
 export function parseList(
-  { filter, sort, search }: ListOptions,
+  { filter, sort, search }: ResourceOptions,
   attributes: readonly Attribute[],
 ): ListPlan | undefined {
   if ([filter, sort, search].every((names) => namesIn(names).length === 0)) return undefined

@@ -36,9 +36,10 @@ const reserved = new Set(
  */
 export function parseRoutes(words: readonly string[], names: Names): AddedRoute[] {
   const routes = words.map((word) => parseRoute(word, names))
-  for (const [index, { handler }] of routes.entries()) {
-    const isRepeated = routes.slice(0, index).some((route) => route.handler === handler)
-    if (isRepeated) throw new BadRoute(words[index] ?? '', `the name "${handler}" is used twice`)
+  const handlers = routes.map(({ handler }) => handler)
+  for (const [index, handler] of handlers.entries()) {
+    if (handlers.indexOf(handler) === index) continue
+    throw new BadRoute(words[index] ?? '', `the name "${handler}" is used twice`)
   }
   return routes
 }
@@ -47,7 +48,10 @@ function parseRoute(text: string, names: Names): AddedRoute {
   const [name = '', method = '', ending = '', ...rest] = text.split(':')
   const word = snakeCase(name)
   if (!isName(word)) throw new BadRoute(text, 'its name must be a word like publish')
-  if (!isRouteName(word)) throw new BadRoute(text, `the name "${name}" is reserved`)
+  const handler = camelize(word, true)
+  // The generator itself uses names that begin with `find`.
+  if (reserved.has(handler) || word.startsWith('find_'))
+    throw new BadRoute(text, `the name "${name}" is reserved`)
   if (!methods.includes(method.toLowerCase())) {
     throw new BadRoute(text, `its method must be one of ${methods.join(', ')}, as in ${name}:post`)
   }
@@ -62,17 +66,12 @@ function parseRoute(text: string, names: Names): AddedRoute {
   const path = on === 'item' && !names.isSingular ? `/{${names.param}}/${word}` : `/${word}`
   return {
     word,
-    handler: camelize(word, true),
+    handler,
     method: method.toUpperCase(),
     on,
     path,
     fullPath: names.fullPath + path,
   }
-}
-
-/** Whether a method may have the name. The generator itself uses names that begin with `find`. */
-function isRouteName(word: string): boolean {
-  return !reserved.has(camelize(word, true)) && !word.startsWith('find_')
 }
 
 /** The variables of the scaffolds for routes. */

@@ -36,7 +36,7 @@ export function renderScaffolds(
   }
   return [...sources]
     .map(([name, file]) => ({
-      path: pathOf(name, paths),
+      path: fill(name.replaceAll(sep, '/').replace(/\.ejs$/, ''), paths),
       content: contentOf(file, locals, [own, frameworkScaffolds]),
     }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
@@ -50,12 +50,7 @@ export function filesIn(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
 }
 
-/** `templates/%plural%/new.pug.ejs` -> `templates/posts/new.pug` */
-function pathOf(name: string, words: Readonly<Record<string, string>>): string {
-  return fill(name.replaceAll(sep, '/').replace(/\.ejs$/, ''), words)
-}
-
-/** Replaces each `%word%` that has a value. */
+/** Replaces each `%word%` that has a value: `templates/%plural%/new.pug` -> `templates/posts/new.pug` */
 export function fill(text: string, words: Readonly<Record<string, string>>): string {
   return text.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
 }
