@@ -152,10 +152,8 @@ export function requireProperties(
   const file = `src/models/${model.singular}.ts`
   const text = read(folder, file) ?? ''
   if (!/ extends Model\b/.test(text)) return
-  const properties = attributes.flatMap(({ name, reference }) =>
-    reference ? [name, reference.property] : [name],
-  )
-  for (const property of parent ? [...properties, `${parent.singular}_id`] : properties) {
+  const own = attributes.flatMap(({ name, reference }) => [name, reference?.property ?? name])
+  for (const property of parent ? [...own, `${parent.singular}_id`] : own) {
     if (!new RegExp(`^ +(?:\\w+ )*${property}[?!]?\\s*[:=]`, 'm').test(text)) {
       throw new MissingProperty(model.model, file, property)
     }

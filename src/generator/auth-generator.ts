@@ -50,11 +50,11 @@ export function authActions(folder: string, word: string, options: AuthOptions =
   const parts = [
     kind === 'web' ? web : api,
     common,
-    ...(hasSignUp ? [kind === 'web' ? signUp : apiSignUp] : []),
-    ...(hasTokens ? [tokens] : []),
-    ...(hasConfirm ? [confirm] : []),
-    ...(hasSessions ? [sessions] : []),
-  ]
+    hasSignUp && (kind === 'web' ? signUp : apiSignUp),
+    hasTokens && tokens,
+    hasConfirm && confirm,
+    hasSessions && sessions,
+  ].filter((part) => part !== false)
   const names = namesOf(word)
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { singular: names.singular, plural: names.plural, migration: migration.file }
@@ -63,10 +63,9 @@ export function authActions(folder: string, word: string, options: AuthOptions =
   const locals = { ...names, ...titleOf(folder), ...has, migrationClass: migration.className }
   const app = applicationName(text) ?? 'app'
   const files = renderScaffolds(folder, scaffolds, paths, locals)
-  const texts = files.filter(({ path }) => path.startsWith('locales/'))
   return [
     ...files,
-    ...texts.flatMap((file) => translationActions(folder, file)),
+    ...files.flatMap((file) => (file.path.startsWith('locales/') ? translationActions(folder, file) : [])),
     ...(kind === 'web' ? editsOfPages() : editsOfApi(app)),
     ...editsOf(app, names, parts),
   ]
@@ -134,13 +133,18 @@ function titleOf(folder: string): { title: string; prefix: string } {
   return { title, prefix: words.join('_').toLowerCase() }
 }
 
-/** The insertions in src/app.ts. */
+/** The imports and insertions in src/app.ts. */
 function editsOf(app: string, names: Names, parts: readonly Part[]): FileAction[] {
   const open = parts.flatMap((part) => part.open ?? [])
   const closed = parts.flatMap((part) => part.closed ?? [])
   const declaring = ([name]: Resource) => `${app}.resource(${name}Resource)`
   return [
-    importsOf([...open, ...closed]),
+    importing('src/app.ts', [
+      ['requireUser', 'resource-kit/auth'],
+      ['mailer, mailInbox', 'resource-kit/mail'],
+      ...[...open, ...closed].map(([name, file]) => [`${name}Resource`, `./actions/${file}.js`] as const),
+      ['authenticateUser', './authentication.js'],
+    ]),
     insertion('src/app.ts', 'the routes of accounts', [
       {
         lines: [
@@ -170,20 +174,10 @@ function editsOf(app: string, names: Names, parts: readonly Part[]): FileAction[
   ]
 }
 
-/** The imports in src/app.ts. */
-function importsOf(resources: readonly Resource[]): FileAction {
-  return importing('src/app.ts', [
-    ['requireUser', 'resource-kit/auth'],
-    ['mailer, mailInbox', 'resource-kit/mail'],
-    ...resources.map(([name, file]) => [`${name}Resource`, `./actions/${file}.js`] as const),
-    ['authenticateUser', './authentication.js'],
-  ])
-}
-
 /** Sessions in the database, so that a copied cookie ends with the sign-out, and the account in the header of each page. */
 function editsOfPages(): FileAction[] {
   return [
-    withImport(sessionStore(), 'databaseSessions', 'resource-kit'),
+    withImport(sessionStore, 'databaseSessions', 'resource-kit'),
     insertion('templates/layout.pug', 'the account in the header', [
       { lines: ['      include /_account'], place: 'after the links' },
     ]),
@@ -203,18 +197,16 @@ function editsOfApi(app: string): FileAction[] {
 
 const option = 'sessionStore: databaseSessions(database)'
 
-function sessionStore(): EditFile {
-  return {
-    path: 'src/app.ts',
-    what: option,
-    insert: (text) =>
-      text.includes('sessionStore')
-        ? text
-        : breakLongLines(text.replace(/(new App\(\{.*?) \}\)/, `$1, ${option} })`)),
-    remove: (text) => text.replace(/new App\(\{[^}]*\}\)/, withoutOption),
-    leftover: (text) =>
-      text.includes(option) ? `src/app.ts still contains ${option}. Remove it yourself.` : undefined,
-  }
+const sessionStore: EditFile = {
+  path: 'src/app.ts',
+  what: option,
+  insert: (text) =>
+    text.includes('sessionStore')
+      ? text
+      : breakLongLines(text.replace(/(new App\(\{.*?) \}\)/, `$1, ${option} })`)),
+  remove: (text) => text.replace(/new App\(\{[^}]*\}\)/, withoutOption),
+  leftover: (text) =>
+    text.includes(option) ? `src/app.ts still contains ${option}. Remove it yourself.` : undefined,
 }
 
 /** Writes the options of the application on one line again. */

@@ -182,16 +182,17 @@ const FOLDERS: Record<Scope, string[]> = {
 /** The modification times of the sources or compiled files in a folder, by their names without extension. */
 function timesOf(folder: string, ending: '.ts' | '.js', scope: Scope): Map<string, number> {
   const files = FOLDERS[scope].flatMap((source) =>
-    existsSync(join(folder, source))
-      ? readdirSync(join(folder, source), { recursive: true, encoding: 'utf8' }).map((file) =>
-          join(source, file),
-        )
-      : [],
+    filesIn(join(folder, source)).map((file) => join(source, file)),
   )
   const relevant = [...files, `ormconfig${ending}`].filter(
     (file) => file.endsWith(ending) && !file.endsWith('.d.ts'),
   )
   return new Map(relevant.map((file) => [file.slice(0, -ending.length), timeOf(join(folder, file))]))
+}
+
+/** The paths in a folder and below it; none if it does not exist. */
+function filesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
 }
 
 /** The modification time of a file; 0 if it does not exist. */

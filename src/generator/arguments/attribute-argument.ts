@@ -81,8 +81,9 @@ interface Parts {
  */
 export function readAttribute(word: string): AttributeArgument {
   const parts = partsOf(word)
-  if (parts.type === 'many') return many(parts)
-  const attribute = parts.type === 'references' ? reference(parts) : plain(parts, parts.type)
+  const { type } = parts
+  if (type === 'many') return many(parts)
+  const attribute = type === 'references' ? reference(parts) : plain(parts, type)
   const isSecret = isSecretAttribute(attribute.name) && !parts.modifiers.includes('shown')
   return isSecret ? { ...attribute, isSecret, isNullable: true } : attribute
 }
@@ -112,25 +113,18 @@ function partsOf(word: string): Parts {
   const type = typeOf(written.replace(/^nulls\./i, ''), word)
   const modifiers = rest.filter((one) => MODIFIERS.includes(one))
   const [detail, ...others] = rest.filter((one) => !MODIFIERS.includes(one))
-  const [unknown] = detail !== undefined && hasDetail(type, detail) ? others : [detail]
+  const hasDetail =
+    ['enum', 'references', 'many'].includes(type) || (type === 'decimal' && /^\d/.test(detail ?? ''))
+  const [unknown] = hasDetail ? others : [detail]
   if (unknown !== undefined) {
     throw new BadAttribute(word, `it ends with "${unknown}", but only unique, index and shown are supported`)
   }
   const index = modifiers.find((one) => INDEXES.includes(one))
   if (index && type in KINDS && KINDS[type as AttributeKind].isUnbounded) {
-    throw new BadAttribute(
-      word,
-      `it ends with "${index}", but a ${type} may be too long for an index. Use the type string`,
-    )
+    const problem = `it ends with "${index}", but a ${type} may be too long for an index. Use the type string`
+    throw new BadAttribute(word, problem)
   }
   return { word, name, type, isNullable: /^nulls\./i.test(written), detail, modifiers }
-}
-
-/** Whether a word after a type belongs to the type. */
-function hasDetail(type: AttributeType, detail: string): boolean {
-  return (
-    type === 'enum' || type === 'references' || type === 'many' || (type === 'decimal' && /^\d/.test(detail))
-  )
 }
 
 function typeOf(text: string, word: string): AttributeType {
@@ -141,15 +135,13 @@ function typeOf(text: string, word: string): AttributeType {
 
 function reference({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {
   if (name.endsWith('_id')) {
-    const plain = word.replace('_id:', ':')
-    throw new BadAttribute(
-      word,
-      `the name of a reference has no "_id", which is added to its column. Use ${plain}`,
-    )
+    const problem = 'the name of a reference has no "_id", which is added to its column'
+    throw new BadAttribute(word, `${problem}. Use ${word.replace('_id:', ':')}`)
   }
   const model = modelNamesOf(detail ?? name)
   const property = detail === undefined ? model.singular : name
   const isUnique = modifiers.includes('unique')
+  const reference = { property, model, isNamed: detail !== undefined }
   return {
     ...usual,
     name: `${property}_id`,
@@ -157,7 +149,7 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
     isNullable,
     isUnique,
     isIndexed: !isUnique,
-    reference: { property, model, isNamed: detail !== undefined },
+    reference,
   }
 }
 
@@ -170,14 +162,8 @@ function many({ word, name, isNullable, detail, modifiers }: Parts): AttributeAr
   if (isNullable || modifiers.length > 0) {
     throw new BadAttribute(word, `a many-to-many relation is a list without a column. Use ${plain}`)
   }
-  return {
-    ...usual,
-    name: `${itemName(name)}_ids`,
-    kind: 'uuid',
-    isNullable,
-    isList: true,
-    reference: { property, model: modelNamesOf(detail ?? name), isNamed: detail !== undefined },
-  }
+  const reference = { property, model: modelNamesOf(detail ?? name), isNamed: detail !== undefined }
+  return { ...usual, name: `${itemName(name)}_ids`, kind: 'uuid', isNullable, isList: true, reference }
 }
 
 function enumValues({ word, detail }: Parts): string[] {

@@ -65,17 +65,18 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   if (!parts.every(isName)) throw new BadName(word)
   const namespace = parts.slice(0, -1)
   const last = parts.at(-1) ?? ''
-  const plural = collectionName(itemName(last))
+  const plural = tableOf(last)
   const base = isSingular ? last : plural
   const file = [...namespace, base].join('/')
   const path = `/${withoutParents(namespace, parent).concat(base).join('/')}`
   const fullPath = `${parent ? `${parent.fullPath}/{${parent.param}}` : ''}${path}`
   const { singular, param } = resourceNames(fullPath)
-  const own = camelize(last, true)
-  const names = [singular, plural].map((name) => camelize(name, true))
-  const [reason] = [own, ...names].flatMap((name) => reservedResources.get(name) ?? [])
+  const variables = [last, singular, plural].map((name) => camelize(name, true))
+  const [reason] = variables.flatMap((name) => reservedResources.get(name) ?? [])
   if (reason) throw new ReservedName(kind, word, reason)
   if (parentsOf({ parent }).some((one) => one.param === param)) throw new RepeatedParameter(word, param)
+  const one = camelize(singular, true)
+  const many = camelize(plural, true)
   return {
     parent,
     namespace,
@@ -89,7 +90,8 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
     fullPath,
     param,
     paths: pathNames(fullPath, isSingular),
-    ...variablesOf(singular, plural),
+    one: templateNames.has(one) ? `${one}Record` : one,
+    many: one === many || templateNames.has(many) ? `${one}List` : many,
     ids: {
       one: [...namespace, singular].join('.'),
       many: [...namespace, collectionId(singular, plural)].join('.'),
@@ -98,22 +100,10 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   }
 }
 
-/** The variables that contain one record, and several ones. */
-function variablesOf(singular: string, plural: string): Pick<Names, 'one' | 'many'> {
-  const one = camelize(singular, true)
-  const many = camelize(plural, true)
-  return {
-    one: templateNames.has(one) ? `${one}Record` : one,
-    many: one === many || templateNames.has(many) ? `${one}List` : many,
-  }
-}
-
 /** Whether a name has the form `blog_post`, and is short enough for the names of databases, which have at most 63 characters. */
 export function isName(text: string): boolean {
-  return /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(text) && text.length <= LONGEST
+  return /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(text) && text.length <= 50
 }
-
-const LONGEST = 50
 
 /** The table in the name of a migration: `posts` in `add_state_to_post`. */
 export function tableOf(word: string): string {
