@@ -91,7 +91,8 @@ export function mailer(options: MailerOptions = {}): Middleware {
       keeps = env !== 'production'
       // Specs never send mails, unless they pass the server's url.
       const server = env === 'test' ? options.url : url
-      if (server) transport = await connect(server)
+      // nodemailer is only loaded by applications that send mails.
+      if (server) transport = (await import('nodemailer')).createTransport(server)
     },
     drain: async () => void (await Promise.all(pending)),
     stop: async () => {
@@ -133,13 +134,9 @@ async function deliver(
 }
 
 /** Renders a mail in its language. The request keeps its own. */
-function write(
-  ctx: Context,
-  { to, name, locals = {}, locale }: Mail,
-  from: string,
-): Omit<MailMessage, 'number'> {
-  const view = Object.create(ctx) as Context
-  if (locale !== undefined) view.locale = locale
+function write(ctx: Context, mail: Mail, from: string): Omit<MailMessage, 'number'> {
+  const { to, name, locals = {}, locale = ctx.locale } = mail
+  const view: Context = Object.assign(Object.create(ctx), { locale })
   const subject = view.t(`mail.${name}.subject`, locals)
   const values = { ...locals, subject }
   const html = view.renderToString(`mails/${name}`, values)
@@ -160,12 +157,6 @@ function requireSettings(url: string | undefined): void {
       'Mails need MAIL_URL in production, the mail server. Set it: MAIL_URL=smtp://user:password@mail.example:587.',
     )
   }
-}
-
-/** nodemailer is only loaded by applications that send mails. */
-async function connect(url: string): Promise<Transporter> {
-  const { createTransport } = await import('nodemailer')
-  return createTransport(url)
 }
 
 /**

@@ -37,7 +37,7 @@ const parsedBefore = new BoundedMap<{ source: string; tree: unknown }>(100)
 /** A compiled template, with the files from which it was compiled. */
 export class CompiledTemplate {
   readonly render: pug.compileTemplate
-  /** The files by the names that the template, and those that it extends and includes, use. */
+  /** The files, by the names in the template and in those that it extends and includes. */
   private readonly files = new Map<string, string>()
   private readonly contents = new Map<string, Buffer>()
 
@@ -51,15 +51,15 @@ export class CompiledTemplate {
     const plugin: FilesPlugin = {
       resolve: (file, source) => this.locate(options.nameOf(file, source)),
       read: (file) => this.read(file),
-      preLex: (source, options) => (treeOf(options.filename, source) ? '' : source),
-      postParse(tree, options) {
-        const before = treeOf(options.filename, options.src)
+      preLex: (source, { filename }) => (treeOf(filename, source) ? '' : source),
+      postParse(tree, parsed) {
+        const before = treeOf(parsed.filename, parsed.src)
         if (before) return before
-        if (options.filename !== filename) parsedBefore.set(options.filename, { source: options.src, tree })
+        if (parsed.filename !== filename) parsedBefore.set(parsed.filename, { source: parsed.src, tree })
         return tree
       },
+      ...(options.checksAttributes && { preCodeGen: addChecks }),
     }
-    if (options.checksAttributes) plugin.preCodeGen = addChecks
     const pugOptions = { filename, compileDebug: options.debug, plugins: [plugin] }
     this.render = compiler.compile(this.read(filename).toString(), pugOptions)
   }

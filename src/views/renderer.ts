@@ -20,7 +20,7 @@ export interface RendererOptions {
 /** The folder of the framework's own templates: a plain layout and the error pages. */
 export const frameworkTemplates = join(import.meta.dirname, '../../../templates')
 
-/** The templates of all renderers, so that the next application of a process, for example in tests, does not compile them again. */
+/** The templates of all renderers: the next application of a process, for example in tests, need not compile them again. */
 const compiledBefore = new BoundedMap<CompiledTemplate>(1000)
 
 /**
@@ -29,30 +29,23 @@ const compiledBefore = new BoundedMap<CompiledTemplate>(1000)
  *
  * @example new Renderer({ folders: ['templates'], cache: true }).render('posts/show', { post })
  */
-export class Renderer {
+export class Renderer implements CompileOptions {
+  readonly debug: boolean
+  readonly checksAttributes: boolean
   private readonly folders: string[]
-  private readonly cache: boolean
   private readonly explain: (error: Error) => Error
   private readonly compiled = new Map<string, CompiledTemplate>()
-  private readonly options: CompileOptions
 
   constructor({ folders, cache, checksAttributes = false, explain = (error) => error }: RendererOptions) {
+    this.debug = !cache
+    this.checksAttributes = checksAttributes
     this.folders = [...new Set([...folders, frameworkTemplates])]
-    this.cache = cache
     this.explain = explain
-    this.options = {
-      debug: !cache,
-      checksAttributes,
-      locate: (name) => this.locate(name),
-      nameOf: (file, source) => this.nameOf(file, source),
-    }
   }
 
   /**
-   * Renders a template with its locals. Outside of production, an error that is thrown has the `file` and `line` of the
-   * template.
+   * Renders a template, whose name has no extension: `posts/show`. Outside of production, errors have its `file` and `line`.
    *
-   * @param view the template's name without extension: `posts/show`
    * @throws TemplateNotFound when no folder has it, or the name leads out of the folders
    */
   render(view: string, locals: Record<string, unknown> = {}): string {
@@ -63,30 +56,29 @@ export class Renderer {
     }
   }
 
-  /** Whether one of the folders has a template. */
   has(view: string): boolean {
     return isWithin(view) && this.folders.some((folder) => existsSync(join(folder, `${view}.pug`)))
   }
 
   private template(view: string): CompiledTemplate {
     const kept = this.compiled.get(view)
-    if (kept && (this.cache || kept.isCurrent)) return kept
-    const key = JSON.stringify([view, this.cache, this.options.checksAttributes, ...this.folders])
+    if (kept && (!this.debug || kept.isCurrent)) return kept
+    const key = JSON.stringify([view, this.debug, this.checksAttributes, ...this.folders])
     const before = compiledBefore.get(key)
-    const template = before?.isCurrent ? before : new CompiledTemplate(`${view}.pug`, this.options)
+    const template = before?.isCurrent ? before : new CompiledTemplate(`${view}.pug`, this)
     compiledBefore.set(key, template)
     this.compiled.set(view, template)
     return template
   }
 
-  /** The name in an `extends` or `include`: `/layout.pug` is relative to the folders, `_form.pug` to its source. */
-  private nameOf(file: string, source: string): string {
+  /** `/layout.pug` is relative to the folders, `_form.pug` to its source. */
+  nameOf(file: string, source: string): string {
     if (file.startsWith('/')) return file.slice(1)
     const folder = this.folders.find((folder) => isWithin(relative(folder, source))) ?? dirname(source)
     return join(relative(folder, dirname(source)), file)
   }
 
-  private locate(name: string): string {
+  locate(name: string): string {
     if (!isWithin(name)) throw new TemplateNotFound(name, [])
     const tried = this.folders.map((folder) => join(folder, name))
     const found = tried.find((file) => existsSync(file))
