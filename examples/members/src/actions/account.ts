@@ -1,6 +1,6 @@
 import {
-  BadRequest,
   BaseResource,
+  HttpError,
   Resource,
   Route,
   transactionOptions,
@@ -78,7 +78,7 @@ export class AccountResource extends BaseResource {
   async openEmail(ctx: Context) {
     const known = userOf(ctx)
     const email = await readToken('email change', ctx.params.token, { stamp: passwordStamp(known) })
-    if (email === undefined) throw new BadRequest(ctx.t('account.email.expired'))
+    if (email === undefined) throw new HttpError(400, ctx.t('account.email.expired'))
 
     // A change of the password at the same time ends the link. GET cannot lock, so a conflict repeats the request.
     const user = await ctx.find(User, known.id)
