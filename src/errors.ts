@@ -39,6 +39,39 @@ export class HttpError extends NamedError {
   }
 }
 
+/** The base of an error whose message is made from the arguments of its constructor. */
+function namedError<Args extends unknown[]>(
+  message: (...args: Args) => string,
+): new (...args: Args) => NamedError {
+  return class extends NamedError {
+    constructor(...args: Args) {
+      super(message(...args))
+    }
+  }
+}
+
+/** The base of an error with a status, whose message is made from the arguments of its constructor. */
+function httpError<Args extends unknown[]>(
+  status: number,
+  message: (...args: Args) => string,
+  isPublic = true,
+): new (...args: Args) => HttpError {
+  return class extends HttpError {
+    override readonly isPublic = isPublic
+
+    constructor(...args: Args) {
+      super(status, message(...args))
+    }
+  }
+}
+
+/** The base of an error whose message is for the application's developers, so production does not show it. */
+function internalError<Args extends unknown[]>(
+  message: (...args: Args) => string,
+): new (...args: Args) => HttpError {
+  return httpError(500, message, false)
+}
+
 /** 400: the request cannot be read. */
 export class BadRequest extends HttpError {
   constructor(message: string, options?: ErrorOptions) {
@@ -47,11 +80,10 @@ export class BadRequest extends HttpError {
 }
 
 /** 400: the request is for a host that the application does not serve. */
-export class UnknownHost extends HttpError {
-  constructor(host: string) {
-    super(400, `${JSON.stringify(host)} is not a host of this application.`)
-  }
-}
+export class UnknownHost extends httpError(
+  400,
+  (host: string) => `${JSON.stringify(host)} is not a host of this application.`,
+) {}
 
 /** 401: the request has no user, and its client doesn't show pages. */
 export class Unauthorized extends HttpError {
@@ -62,138 +94,94 @@ export class Unauthorized extends HttpError {
 }
 
 /** 403: in development, the request is for a host that is neither this machine nor a configured host. */
-export class BlockedHost extends HttpError {
-  constructor(host: string) {
-    super(
-      403,
-      `${JSON.stringify(host)} is not a host of this application in development. Add it to DEVELOPMENT_HOSTS, or to ` +
-        'new App({ developmentHosts: [...] }).',
-    )
-  }
-}
+export class BlockedHost extends httpError(
+  403,
+  (host: string) =>
+    `${JSON.stringify(host)} is not a host of this application in development. Add it to DEVELOPMENT_HOSTS, or to ` +
+    'new App({ developmentHosts: [...] }).',
+) {}
 
 /** 403: in development, a proxy forwarded the request, and its host is not configured. */
-export class ForwardedInDevelopment extends HttpError {
-  constructor() {
-    super(
-      403,
-      'A proxy forwarded this request to an application in development, whose error pages show its source. Set ' +
-        'GO_ENV=production, or add the host to DEVELOPMENT_HOSTS or to new App({ developmentHosts: [...] }).',
-    )
-  }
-}
+export class ForwardedInDevelopment extends httpError(
+  403,
+  () =>
+    'A proxy forwarded this request to an application in development, whose error pages show its source. Set ' +
+    'GO_ENV=production, or add the host to DEVELOPMENT_HOSTS or to new App({ developmentHosts: [...] }).',
+) {}
 
-/** 403: a page of another site sent the request. */
-export class CrossSiteRequest extends HttpError {
-  /**
-   * @param origin the origin of the request, as its browser reports it
-   * @param own the application's own origin
-   */
-  constructor(origin: string, own: string) {
-    super(403, `Another site (${origin || 'cross-site'}) sent the request. This site is ${own}.`)
-  }
-}
+/** 403: a page of another site sent the request. `origin` is what its browser reports, `own` the application's origin. */
+export class CrossSiteRequest extends httpError(
+  403,
+  (origin: string, own: string) =>
+    `Another site (${origin || 'cross-site'}) sent the request. This site is ${own}.`,
+) {}
 
 /** 403: a form has no token, or the token of another session. */
-export class InvalidToken extends HttpError {
-  constructor() {
-    super(403, 'The form has no valid token. Reload its page and send it again.')
-  }
-}
+export class InvalidToken extends httpError(
+  403,
+  () => 'The form has no valid token. Reload its page and send it again.',
+) {}
 
 /** 403: the policy of a record does not allow what the request does. */
-export class Forbidden extends HttpError {
-  constructor(message = 'You are not allowed to do this.') {
-    super(403, message)
-  }
-}
+export class Forbidden extends httpError(
+  403,
+  (message?: string) => message ?? 'You are not allowed to do this.',
+) {}
 
 /** 500: a handler has changed records of a model with a policy, and has not called ctx.authorize. The transaction is rolled back. */
-export class AuthorizationNotPerformed extends HttpError {
-  /** The message is for the application's developers, so production does not show it. */
-  override readonly isPublic = false
-  constructor(handler: string, model: string) {
-    super(
-      500,
-      `${handler} did not call ctx.authorize for the ${model} that it changed, so nothing was saved. Call ` +
-        'await ctx.authorize(record) first, or use ctx.unscoped if no policy applies.',
-    )
-  }
-}
+export class AuthorizationNotPerformed extends internalError(
+  (handler: string, model: string) =>
+    `${handler} did not call ctx.authorize for the ${model} that it changed, so nothing was saved. Call ` +
+    'await ctx.authorize(record) first, or use ctx.unscoped if no policy applies.',
+) {}
 
 /** 500: a handler has bound a request to a saved record before it called ctx.authorize. */
-export class AuthorizationTooLate extends HttpError {
-  override name = 'AuthorizationTooLate'
-  override readonly isPublic = false
-  constructor(handler: string, model: string) {
-    super(
-      500,
-      `${handler} called ctx.authorize after ctx.bind, so the policy would decide by values of the request. Authorize ` +
-        `the ${model} first: ctx.bind(await ctx.authorize(record), fields).`,
-    )
-  }
-}
+export class AuthorizationTooLate extends internalError(
+  (handler: string, model: string) =>
+    `${handler} called ctx.authorize after ctx.bind, so the policy would decide by values of the request. Authorize ` +
+    `the ${model} first: ctx.bind(await ctx.authorize(record), fields).`,
+) {}
 
 /** 500: a handler has changed the id of a record after it called ctx.authorize. */
-export class AuthorizedIdChanged extends HttpError {
-  override readonly isPublic = false
-  constructor(handler: string, model: string) {
-    super(
-      500,
-      `${handler} changed the id of the ${model} that it authorized, so another row would be written. Find and authorize ` +
-        'the record that you want to change.',
-    )
-  }
-}
+export class AuthorizedIdChanged extends internalError(
+  (handler: string, model: string) =>
+    `${handler} changed the id of the ${model} that it authorized, so another row would be written. Find and authorize ` +
+    'the record that you want to change.',
+) {}
 
 /** `ctx.authorize` or `can` was called with a record whose model has no policy. */
-export class NoPolicy extends NamedError {
-  constructor(model: string) {
-    super(
-      `${model} has no policy. Declare one: @Resource('/...', { model: ${model}, policy: ${model}Policy }).`,
-    )
-  }
-}
+export class NoPolicy extends namedError(
+  (model: string) =>
+    `${model} has no policy. Declare one: @Resource('/...', { model: ${model}, policy: ${model}Policy }).`,
+) {}
 
 /** In development and test, `can` was called with an ability that its policy has no method for. */
-export class UnknownAbility extends NamedError {
-  constructor(policy: string, ability: string) {
-    super(
-      `${policy} has no method "${ability}", so nobody may do it. Correct the name, or add the method. In production, \`can\` ` +
-        'returns false.',
-    )
-  }
-}
+export class UnknownAbility extends namedError(
+  (policy: string, ability: string) =>
+    `${policy} has no method "${ability}", so nobody may do it. Correct the name, or add the method. In production, \`can\` ` +
+    'returns false.',
+) {}
 
 /** A template called `can` with an ability whose method returns a promise. */
-export class AsynchronousAbility extends NamedError {
-  constructor(policy: string, ability: string) {
-    super(
-      `${policy}.${ability} is asynchronous, so a template cannot call it. Call await ctx.can('${ability}', record) in the ` +
-        'handler, and pass the result to the template.',
-    )
-  }
-}
+export class AsynchronousAbility extends namedError(
+  (policy: string, ability: string) =>
+    `${policy}.${ability} is asynchronous, so a template cannot call it. Call await ctx.can('${ability}', record) in the ` +
+    'handler, and pass the result to the template.',
+) {}
 
 /** The scope of a policy is not a plain object or a list of them, or a value in it is missing. */
-export class PolicyWithoutScope extends NamedError {
-  constructor(policy: string) {
-    super(
-      `${policy}.scope returned undefined, an object of a class, or conditions in which a value is missing. Return a plain ` +
-        'object with conditions, a list of them, `nothing` for no record, or {} for every record.',
-    )
-  }
-}
+export class PolicyWithoutScope extends namedError(
+  (policy: string) =>
+    `${policy}.scope returned undefined, an object of a class, or conditions in which a value is missing. Return a plain ` +
+    'object with conditions, a list of them, `nothing` for no record, or {} for every record.',
+) {}
 
 /** A query would join a relation without the policy of its model. */
-export class UnscopedRelation extends NamedError {
-  constructor(model: string, relation: string, related: string) {
-    super(
-      `${model}.${relation} would be joined without the policy of ${related}. Load it with ctx.load(records, ` +
-        `'${relation}'), or use ctx.unscoped.`,
-    )
-  }
-}
+export class UnscopedRelation extends namedError(
+  (model: string, relation: string, related: string) =>
+    `${model}.${relation} would be joined without the policy of ${related}. Load it with ctx.load(records, ` +
+    `'${relation}'), or use ctx.unscoped.`,
+) {}
 
 /** 429: a client, or an account, has used up its attempts. */
 export class TooManyRequests extends HttpError {
@@ -208,26 +196,19 @@ export class TooManyRequests extends HttpError {
 }
 
 /** 404: no route matches the path. */
-export class RouteNotFound extends HttpError {
-  constructor(method: string, path: string) {
-    super(404, `No route matches ${method} ${path}.`)
-  }
-}
+export class RouteNotFound extends httpError(
+  404,
+  (method: string, path: string) => `No route matches ${method} ${path}.`,
+) {}
 
-/** 404: there is no record with this id. */
-export class RecordNotFound extends HttpError {
-  /** @param advice sentences for the application's developers */
-  constructor(model: string, advice = '') {
-    super(404, `${model} not found.${advice}`)
-  }
-}
+/** 404: there is no record with this id. `advice` is for the application's developers. */
+export class RecordNotFound extends httpError(
+  404,
+  (model: string, advice?: string) => `${model} not found.${advice ?? ''}`,
+) {}
 
 /** 404: the resource does not override this handler. */
-export class ResourceNotImplemented extends HttpError {
-  constructor() {
-    super(404, 'resource not implemented')
-  }
-}
+export class ResourceNotImplemented extends httpError(404, () => 'resource not implemented') {}
 
 /** 405: the path has routes, but none for this method. */
 export class MethodNotAllowed extends HttpError {
@@ -237,11 +218,10 @@ export class MethodNotAllowed extends HttpError {
 }
 
 /** 406: the client accepts none of the formats that the handler offers. */
-export class NotAcceptable extends HttpError {
-  constructor(offered: string[]) {
-    super(406, `This resource is only available as ${offered.join(', ')}.`)
-  }
-}
+export class NotAcceptable extends httpError(
+  406,
+  (offered: string[]) => `This resource is only available as ${offered.join(', ')}.`,
+) {}
 
 /** 408: the client sends a body too slowly. */
 export class RequestTimeout extends HttpError {
@@ -252,168 +232,117 @@ export class RequestTimeout extends HttpError {
 }
 
 /** 413: the body is larger than the limit. */
-export class ContentTooLarge extends HttpError {
-  constructor(limit: number) {
-    super(413, `The body is larger than ${limit} bytes.`)
-  }
-}
+export class ContentTooLarge extends httpError(
+  413,
+  (limit: number) => `The body is larger than ${limit} bytes.`,
+) {}
 
 /** 413: a password is so long that hashing it would take too long. */
-export class PasswordTooLong extends HttpError {
-  constructor() {
-    super(413, 'The password is too long.')
-  }
-}
+export class PasswordTooLong extends httpError(413, () => 'The password is too long.') {}
 
 /** 413: a form has too many fields or files. */
-export class TooManyFields extends HttpError {
-  constructor() {
-    super(413, 'The form has too many fields or files.')
-  }
-}
+export class TooManyFields extends httpError(413, () => 'The form has too many fields or files.') {}
 
 /** 413: a JSON or XML body has more members than are read: items of lists, elements, attributes and entities. */
-export class TooManyMembers extends HttpError {
-  constructor(limit: number) {
-    super(413, `The body has more than ${limit} members: values, elements, attributes and entities.`)
-  }
-}
+export class TooManyMembers extends httpError(
+  413,
+  (limit: number) => `The body has more than ${limit} members: values, elements, attributes and entities.`,
+) {}
 
-/** 413: a body becomes far larger when it is decompressed. */
-export class DecompressionBomb extends HttpError {
-  /** @param ratio bytes of the decompressed body for each byte that was sent */
-  constructor(ratio: number) {
-    super(413, `The body is compressed by more than ${ratio}:1.`)
-  }
-}
+/** 413: a body becomes far larger when it is decompressed: `ratio` bytes for each byte that was sent. */
+export class DecompressionBomb extends httpError(
+  413,
+  (ratio: number) => `The body is compressed by more than ${ratio}:1.`,
+) {}
 
 /** 415: the application does not support the type or encoding of the body. */
-export class UnsupportedMediaType extends HttpError {
-  constructor(what: string) {
-    super(415, `${what} is not supported. Send a form, JSON or XML.`)
-  }
-}
+export class UnsupportedMediaType extends httpError(
+  415,
+  (what: string) => `${what} is not supported. Send a form, JSON or XML.`,
+) {}
 
-/** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it. */
-export class NoTransaction extends HttpError {
-  /** @param isDevelopment whether the message says what to do */
-  constructor(isDevelopment = false) {
-    const advice = '. Add app.use(transaction(database)) above the routes.'
-    super(500, `no transaction found${isDevelopment ? advice : ''}`)
-  }
-}
+/** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it. In development, it says what to do. */
+export class NoTransaction extends httpError(
+  500,
+  (isDevelopment?: boolean) =>
+    `no transaction found${isDevelopment ? '. Add app.use(transaction(database)) above the routes.' : ''}`,
+) {}
 
-/** 500: middleware with `beforeBody` used a member of the context that exists after the body has been read. */
-export class BeforeBody extends HttpError {
-  /** @param member `ctx.tx` */
-  constructor(member: string) {
-    super(
-      500,
-      `${member} is not available in middleware with beforeBody, which runs before the body is read and before the ` +
-        'transaction. Remove beforeBody from the middleware, use the member after its next(), or read by database.read.',
-    )
-  }
-}
+/** 500: middleware with `beforeBody` used a member of the context that exists after the body has been read: `ctx.tx`. */
+export class BeforeBody extends httpError(
+  500,
+  (member: string) =>
+    `${member} is not available in middleware with beforeBody, which runs before the body is read and before the ` +
+    'transaction. Remove beforeBody from the middleware, use the member after its next(), or read by database.read.',
+) {}
 
 /** 500: a handler or middleware of an API application used `ctx.session`. */
-export class NoSession extends HttpError {
-  constructor() {
-    super(
-      500,
-      'ctx.session is not available, because an API application has no sessions. To use sessions, remove ' +
-        '`api: true` from new App().',
-    )
-  }
-}
+export class NoSession extends httpError(
+  500,
+  () =>
+    'ctx.session is not available, because an API application has no sessions. To use sessions, remove ' +
+    '`api: true` from new App().',
+) {}
 
 /** 500: a handler did not await queries of its transaction, or ctx.authorize. The transaction is rolled back. */
-export class NotAwaited extends HttpError {
-  constructor() {
-    super(
-      500,
-      'The request ended before its database work was finished, so nothing was saved. ' +
-        'Await every ctx.authorize, ctx.save, ctx.destroy and query of ctx.tx.',
-    )
-  }
-}
+export class NotAwaited extends httpError(
+  500,
+  () =>
+    'The request ended before its database work was finished, so nothing was saved. ' +
+    'Await every ctx.authorize, ctx.save, ctx.destroy and query of ctx.tx.',
+) {}
 
 /**
  * 500: a stream of rows was still open when a statement of the same transaction began, or when the handler ended. Only the
  * response to a GET that has written nothing may read on after the handler.
  */
-export class RowsNotRead extends HttpError {
-  constructor() {
-    super(
-      500,
-      'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and before the ' +
-        'handler ends, or make them ctx.body in the handler of a GET that writes nothing.',
-    )
-  }
-}
+export class RowsNotRead extends httpError(
+  500,
+  () =>
+    'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and before the ' +
+    'handler ends, or make them ctx.body in the handler of a GET that writes nothing.',
+) {}
 
-/** 500: work of a request waits for a lock or a connection that the request's own transaction holds until its end. */
-export class WaitsForItself extends HttpError {
-  /** The message is for the application's developers, so production does not show it. */
-  override readonly isPublic = false
-
-  /**
-   * @param waiting who waits
-   * @param begun who has begun the transaction
-   */
-  constructor(waiting: string, begun: string) {
-    super(
-      500,
-      `${waiting} uses the database outside of ctx.tx, and waits for the transaction that ${begun} has begun in the same ` +
-        'request. It would wait forever. Change their order, read by database.read instead of ctx.tx in the first one, or ' +
-        'use ctx.tx or ctx.afterCommit in the second one.',
-    )
-  }
-}
+/**
+ * 500: work of a request (`waiting`) waits for a lock or a connection that the request's own transaction, which `begun` has
+ * begun, holds until its end.
+ */
+export class WaitsForItself extends internalError(
+  (waiting: string, begun: string) =>
+    `${waiting} uses the database outside of ctx.tx, and waits for the transaction that ${begun} has begun in the same ` +
+    'request. It would wait forever. Change their order, read by database.read instead of ctx.tx in the first one, or ' +
+    'use ctx.tx or ctx.afterCommit in the second one.',
+) {}
 
 /** `transactionOptions()` ran after the first query of its request. */
-export class TransactionAlreadyBegun extends NamedError {
-  constructor() {
-    super(
-      'The transaction of this request has begun with its first query, so its options cannot change. Register ' +
-        'transactionOptions() above the middleware that queries the database.',
-    )
-  }
-}
+export class TransactionAlreadyBegun extends namedError(
+  () =>
+    'The transaction of this request has begun with its first query, so its options cannot change. Register ' +
+    'transactionOptions() above the middleware that queries the database.',
+) {}
 
 /** A statement writes, but `transactionOptions({ readOnly: true })` is set for its request. */
 export class ReadOnlyTransaction extends NamedError {
   constructor(options?: ErrorOptions) {
-    super(
-      'The transaction of this request is read-only, because of transactionOptions({ readOnly: true }).',
-      options,
-    )
+    const reason = 'because of transactionOptions({ readOnly: true })'
+    super(`The transaction of this request is read-only, ${reason}.`, options)
   }
 }
 
 /** A query was sent in the transaction of a request that has ended. */
-export class TransactionEnded extends NamedError {
-  constructor() {
-    super('The transaction of this request has ended. Await every promise that uses ctx.tx.')
-  }
-}
+export class TransactionEnded extends namedError(
+  () => 'The transaction of this request has ended. Await every promise that uses ctx.tx.',
+) {}
 
 /** 499: the client has closed the connection before the request's transaction began. Nobody receives the response. */
-export class ClientClosedRequest extends HttpError {
-  constructor() {
-    super(499, 'The client has closed the connection.')
-  }
-}
+export class ClientClosedRequest extends httpError(499, () => 'The client has closed the connection.') {}
 
 /** 429: a client sends too many multipart forms at the same time. */
 export class TooManyUploads extends HttpError {
-  /**
-   * @param limit the number of forms that a client may send at the same time
-   * @param seconds the time after which the client should retry
-   */
+  /** @param seconds the time after which the client should retry */
   constructor(limit: number, seconds: number) {
-    super(429, `${limit} of your uploads are in progress. Try again when one of them has ended.`, {
-      'Retry-After': String(seconds),
-    })
+    const message = `${limit} of your uploads are in progress. Try again when one of them has ended.`
+    super(429, message, { 'Retry-After': String(seconds) })
   }
 }
 
@@ -540,32 +469,23 @@ export class ValidationErrors extends HttpError {
 }
 
 /** A handler tries to lock a record in a request that only reads. */
-export class LockWhileReading extends NamedError {
-  constructor(method: string) {
-    super(
-      `A ${method} request cannot lock a record. Lock it in the handler of a request that writes: POST, PUT, PATCH or DELETE.`,
-    )
-  }
-}
+export class LockWhileReading extends namedError(
+  (method: string) =>
+    `A ${method} request cannot lock a record. Lock it in the handler of a request that writes: POST, PUT, PATCH or DELETE.`,
+) {}
 
 /** A test's factory cannot create a record, because its model or the database rejects it. */
-export class FactoryError extends NamedError {
-  /** @param model the name of the class */
-  constructor(model: string, { messages }: ValidationErrors) {
-    const sentences = Object.entries(messages).map(([field, said]) => `${field}: ${said.join(' ')}`)
-    super(
-      `The factory cannot create a ${model}: ${sentences.join(' ')} ` +
-        `Pass valid values, or define defaults: factory.define(${model}, (n) => ({ ... })).`,
-    )
-  }
-}
+export class FactoryError extends namedError((model: string, { messages }: ValidationErrors) => {
+  const sentences = Object.entries(messages).map(([field, texts]) => `${field}: ${texts.join(' ')}`)
+  return (
+    `The factory cannot create a ${model}: ${sentences.join(' ')} ` +
+    `Pass valid values, or define defaults: factory.define(${model}, (n) => ({ ... })).`
+  )
+}) {}
 
 /** A template does not exist, or its name leads out of the template folders. */
 export class TemplateNotFound extends NamedError {
-  /**
-   * @param view the name of the template
-   * @param tried the paths that were tried; empty if the name was rejected
-   */
+  /** @param tried the paths that were tried; empty if the name was rejected */
   constructor(
     readonly view: string,
     readonly tried: string[],
@@ -578,100 +498,74 @@ export class TemplateNotFound extends NamedError {
   }
 }
 
-/** A path helper was called without a parameter of its path. */
-export class MissingParameter extends NamedError {
-  /** @param unsaved the class of a record without an id that was passed */
-  constructor(helper: string, path: string, parameter: string, unsaved?: string) {
-    const advice = unsaved
+/** A path helper was called without a parameter of its path; `unsaved` is the class of a record without an id that was passed. */
+export class MissingParameter extends namedError(
+  (helper: string, path: string, parameter: string, unsaved?: string) =>
+    `${helper} (${path}) requires the parameter "${parameter}", which is missing.` +
+    (unsaved
       ? ` The ${unsaved} that was passed has not been saved. Was \`await ctx.save(...)\` forgotten?`
-      : ''
-    super(`${helper} (${path}) requires the parameter "${parameter}", which is missing.${advice}`)
-  }
-}
+      : ''),
+) {}
 
 /** A form or button of a template would be sent to another site, or run a script. */
-export class UnsafeAction extends NamedError {
-  constructor(url: string) {
-    super(
-      `A form cannot be sent to ${JSON.stringify(url)}, because it has a CSRF token. Use a path of this site, such as ` +
-        'postPath(post). For another site, write the form by hand.',
-    )
-  }
-}
+export class UnsafeAction extends namedError(
+  (url: string) =>
+    `A form cannot be sent to ${JSON.stringify(url)}, because it has a CSRF token. Use a path of this site, such as ` +
+    'postPath(post). For another site, write the form by hand.',
+) {}
 
 /** `ctx.message` was set to text that the status line of a response cannot contain. */
-export class BadStatusMessage extends NamedError {
-  constructor(text: string) {
-    super(
-      `ctx.message cannot be ${JSON.stringify(text)}: it is part of the status line, which has no line breaks and only ` +
-        'characters of Latin-1. Send texts for people in the body.',
-    )
-  }
-}
+export class BadStatusMessage extends namedError(
+  (text: string) =>
+    `ctx.message cannot be ${JSON.stringify(text)}: it is part of the status line, which has no line breaks and only ` +
+    'characters of Latin-1. Send texts for people in the body.',
+) {}
 
 /** `ctx.urlFor` does not know the address of the application. */
-export class MissingBaseUrl extends NamedError {
-  constructor() {
-    super(
-      'ctx.urlFor needs the address of the application in production. Set BASE_URL, for example to https://blog.example.',
-    )
-  }
-}
+export class MissingBaseUrl extends namedError(
+  () =>
+    'ctx.urlFor needs the address of the application in production. Set BASE_URL, for example to https://blog.example.',
+) {}
 
 /** `BASE_URL` isn't the address of an application. */
-export class BadBaseUrl extends NamedError {
-  constructor(url: string) {
-    super(`BASE_URL is "${url}". It must be an address such as https://blog.example, without a query.`)
-  }
-}
+export class BadBaseUrl extends namedError(
+  (url: string) =>
+    `BASE_URL is "${url}". It must be an address such as https://blog.example, without a query.`,
+) {}
 
 /** There is no route with this name. */
-export class UnknownRoute extends NamedError {
-  constructor(name: string, near: string | undefined) {
-    super(`No route has the name "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
-  }
-}
+export class UnknownRoute extends namedError(
+  (name: string, near: string | undefined) =>
+    `No route has the name "${name}".${near ? ` Did you mean "${near}"?` : ''}`,
+) {}
 
 /** A model has no relation of this name, or its foreign key has several columns. */
-export class UnknownRelation extends NamedError {
-  constructor(model: string, relation: string) {
-    super(
-      `${model} has no relation "${relation}" with a foreign key of one column. ` +
-        'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
-    )
-  }
-}
+export class UnknownRelation extends namedError(
+  (model: string, relation: string) =>
+    `${model} has no relation "${relation}" with a foreign key of one column. ` +
+    'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
+) {}
 
 /** `ctx.bind` received an object whose class has no attributes. */
-export class NoAttributes extends NamedError {
-  constructor(className: string) {
-    super(
-      `${className} is not an entity, and none of its properties has a decorator, so ctx.bind() has nothing to read. ` +
-        'Add decorators of class-validator to its properties, for example @Present() or @Allow(), mark the class with ' +
-        '@Entity(), or read ctx.request.body.',
-    )
-  }
-}
+export class NoAttributes extends namedError(
+  (className: string) =>
+    `${className} is not an entity, and none of its properties has a decorator, so ctx.bind() has nothing to read. ` +
+    'Add decorators of class-validator to its properties, for example @Present() or @Allow(), mark the class with ' +
+    '@Entity(), or read ctx.request.body.',
+) {}
 
 /** `ctx.bind` received an object with a property whose type is unknown. */
-export class UntypedAttribute extends NamedError {
-  constructor(className: string, property: string) {
-    super(
-      `ctx.bind() cannot read ${className}.${property}, because its type is unknown. Add a decorator that states it: ` +
-        '@IsString(), @IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list.',
-    )
-  }
-}
+export class UntypedAttribute extends namedError(
+  (className: string, property: string) =>
+    `ctx.bind() cannot read ${className}.${property}, because its type is unknown. Add a decorator that states it: ` +
+    '@IsString(), @IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list.',
+) {}
 
 /** `ctx.bind` was called with a list of attributes that names a property that a request cannot set. */
-export class UnknownAttribute extends NamedError {
-  constructor(className: string, name: string, known: readonly string[]) {
-    super(
-      `${className} has no attribute "${name}" that a request may set. ` +
-        (known.length > 0 ? `It has ${known.join(', ')}.` : 'It has no attributes.'),
-    )
-  }
-}
+export class UnknownAttribute extends namedError(
+  (className: string, name: string, known: readonly string[]) =>
+    `${className} has no attribute "${name}" that a request may set. It has ${known.join(', ') || 'no attributes'}.`,
+) {}
 
 /** A locale file cannot be read. It stops the start; in development it fails the first request after the change. */
 export class BrokenTranslations extends NamedError {
@@ -680,47 +574,33 @@ export class BrokenTranslations extends NamedError {
     readonly line: number,
     problem: string,
   ) {
-    super(`${fromHere(file)}, line ${line}: ${problem}`)
+    const path = relative('', file)
+    super(`${path.startsWith('..') ? file : path}, line ${line}: ${problem}`)
   }
-}
-
-/** The path of a file, relative to the working directory if the file is inside it. */
-function fromHere(file: string): string {
-  const path = relative('', file)
-  return path.startsWith('..') ? file : path
 }
 
 /** A session is larger than a cookie can be. */
-export class SessionTooLarge extends NamedError {
-  constructor(size: number, limit: number) {
-    super(
-      `The session has ${size} bytes, but browsers store cookies of at most ${limit} bytes. Store less in it, or ` +
-        'use a session store: new App({ sessionStore: databaseSessions(database) }).',
-    )
-  }
-}
+export class SessionTooLarge extends namedError(
+  (size: number, limit: number) =>
+    `The session has ${size} bytes, but browsers store cookies of at most ${limit} bytes. Store less in it, or ` +
+    'use a session store: new App({ sessionStore: databaseSessions(database) }).',
+) {}
 
 /** The database has pending migrations. */
 export class PendingMigrations extends NamedError {
-  /** @param names the pending migrations */
   constructor(
     readonly names: readonly string[],
     options?: ErrorOptions,
   ) {
     const what = names.length === 1 ? 'A migration has' : `${names.length} migrations have`
-    super(
-      `${what} not been run yet: ${names.join(', ')}. Run \`kit db migrate\`. Outside production, \`npm start\` runs migrations too.`,
-      options,
-    )
+    const advice = 'Run `kit db migrate`. Outside production, `npm start` runs migrations too.'
+    super(`${what} not been run yet: ${names.join(', ')}. ${advice}`, options)
   }
 }
 
 /** A model has a table or columns that no migration creates. */
 export class MigrationMissing extends NamedError {
-  /**
-   * @param cause the error of the database
-   * @param commands what generates the migrations
-   */
+  /** @param commands what generates the migrations */
   constructor(cause: Error, commands: readonly string[]) {
     super(`${cause.message}. Generate the migration: ${commands.join('; ')}`, { cause })
   }
@@ -737,24 +617,16 @@ export class DatabaseNotOpened extends NamedError {
   }
 }
 
-/** A database server does not permit its user to create or delete a database. */
-export class DatabasePermissionDenied extends NamedError {
-  /** @param place the host, the port and the name of the database; never a password */
-  constructor(done: 'created' | 'deleted', place: string) {
-    super(
-      `The database ${place} cannot be ${done}: the server does not permit this user to do it. ` +
-        'Grant the permission to the user, or ask an administrator.',
-    )
-  }
-}
+/** A database server does not permit its user to create or delete the database at `place`, which is without a password. */
+export class DatabasePermissionDenied extends namedError(
+  (done: 'created' | 'deleted', place: string) =>
+    `The database ${place} cannot be ${done}: the server does not permit this user to do it. ` +
+    'Grant the permission to the user, or ask an administrator.',
+) {}
 
 /** A migration failed. The message says what remains of it. */
 export class MigrationFailed extends NamedError {
-  /**
-   * @param name the name of the migration
-   * @param done the operation that failed
-   * @param left the changes that remain and a remedy, in full sentences
-   */
+  /** @param left the changes that remain and a remedy, in full sentences */
   constructor(name: string, done: 'run' | 'undone', left: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     super(`The migration ${name} cannot be ${done}: ${reason.replace(/[^.!?]$/, '$&.')} ${left}`, { cause })
@@ -762,25 +634,18 @@ export class MigrationFailed extends NamedError {
 }
 
 /** Another process held the migration lock for too long. */
-export class MigrationsLocked extends NamedError {
-  constructor(minutes: number) {
-    super(
-      `Another process has been migrating this database for ${minutes} minutes. ` +
-        'Check that process, stop it if it hangs, and run `kit db migrate` again.',
-    )
-  }
-}
+export class MigrationsLocked extends namedError(
+  (minutes: number) =>
+    `Another process has been migrating this database for ${minutes} minutes. ` +
+    'Check that process, stop it if it hangs, and run `kit db migrate` again.',
+) {}
 
 /** The session store cannot be reached. It stops the start. */
 export class SessionStoreUnreachable extends NamedError {
   constructor(cause: unknown) {
     const problem = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
-    super(
-      `The session store is not available: Redis does not respond (${problem}). Start it, or correct its url.`,
-      {
-        cause,
-      },
-    )
+    const message = `The session store is not available: Redis does not respond (${problem}).`
+    super(`${message} Start it, or correct its url.`, { cause })
   }
 }
 
@@ -791,23 +656,21 @@ export class PortInUse extends NamedError {
   }
 }
 
+const addressProblems: Record<string, string> = {
+  EACCES: 'this process lacks the permission. Set PORT to 1024 or higher, and use a proxy for lower ports.',
+  EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',
+  ENOTFOUND: 'the host does not exist. Correct HOST.',
+  EAI_AGAIN: 'the host name cannot be resolved now. Set HOST to an IP address.',
+}
+
 /** The operating system rejects the address to listen on. */
 export class AddressUnavailable extends NamedError {
-  private static readonly problems: Record<string, string> = {
-    EACCES: 'this process lacks the permission. Set PORT to 1024 or higher, and use a proxy for lower ports.',
-    EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',
-    ENOTFOUND: 'the host does not exist. Correct HOST.',
-    EAI_AGAIN: 'the host name cannot be resolved now. Set HOST to an IP address.',
-  }
-
   /** Whether there is a message for an error code of the operating system. */
   static knows(code: string): boolean {
-    return code in this.problems
+    return code in addressProblems
   }
 
   constructor(address: string, code: string, cause: Error) {
-    super(`The application cannot listen on ${address}: ${AddressUnavailable.problems[code] ?? code}`, {
-      cause,
-    })
+    super(`The application cannot listen on ${address}: ${addressProblems[code] ?? code}`, { cause })
   }
 }
