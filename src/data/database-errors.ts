@@ -10,14 +10,7 @@ import {
 import { humanize } from '../naming/words.js'
 import { kindOf } from './attributes/attributes.js'
 import type { Problem } from './engines/engine.js'
-import {
-  checkedColumn,
-  namedColumns,
-  namedIndex,
-  problemOf,
-  textsOf,
-  type ProblemTexts,
-} from './engines/problems.js'
+import { nameIn, problemOf, textsOf, type ProblemTexts } from './engines/problems.js'
 
 /** The error of the field for each problem. Problems that are not listed do not belong to a field. */
 const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says: string }>> = {
@@ -89,7 +82,7 @@ const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>
 
 /** MariaDB adds a check to each JSON column. If it fails, the value isn't JSON. */
 function refined(problem: Problem | undefined, failure: Failure): Problem | undefined {
-  const name = problem === 'check' ? checkedColumn(failure) : undefined
+  const name = problem === 'check' ? nameIn(failure, 'checkedColumn') : undefined
   if (!name) return problem
   const column = failure.metadata?.columns.find(({ databaseName }) => databaseName === name)
   return !column || kindOf(column.type) === 'json' ? 'type' : problem
@@ -97,7 +90,7 @@ function refined(problem: Problem | undefined, failure: Failure): Problem | unde
 
 function fieldOf(failure: Failure): string | undefined {
   if (failure.column) return failure.column
-  const columns = namedColumns(failure)?.map(bareName) ?? columnsOfIndex(failure)
+  const columns = nameIn(failure, 'columns')?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
   // If an index contains a key that the path sets, a user can correct another column.
   const isFixed = (column: string) => failure.pathKeys?.has(column) ?? column.endsWith('_id')
   return columns.find((column) => !isFixed(column)) ?? columns[0]
@@ -106,7 +99,7 @@ function fieldOf(failure: Failure): string | undefined {
 /** MariaDB and MySQL report only the index. The model has its columns, or its name contains one of theirs. */
 function columnsOfIndex(failure: Failure): string[] {
   const { metadata, models } = failure
-  const name = namedIndex(failure)
+  const name = nameIn(failure, 'index')
   if (!name) return []
   if (name === 'PRIMARY') return metadata?.primaryColumns.map((column) => column.databaseName) ?? []
   const index = models

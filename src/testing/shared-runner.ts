@@ -76,7 +76,7 @@ export class SharedRunner {
       try {
         return await query()
       } catch (error) {
-        this.isAborted = engineOf(this.dataSource).failureAborts
+        this.isAborted = engineOf(this.dataSource).failureAborts === true
         throw error
       }
     })

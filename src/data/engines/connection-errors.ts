@@ -1,11 +1,10 @@
 import { DatabaseNotOpened, ServiceUnavailable } from '../../errors.js'
 import { placeOf } from './database-url.js'
-import type { ConnectionProblem } from './engine.js'
 import { ENGINES } from './engines.js'
 import { shortCode } from './problems.js'
 
 /** The cause and the remedy for each reason why a database cannot be opened. */
-const HINTS: Record<ConnectionProblem, string> = {
+const HINTS = {
   unreadable:
     'it is a folder, or this process lacks the permission to read and write it. Check both, or set DATABASE_URL.',
   readonly: 'it is read-only. Grant this process the permission to write the file and its folder.',
@@ -29,6 +28,9 @@ const HINTS: Record<ConnectionProblem, string> = {
   untrusted:
     'its certificate is not trusted. Set sslrootcert to the file of its certificate authority, or set sslmode=no-verify.',
 }
+
+/** A reason why a database cannot be opened, besides those that the system reports. */
+export type ConnectionProblem = keyof typeof HINTS
 
 /** The same for the error codes of the system and of TLS. */
 const SYSTEM_HINTS: Record<string, string> = {
@@ -66,8 +68,7 @@ export function codeOf(error: unknown): string {
 }
 
 function problemOfText(error: unknown): ConnectionProblem | undefined {
-  const cause = causeOf(error)
-  const message = cause instanceof Error ? cause.message : ''
+  const { message = '' }: { message?: string } = Object(causeOf(error))
   return TEXTS.find(([text]) => message.includes(text))?.[1]
 }
 

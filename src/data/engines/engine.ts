@@ -3,6 +3,7 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../attributes/attributes.js'
 import type { ColumnDetails } from '../attributes/columns.js'
+import type { ConnectionProblem } from './connection-errors.js'
 import type { Ping } from './ping.js'
 
 /** The problems that an error of a database can report, the same for every engine. */
@@ -40,26 +41,6 @@ export type Problem =
   /** The user lacks the privilege. */
   | 'denied'
 
-/** The reasons why a database cannot be opened, besides those that the system reports. */
-export type ConnectionProblem =
-  | 'unreadable'
-  | 'readonly'
-  | 'not_a_database'
-  | 'corrupt'
-  | 'locked'
-  | 'disk_full'
-  | 'disk_error'
-  | 'unknown_user'
-  | 'wrong_password'
-  | 'access_denied'
-  | 'password_missing'
-  | 'absent'
-  | 'denied'
-  | 'too_many_connections'
-  | 'starting'
-  | 'unencrypted'
-  | 'untrusted'
-
 /** The limits of the connections to a database. */
 export interface ConnectionLimits {
   /** The number of connections. */
@@ -70,18 +51,17 @@ export interface ConnectionLimits {
   statementTimeout?: number | undefined
 }
 
+/** The names in an error: its columns, its index, or the column whose own check failed. */
+export type ErrorName = 'columns' | 'index' | 'checkedColumn'
+
 /** How an engine reports errors. */
 export interface EngineErrors {
   /** The codes of each problem. */
   codes: Partial<Record<Problem, readonly string[]>>
   /** Patterns of the messages of problems that don't have a code. */
   messages?: readonly (readonly [text: RegExp, problem: Problem])[]
-  /** Patterns that find the columns in an error message, in the group `columns`. */
-  columns: readonly RegExp[]
-  /** Patterns that find the index in an error message, in the group `index`. */
-  indexes?: readonly RegExp[]
-  /** Patterns that find a check of a single column, in the group `columns`: its value isn't of the column's type. */
-  columnCheck?: RegExp
+  /** Patterns that find names in an error's message or detail. */
+  names: Partial<Record<ErrorName, readonly RegExp[]>>
   /** The message of an error for a connection that was closed before the statement was sent. */
   unsent?: RegExp
   /** The reasons why a database cannot be opened, by code. */
@@ -131,7 +111,6 @@ export interface TextComparison {
   sql(column: string, placeholders: readonly string[]): string
 }
 
-/** An index of a table. */
 export interface Index {
   columns: string[]
   /** Whether it finds text by its beginning. */
@@ -148,16 +127,15 @@ export interface Engine {
   readonly defaultPool: number
   readonly errors: EngineErrors
   /** Whether a failed statement makes its transaction unusable, so that a statement that may fail needs a savepoint. */
-  readonly failureAborts: boolean
+  readonly failureAborts?: true
   /** Whether a conflict rolls the transaction back, so that each later statement would be committed on its own. */
-  readonly conflictRollsBack: boolean
+  readonly conflictRollsBack?: true
   /** Whether a change of the schema commits the transaction. */
-  readonly schemaChangesCommit: boolean
+  readonly schemaChangesCommit?: true
   /** Whether cached statements can write the records of plain models. */
-  readonly hasFastWrites: boolean
-
+  readonly hasFastWrites?: true
   /** Whether a transaction that locks a row can still read it as it was at the transaction's first read. */
-  readonly readsSnapshots: boolean
+  readonly readsSnapshots?: true
 
   /** TypeORM's options for a URL. */
   options(url: string, limits: ConnectionLimits): DataSourceOptions
@@ -171,20 +149,14 @@ export interface Engine {
   check?(dataSource: DataSource): Promise<void>
   /** Reads what else must be known of an open database. */
   opened?(dataSource: DataSource): Promise<void>
-  /**
-   * Whether a transaction of this isolation level shows a query the same rows as no transaction: each of its queries returns
-   * what is committed when the query begins (READ COMMITTED).
-   */
+  /** Whether each query of a transaction returns what is committed when the query begins (READ COMMITTED), as without one. */
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */
   limitLocks?(runner: QueryRunner, milliseconds: number): Promise<unknown>
 
   /** Begins a read-only transaction. */
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
-  /**
-   * Reads the rows of a query, some at a time, at the pace of their reader. The runner is in a transaction, and runs no other
-   * statement in the meantime.
-   */
+  /** Reads the rows of a query in a transaction, some at a time, at the pace of their reader. */
   rows(runner: QueryRunner, sql: string, values: unknown[]): AsyncIterable<unknown[]>
   /** Closes a connection in an unknown state, so that it doesn't return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
@@ -213,12 +185,11 @@ export interface Engine {
   /** Finds text that contains another text. Ignores the case of all letters, or on SQLite of ASCII letters. */
   readonly contains: TextComparison
   /** Whether a comparison of rows, `(title, id) > (?, ?)`, uses an index. */
-  readonly comparesRows: boolean
+  readonly comparesRows?: true
   /** The SQL by which an enum is sorted in its declared order. Without it, the engine sorts enums in this order. */
   enumOrder?(column: string, values: readonly string[]): string
   /** The statement that creates an index for `prefix`. */
   prefixIndex(runner: QueryRunner, name: string, table: string, column: string): string | Promise<string>
-  /** The indexes of a table. */
   findIndexes(runner: QueryRunner, table: string): Promise<Index[]>
   /** The number of fractional digits that a datetime column stores; undefined if it isn't limited. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>

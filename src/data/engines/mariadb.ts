@@ -21,6 +21,9 @@ interface Connection {
   destroy(): void
 }
 
+/** MariaDB checks a JSON column by a constraint named `posts.notes`. */
+const CHECK = /^CONSTRAINT `[^`.]+\.([^`]+)` failed/
+
 /** The error names of mysql2, and numbers for errors that have no name there, or a wrong one. */
 const errors: EngineErrors = {
   codes: {
@@ -62,15 +65,16 @@ const errors: EngineErrors = {
   },
   messages: [[/connection is in closed state/, 'lost']],
   unsent: /connection is in closed state/,
-  columns: [
-    /FOREIGN KEY \(`(?<columns>[^`]+)`\)/,
-    /(?:[Cc]olumn|Field) [`'"](?<columns>[^`'"]+)[`'"](?: at row| cannot| doesn)/,
-    /for column .*[`'](?<columns>[^`']+)[`'] at row/,
-    /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
-  ],
-  indexes: [/for key '(?:[^.']+\.)?(?<index>[^']+)'/],
-  // MariaDB checks a JSON column by a constraint named `posts.notes`.
-  columnCheck: /^CONSTRAINT `[^`.]+\.(?<columns>[^`]+)` failed/,
+  names: {
+    columns: [
+      /FOREIGN KEY \(`([^`]+)`\)/,
+      /(?:[Cc]olumn|Field) [`'"]([^`'"]+)[`'"](?: at row| cannot| doesn)/,
+      /for column .*[`']([^`']+)[`'] at row/,
+      CHECK,
+    ],
+    index: [/for key '(?:[^.']+\.)?([^']+)'/],
+    checkedColumn: [CHECK],
+  },
   opening: {
     HANDSHAKE_SSL_ERROR: 'untrusted',
     HANDSHAKE_NO_SSL_SUPPORT: 'unencrypted',
@@ -94,10 +98,8 @@ export const mariadb: Engine = {
   driverPackage: 'mysql2',
   defaultPool: 10,
   errors,
-  failureAborts: false,
   conflictRollsBack: true,
   schemaChangesCommit: true,
-  hasFastWrites: false,
   readsSnapshots: true,
 
   options(url, { size, acquireTimeout }) {
@@ -208,8 +210,6 @@ export const mariadb: Engine = {
     parameters: (text) => [`%${escapeLike(text)}%`],
     sql: (column, [pattern]) => `LOWER(${column}) LIKE LOWER(${pattern}) COLLATE utf8mb4_bin ESCAPE '!'`,
   },
-
-  comparesRows: false,
 
   async prefixIndex(runner, name, table, column) {
     const [row]: { type: string }[] = await runner.query(

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm'
-import type { Problem } from './engine.js'
+import type { ErrorName, Problem } from './engine.js'
 import { ENGINES } from './engines.js'
 
 /** The error codes of the system, which every driver passes on. */
@@ -18,16 +18,10 @@ const PROBLEMS = new Map(
 )
 
 const MESSAGES = ENGINES.flatMap(({ errors }) => errors.messages ?? [])
-const COLUMNS = ENGINES.flatMap(({ errors }) => errors.columns)
-const INDEXES = ENGINES.flatMap(({ errors }) => errors.indexes ?? [])
-const COLUMN_CHECKS = ENGINES.flatMap(({ errors }) => errors.columnCheck ?? [])
 const UNSENT = ENGINES.flatMap(({ errors }) => errors.unsent ?? [])
 
-/** The parts of an engine's error: SQLite and MariaDB put everything into the message, PostgreSQL has members. */
+/** The texts in an engine's error: SQLite and MariaDB put everything into the message, PostgreSQL has members. */
 export interface ProblemTexts {
-  code: string
-  /** The number of a MariaDB error. */
-  number: string
   message: string
   detail: string
   column: string
@@ -35,8 +29,9 @@ export interface ProblemTexts {
 
 /** The problem that a driver has reported; undefined if clients cannot do anything about the error. */
 export function problemOf({ driverError, query }: QueryFailedError): Problem | undefined {
-  const { code, number, message, detail } = textsOf(driverError)
-  const problem = PROBLEMS.get(number) ?? problemOfCode(code)
+  const { message, detail } = textsOf(driverError)
+  // MariaDB has numbers, too.
+  const problem = PROBLEMS.get(textOf(driverError, 'errno')) ?? problemOfCode(textOf(driverError, 'code'))
   const isStillReferred = /^\s*DELETE/i.test(query) || detail.includes('still referenced')
   if (problem === 'reference' && isStillReferred) return 'referenced'
   return problem ?? MESSAGES.find(([text]) => text.test(message))?.[1]
@@ -47,51 +42,32 @@ export function problemOfCode(code: string): Problem | undefined {
   return PROBLEMS.get(code) ?? PROBLEMS.get(shortCode(code))
 }
 
-/** The code without SQLite's extension: `SQLITE_READONLY`. */
+/** The code without SQLite's extension. */
 export function shortCode(code: string): string {
   return code.split('_').slice(0, 2).join('_')
 }
 
-/** The parts of a driver's error. */
 export function textsOf(driverError: Error): ProblemTexts {
-  const members = new Map<string, unknown>(Object.entries(driverError))
-  const text = (name: string): string => {
-    const value = members.get(name)
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-  }
-  return {
-    code: text('code'),
-    number: text('errno'),
-    message: driverError.message,
-    detail: text('detail'),
-    column: text('column'),
-  }
+  const { message } = driverError
+  return { message, detail: textOf(driverError, 'detail'), column: textOf(driverError, 'column') }
 }
 
-/** The columns that an error message contains, as the engine writes them. */
-export function namedColumns({ detail, message }: ProblemTexts): string[] | undefined {
-  return (firstGroup(COLUMNS, detail) ?? firstGroup(COLUMNS, message))?.split(/,\s*/)
+function textOf(driverError: Error, name: string): string {
+  return String(Reflect.get(driverError, name) ?? '')
 }
 
-/** The index that an error message contains. */
-export function namedIndex({ message }: ProblemTexts): string | undefined {
-  return firstGroup(INDEXES, message)
-}
-
-/** The column whose own check failed. */
-export function checkedColumn({ message }: ProblemTexts): string | undefined {
-  return firstGroup(COLUMN_CHECKS, message)
+/** A name that an error contains, as the engine writes it. */
+export function nameIn({ detail, message }: ProblemTexts, name: ErrorName): string | undefined {
+  const patterns = ENGINES.flatMap(({ errors }) => errors.names[name] ?? [])
+  for (const text of [detail, message])
+    for (const pattern of patterns) {
+      const match = pattern.exec(text)
+      if (match) return match[1]
+    }
+  return undefined
 }
 
 /** Whether the connection was gone before a statement was sent, so that it was not executed. */
 export function wasNotSent({ driverError: { message } }: QueryFailedError): boolean {
   return UNSENT.some((text) => text.test(message))
-}
-
-function firstGroup(patterns: readonly RegExp[], text: string): string | undefined {
-  for (const pattern of patterns) {
-    const [group] = Object.values(pattern.exec(text)?.groups ?? {})
-    if (group !== undefined) return group
-  }
-  return undefined
 }

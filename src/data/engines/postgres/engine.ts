@@ -42,7 +42,7 @@ const errors: EngineErrors = {
   },
   messages: [[/^Connection terminated|not queryable|^Client was closed|^Query read timeout/, 'lost']],
   unsent: /not queryable/,
-  columns: [/^Key \((?<columns>[^)]+)\)/],
+  names: { columns: [/^Key \(([^)]+)\)/] },
   opening: {
     '28000': 'unknown_user',
     '28P01': 'wrong_password',
@@ -63,10 +63,7 @@ export const postgres: Engine = {
   defaultPool: 10,
   errors,
   failureAborts: true,
-  conflictRollsBack: false,
-  schemaChangesCommit: false,
   hasFastWrites: true,
-  readsSnapshots: false,
 
   options: (url, limits) => ({
     type: 'postgres',

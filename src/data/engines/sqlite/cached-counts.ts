@@ -3,12 +3,6 @@ import { BoundedMap } from '../../../common/memoize.js'
 import { COUNT_ALIAS } from '../count-alias.js'
 import type { StatementResult, SqliteStatement } from './statement.js'
 
-/** A count, and the version of the database in which it was counted. */
-interface CachedCount {
-  version: unknown
-  outcome: StatementResult
-}
-
 /** Whether a statement is a count of `paginate`. */
 export function isCount(sql: string): boolean {
   return sql.startsWith(`SELECT COUNT(*) AS "${COUNT_ALIAS}" FROM`)
@@ -17,15 +11,13 @@ export function isCount(sql: string): boolean {
 /** Once a statement has taken longer than this, in milliseconds, its later counts are cached. */
 const slowAfter = 0.5
 
-/** The maximum number of cached counts. */
-const maximum = 100
-
 /**
  * Caches counts until the database changes, because counting a million rows takes as long as reading many pages. Only
  * connections that have never written cache them: SQLite reports a connection's changes to all others, not to itself.
  */
 export class SqliteCounts {
-  private readonly cached = new BoundedMap<CachedCount>(maximum)
+  /** Counts, with the version of the database in which they were counted. */
+  private readonly cached = new BoundedMap<{ version: unknown; outcome: StatementResult }>(100)
   private readonly slow = new WeakSet<SqliteStatement>()
   private readonly dataVersion: Statement
   private readonly changes: Statement
@@ -37,13 +29,7 @@ export class SqliteCounts {
 
   /** Returns the cached count, or counts. */
   count(statement: SqliteStatement, parameters: unknown[]): StatementResult {
-    return this.slow.has(statement)
-      ? this.countCached(statement, parameters)
-      : this.time(statement, parameters)
-  }
-
-  /** Counts, and marks the statement if that was slow. */
-  private time(statement: SqliteStatement, parameters: unknown[]): StatementResult {
+    if (this.slow.has(statement)) return this.countCached(statement, parameters)
     const began = performance.now()
     const outcome = statement.execute(parameters)
     if (performance.now() - began > slowAfter) this.slow.add(statement)
@@ -53,15 +39,11 @@ export class SqliteCounts {
   private countCached(statement: SqliteStatement, parameters: unknown[]): StatementResult {
     const key = `${statement.sql} ${JSON.stringify(parameters)}`
     const found = this.cached.get(key)
-    const version = this.version()
+    // Undefined if this connection has written.
+    const version = this.changes.get() === 0 ? this.dataVersion.get() : undefined
     if (found && found.version === version) return { rows: [...(found.outcome.rows ?? [])] }
     const outcome = statement.execute(parameters)
     if (version !== undefined) this.cached.set(key, { version, outcome })
     return outcome
-  }
-
-  /** The version of the database; undefined if this connection has written, because SQLite does not report its own changes. */
-  private version(): unknown {
-    return this.changes.get() === 0 ? this.dataVersion.get() : undefined
   }
 }

@@ -5,7 +5,7 @@ import type { ExclusiveConnection, SqlitePool } from './pool.js'
 
 /** The connection and the write lock that a query runner holds. It acquires each when it first needs it. */
 export class SqliteCheckout {
-  /** The connection that the runner holds, once it is there. */
+  /** The connection, once it is there. */
   current: ExclusiveConnection | undefined
   private pending: Promise<ExclusiveConnection> | undefined
   private isForTransaction = false
@@ -28,8 +28,7 @@ export class SqliteCheckout {
 
   /** Returns a connection that only this runner uses until it is released. */
   async connect(): Promise<SqliteConnection> {
-    const { connection } = await this.hold(() => this.driver.pool.take())
-    return connection
+    return (await this.hold(() => this.driver.pool.take())).connection
   }
 
   /** Waits for the connection of a transaction, and for the write lock unless the transaction only reads. */
@@ -40,7 +39,7 @@ export class SqliteCheckout {
     await this.hold(() => (isReading ? pool.take() : pool.takeWriter()))
   }
 
-  /** Acquires the write lock. It is released at the end of the transaction. */
+  /** Acquires the write lock until the end of the transaction. */
   async acquireWriteLock(): Promise<void> {
     const lock = (this.writeLock ??= this.driver.pool.acquireWriteLock())
     try {

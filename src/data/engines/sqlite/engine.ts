@@ -1,6 +1,5 @@
 import { sqlitePath } from '../database-url.js'
 import type { Engine, EngineErrors, Reference } from '../engine.js'
-import { parseDatetime } from './datetime.js'
 import { PooledSqliteDriver } from './pooled-driver.js'
 import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 
@@ -27,8 +26,10 @@ const errors: EngineErrors = {
     ],
   },
   messages: [[/no such (table|column)|has no column named/i, 'missing']],
-  columns: [/^(?:UNIQUE|NOT NULL) constraint failed: (?<columns>.+)$/],
-  indexes: [/index '(?<index>[^']+)'/],
+  names: {
+    columns: [/^(?:UNIQUE|NOT NULL) constraint failed: (.+)$/],
+    index: [/index '([^']+)'/],
+  },
   opening: {
     SQLITE_CANTOPEN: 'unreadable',
     SQLITE_READONLY: 'readonly',
@@ -47,11 +48,7 @@ export const sqlite: Engine = {
   driverPackage: 'better-sqlite3',
   defaultPool: 8,
   errors,
-  failureAborts: false,
-  conflictRollsBack: false,
-  schemaChangesCommit: false,
   hasFastWrites: true,
-  readsSnapshots: false,
 
   options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
 
@@ -118,6 +115,24 @@ export const sqlite: Engine = {
 /** The column types whose values TypeORM's driver leaves unchanged. */
 const TEXTS = new Set<unknown>([String, 'varchar', 'text', 'uuid', 'integer', 'int'])
 
+/** A datetime as SQLite stores it, in UTC: `2026-05-01 10:00:00.000`. */
+const DATETIME = /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}$/
+
+/** Parses a datetime; undefined for any other format. This takes half of the time of TypeORM's `hydrate`. */
+function parseDatetime(value: unknown): Date | undefined {
+  if (typeof value !== 'string' || !DATETIME.test(value)) return undefined
+  const [year, month, day] = [digits(value, 0, 4), digits(value, 5, 7), digits(value, 8, 10)]
+  const [hour, minute, second] = [digits(value, 11, 13), digits(value, 14, 16), digits(value, 17, 19)]
+  return new Date(Date.UTC(year, month - 1, day, hour, minute, second, digits(value, 20, 23)))
+}
+
+/** The number at a place of a text, faster than `Number` of a part of it. */
+function digits(text: string, from: number, to: number): number {
+  let number = 0
+  for (let at = from; at < to; at++) number = number * 10 + text.charCodeAt(at) - 48
+  return number
+}
+
 /** The indexes of a table, without partial ones, and its primary key. */
 const INDEXES = `
   SELECT list.name, group_concat(column.name, ' ') AS columns
@@ -127,7 +142,7 @@ const INDEXES = `
   UNION ALL
   SELECT 'primary', name FROM pragma_table_info(?) WHERE pk = 1`
 
-/** The first text after all texts with a beginning, in the order of code points; undefined if there is none. */
+/** The first text after all texts with a beginning; undefined if there is none. */
 function textAfter(beginning: string): string | undefined {
   const points = Array.from(beginning, (character) => character.codePointAt(0) ?? 0)
   const last = points.findLastIndex((point) => point < 0x10ffff)

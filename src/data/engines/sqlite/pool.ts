@@ -21,15 +21,15 @@ export interface ExclusiveConnection {
 export class SqlitePool {
   /** The queue of transactions that write: SQLite has one writer at a time. */
   private readonly writeLock: Semaphore
+  /** The queue of read transactions. */
   private readonly readers: Semaphore
   private readonly idle: SqliteConnection[] = []
   private readonly opened = new Set<SqliteConnection>()
   private shared: Promise<SqliteConnection> | undefined
   private writer: Promise<SqliteConnection> | undefined
-  /** The error for later requests for a connection, once the pool is closed. */
+  /** The error for later callers, once the pool is closed. */
   private closed: Error | undefined
 
-  /** @param limits their `size` is the maximum number of connections for read transactions */
   constructor(
     private readonly open: () => Promise<SqliteConnection>,
     private readonly limits: ConnectionLimits,
@@ -43,7 +43,6 @@ export class SqlitePool {
     this.readers = connectionSemaphore(limits)
   }
 
-  /** Waits for the write lock. */
   acquireWriteLock(): Promise<Release> {
     rejectOwnWait((runner) => Reflect.get(runner, 'holdsWriteLock') === true)
     return this.writeLock.acquire()
@@ -54,7 +53,7 @@ export class SqlitePool {
     return this.openOnce('shared')
   }
 
-  /** Runs a single statement on the shared connection. A statement that writes waits for the write lock. */
+  /** Runs a single statement on the shared connection. */
   async run(sql: string, values: unknown[]): Promise<StatementResult> {
     const deadline = this.newDeadline()
     const connection = await this.share()
@@ -98,7 +97,7 @@ export class SqlitePool {
     return { connection, release }
   }
 
-  /** Closes all connections, which rolls back their transactions. SQLite then writes the WAL into the database file. */
+  /** Closes all connections, which rolls back their transactions. */
   close(): void {
     this.closed = new Error('The database has been closed.')
     this.writeLock.close(this.closed)
@@ -107,7 +106,7 @@ export class SqlitePool {
     this.opened.clear()
   }
 
-  /** Opens a connection with its first use, or again after a failure. */
+  /** Opens a connection with its first use, and again after a failure. */
   private openOnce(name: 'shared' | 'writer'): Promise<SqliteConnection> {
     this[name] ??= this.openAnother().catch((error: unknown) => {
       this[name] = undefined

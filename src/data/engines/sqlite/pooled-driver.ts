@@ -10,8 +10,7 @@ import { humanize } from '../../../naming/words.js'
 import { isTooLong, kindOf } from '../../attributes/kinds.js'
 import type { ConnectionLimits } from '../engine.js'
 import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
-import { SqliteConnection } from './connection.js'
-import type { Sqlite } from './connection.js'
+import { SqliteConnection, type Sqlite } from './connection.js'
 import { SqlitePool } from './pool.js'
 
 /**
@@ -27,7 +26,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   declare readonly sqlite: Sqlite
   private current: SqlitePool | undefined
   private folder: string | undefined
-  /** The open file, and its identity, which differs from that of any other file. */
+  /** The open file. */
   private file: { path: string; identity: string | undefined } | undefined
 
   constructor(
@@ -84,7 +83,6 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     await this.removePrivateFile()
   }
 
-  /** Returns a new query runner for each caller. In the mode `slave` it begins read transactions. */
   override createQueryRunner(mode: ReplicationMode): QueryRunner {
     return new PooledSqliteQueryRunner(this, mode)
   }
@@ -127,10 +125,8 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
 
 /** The identity of a file, which differs even from a later file with the same name; undefined if there is none. */
 async function identityOf(path: string): Promise<string | undefined> {
-  return stat(path).then(
-    ({ dev, ino }) => `${dev}:${ino}`,
-    () => undefined,
-  )
+  const found = await stat(path).catch(() => undefined)
+  return found && `${found.dev}:${found.ino}`
 }
 
 /** The number of significant digits: without leading zeros, and without zeros at the end of the fraction. */
@@ -139,12 +135,7 @@ function digitsOf(decimal: string): number {
   return plain.replaceAll(/\D/g, '').replace(/^0+/, '').length
 }
 
-function rejected(
-  column: ColumnMetadata,
-  rule: string,
-  reason: string,
-  values: Record<string, unknown> = {},
-): ValidationErrors {
+function rejected(column: ColumnMetadata, rule: string, reason: string, values?: object): ValidationErrors {
   const attribute = humanize(column.propertyName)
   const message = `${attribute} ${reason}.`
   return new ValidationErrors().add(column.propertyPath, rule, message, { attribute, ...values })

@@ -7,11 +7,9 @@ import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlacehold
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
 import { HttpError, ReadOnlyTransaction, TransactionConflict, TransactionEnded } from '../../../errors.js'
 import type { PooledSqliteDriver } from './pooled-driver.js'
-import { isStale } from './connection.js'
-import type { SqliteConnection } from './connection.js'
 import { SqliteCheckout } from './checkout.js'
-import { SqliteStatement } from './statement.js'
-import type { StatementResult } from './statement.js'
+import { isStale, type SqliteConnection } from './connection.js'
+import { SqliteStatement, type StatementResult } from './statement.js'
 
 /** Statements that change the connection itself. The runner then keeps it until the end. */
 const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
@@ -22,7 +20,7 @@ const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEM
  */
 export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: PooledSqliteDriver
-  /** Whether its transactions are read-only, and reject statements that write. */
+  /** Whether its transactions reject statements that write. */
   isReadOnly = false
   private readonly checkout: SqliteCheckout
   /** The time limit of the statement that begins a transaction, including its wait for the write lock. */
@@ -55,7 +53,6 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     return database
   }
 
-  /** Begins a transaction, or a savepoint within it. A transaction that writes waits for the write lock first. */
   override async startTransaction(isolationLevel?: IsolationLevel): Promise<void> {
     if (this.isTransactionActive) return super.startTransaction(isolationLevel)
 
@@ -77,32 +74,30 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /** Commits, or releases a savepoint. */
-  override async commitTransaction(): Promise<void> {
-    if (this.hasSubscribers || this.transactionDepth !== 1) return super.commitTransaction()
-
-    await this.query('COMMIT')
-    this.isTransactionActive = false
-    this.transactionDepth = 0
+  override commitTransaction(): Promise<void> {
+    const isPlain = !this.hasSubscribers && this.transactionDepth === 1
+    return isPlain ? this.endPlain('COMMIT') : super.commitTransaction()
   }
 
   /** Rolls back. After some errors (a full disk) SQLite has already done so, and nothing remains to be done. */
   override async rollbackTransaction(): Promise<void> {
-    if (!this.isLost) return this.rollbackHeld()
-
+    if (!this.isLost) {
+      const isPlain = !this.hasSubscribers && this.transactionDepth === 1
+      return isPlain ? this.endPlain('ROLLBACK') : super.rollbackTransaction()
+    }
     this.transactionDepth -= 1
     this.isTransactionActive = this.transactionDepth > 0
     await this.broadcaster.broadcast('AfterTransactionRollback')
   }
 
-  private async rollbackHeld(): Promise<void> {
-    if (this.hasSubscribers || this.transactionDepth !== 1) return super.rollbackTransaction()
-
-    await this.query('ROLLBACK')
+  /** Ends a transaction to which no subscriber listens. */
+  private async endPlain(statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+    await this.query(statement)
     this.isTransactionActive = false
     this.transactionDepth = 0
   }
 
-  /** Releases the connection and the write lock. A transaction that is still open is rolled back. */
+  /** A transaction that is still open is rolled back. */
   override release(): Promise<void> {
     if (this.isReleased) return Promise.resolve()
     this.isReleased = true
@@ -113,7 +108,6 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     return this.checkout.end()
   }
 
-  /** Runs one statement. */
   override query(
     query: string,
     parameters: unknown[] | ObjectLiteral | undefined,
@@ -190,23 +184,18 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  /**
-   * Runs a statement synchronously if it need not wait: the runner has a connection, and the write lock if the statement
-   * writes.
-   *
-   * @returns undefined when `run` has to do it, for example because another process holds a lock
-   */
+  /** Runs a statement if it need not wait. Returns undefined if it must, for example because another process holds a lock. */
   private runNow(sql: string, values: unknown[]): StatementResult | undefined {
     const connection = this.checkout.current?.connection
-    if (!connection || (this.transactionDepth > 0 && !connection.isInTransaction)) return undefined
+    if (!connection || (this.transactionDepth > 0 && !connection.database.inTransaction)) return undefined
     const statement = connection.prepare(sql)
     if (!statement.readonly && !this.checkout.canWrite) return undefined
     try {
       const outcome = connection.runNow(statement, values)
-      if (outcome && !connection.isInTransaction) this.checkout.endTransaction()
+      if (outcome && !connection.database.inTransaction) this.checkout.endTransaction()
       return outcome
     } catch (error) {
-      if (!connection.isInTransaction) this.checkout.endTransaction()
+      if (!connection.database.inTransaction) this.checkout.endTransaction()
       throw error
     }
   }
@@ -230,11 +219,11 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
       await this.checkout.releaseWriteLock()
       throw new TransactionConflict({ cause: error })
     } finally {
-      if (!connection.isInTransaction) this.checkout.endTransaction()
+      if (!connection.database.inTransaction) this.checkout.endTransaction()
     }
   }
 
-  /** Acquires the write lock for a statement. Fails if its transaction has ended in the meantime: the connection may be in use again. */
+  /** Acquires the write lock, unless the transaction ends in the meantime: its connection may be in use again. */
   private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
     await this.checkout.acquireWriteLock()
     if (this.checkout.current?.connection === connection) return
@@ -244,7 +233,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Whether SQLite has rolled back by itself. Without this check, later statements would be committed one by one. */
   private get isLost(): boolean {
-    return this.transactionDepth > 0 && !this.checkout.current?.connection.isInTransaction
+    return this.transactionDepth > 0 && !this.checkout.current?.connection.database.inTransaction
   }
 }
 

@@ -8,7 +8,6 @@ export interface StatementResult {
   lastId?: number | bigint
 }
 
-/** Converts a value of a row. */
 type Reader = (value: unknown) => unknown
 
 /**
@@ -18,11 +17,11 @@ type Reader = (value: unknown) => unknown
 export class SqliteStatement {
   /** Whether it cannot change the database, whether it returns rows or not. */
   readonly readonly: boolean
-  /** Whether it may change a setting of its connection. */
+  /** Whether it may change a setting of its connection, by a PRAGMA. */
   readonly setsSomething: boolean
   /** Whether it is a count of `paginate`. */
   readonly isCount: boolean
-  private readonly readers: [column: string, reader: Reader][]
+  private readonly readers: [column: string, reader: Reader][] = []
   /** The columns of its rows, if they are always the same. */
   private readonly names: string[] | undefined
 
@@ -39,10 +38,10 @@ export class SqliteStatement {
       statement.raw(true)
       this.names = columns.map(({ name }) => name)
     }
-    this.readers = columns.flatMap((column) => {
+    for (const column of columns) {
       const reader = readerOf(column) ?? (isBig ? toNumber : undefined)
-      return reader ? [[column.name, reader] as [string, Reader]] : []
-    })
+      if (reader) this.readers.push([column.name, reader])
+    }
   }
 
   /** The SQL text. */
@@ -56,7 +55,6 @@ export class SqliteStatement {
     return { affected: changes, lastId: lastInsertRowid }
   }
 
-  /** Returns the rows one after the other. */
   *iterate(parameters: unknown[]): Generator<unknown> {
     for (const row of this.statement.iterate(...parameters)) yield this.read(this.named([row]))[0]
   }
@@ -95,14 +93,13 @@ function readerOf({ type }: ColumnDefinition): Reader | undefined {
   return (value) => (isNumeric(value) ? Number(value).toFixed(scale) : value)
 }
 
+/** Converts a number to text without an exponent. */
 function toText(value: unknown): unknown {
   if (!isNumeric(value)) return value
   const text = String(value)
-  return text.includes('e') ? value.toLocaleString('en-US', PLAIN) : text
+  const format = { useGrouping: false, maximumFractionDigits: 20 } as const
+  return text.includes('e') ? value.toLocaleString('en-US', format) : text
 }
-
-/** Formats a number without an exponent. */
-const PLAIN = { useGrouping: false, maximumFractionDigits: 20 } as const
 
 function toNumber(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value

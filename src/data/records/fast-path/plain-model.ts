@@ -41,7 +41,7 @@ export function hasOnlyColumns({ relations, columns }: EntityMetadata, record: o
 /** Whether the fast path can write the records of a plain model. If not, TypeORM writes them. */
 export function hasPlainWrites(metadata: EntityMetadata): boolean {
   return (
-    engineOf(metadata.dataSource).hasFastWrites &&
+    engineOf(metadata.dataSource).hasFastWrites === true &&
     metadata.primaryColumns.length === 1 &&
     metadata.primaryColumns[0]?.propertyName === 'id' &&
     metadata.columns.every(isPlainColumn) &&
