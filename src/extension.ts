@@ -32,5 +32,8 @@ export { milliseconds, type Duration } from './common/duration.js'
 export { currentEnvironment } from './common/environment.js'
 export { workerNumber } from './server/workers/worker.js'
 
+// Channels of node:diagnostics_channel
+export { channels, publishMail } from './common/channels.js'
+
 // Errors
 export { PasswordTooLong, TooManyRequests, Unauthorized, WaitsForItself } from './errors.js'

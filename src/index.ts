@@ -114,6 +114,9 @@ export type { IoRedisClient, NodeRedisClient } from './common/redis.js'
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
 export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 
+// The messages of the channels of node:diagnostics_channel
+export type { DeliveryMessage, QueryMessage, RenderMessage, TransactionMessage } from './common/channels.js'
+
 // Errors: the common ones by name, all of them in `errors`
 export {
   BadRequest,

@@ -11,6 +11,7 @@ import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
 import type { Ping } from './engines/ping.js'
 import { linksOf } from './records/links.js'
+import './queries/publish.js'
 import { ModelSubscriber } from './model-subscriber.js'
 
 /** Milliseconds that the database has to respond to a ping. */

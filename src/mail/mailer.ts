@@ -1,7 +1,7 @@
 import type { Next } from 'koa'
 import type { Transporter } from 'nodemailer'
 import type { Logger } from 'pino'
-import { configuredBaseUrl, hasTransaction, PerRequest } from '../extension.js'
+import { configuredBaseUrl, hasTransaction, PerRequest, publishMail } from '../extension.js'
 import { type Context, DeclarationError, type Middleware } from '../index.js'
 import { mails, type MailMessage } from './inbox.js'
 import { textOf, unescaped } from './text.js'
@@ -74,7 +74,7 @@ export function mailer(options: MailerOptions = {}): Middleware {
     return () => {
       if (rendered) mails.add(rendered)
       if (!transport) return
-      const work = deliver(ctx, () => rendered ?? write(ctx, translated, from), transport).then(
+      const work = deliver(ctx, mail.name, () => rendered ?? write(ctx, translated, from), transport).then(
         () => ctx.log.info({ mail: mail.name }, `the mail ${mail.name} was sent`),
         (err: unknown) => ctx.log.error({ err, mail: mail.name }, `the mail ${mail.name} was not sent`),
       )
@@ -125,12 +125,15 @@ export function sendMail(ctx: Context, mail: Mail): void {
 /** Sends a mail after the response of its request. */
 async function deliver(
   { res }: Context,
+  name: string,
   write: () => Omit<MailMessage, 'number'>,
   transport: Transporter,
 ): Promise<void> {
   if (!res.closed) await new Promise((closed) => res.once('close', closed))
-  const { to, from, subject, html, text } = write()
-  await transport.sendMail({ to, from, subject, html, text })
+  await publishMail(name, async () => {
+    const { to, from, subject, html, text } = write()
+    await transport.sendMail({ to, from, subject, html, text })
+  })
 }
 
 /** Renders a mail in its language. The request keeps its own. */

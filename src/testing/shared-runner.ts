@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
+import { channels } from '../common/channels.js'
+import { stackHere, withStack } from '../common/place.js'
 import { engineOf } from '../data/engines/engines.js'
 import { rejectOwnWait } from '../data/engines/own-waits.js'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
@@ -34,7 +36,10 @@ export class SharedRunner {
     const user = new RunnerUser(this, this.lock)
     const members: Partial<Record<PropertyKey, unknown>> = {
       getReplicationMode: () => mode,
-      query: (...args: Parameters<QueryRunner['query']>) => user.query(() => this.runner.query(...args)),
+      query: (...args: Parameters<QueryRunner['query']>) => {
+        const stack = channels.query.hasSubscribers ? stackHere() : undefined
+        return user.query(() => withStack(stack, () => this.runner.query(...args)))
+      },
       connect: () => this.runner.connect(),
       startTransaction: () => user.begin(),
       commitTransaction: () => user.commit(),

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
+import { channels, publishRender } from '../common/channels.js'
 import { BoundedMap } from '../common/memoize.js'
 import { TemplateNotFound } from '../errors.js'
 import { CompiledTemplate, type CompileOptions } from './compiled-template.js'
@@ -50,6 +51,7 @@ export class Renderer implements CompileOptions {
    */
   render(view: string, locals: Record<string, unknown> = {}): string {
     try {
+      if (channels.render.hasSubscribers) return publishRender(view, () => this.template(view).render(locals))
       return this.template(view).render(locals)
     } catch (error) {
       throw locatedError(error, this.explain)

@@ -121,6 +121,8 @@ export interface Index {
 
 /** All differences between the engines. Other code uses these members, and never compares an engine's name. */
 export interface Engine {
+  /** Its name in messages. */
+  readonly name: 'sqlite' | 'postgres' | 'mariadb'
   /** The npm package of its driver. */
   readonly driverPackage: string
   /** The number of connections unless `pool` is configured. */

@@ -95,6 +95,7 @@ const LOCK_NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
 
 /** MariaDB and MySQL, by the driver `mysql2`. */
 export const mariadb: Engine = {
+  name: 'mariadb',
   driverPackage: 'mysql2',
   defaultPool: 10,
   errors,

@@ -1,6 +1,7 @@
 import { socketTimeoutMargin } from './connections.js'
 import type { ConnectionLimits } from './engine.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
+import { MysqlQueryRunner } from 'typeorm/driver/mysql/MysqlQueryRunner.js'
 
 /** The members of a `mysql2` connection that this file uses. */
 interface Connection {
@@ -27,7 +28,11 @@ export function configureMysqlDriver(driver: MysqlDriver, limits: ConnectionLimi
   useLongText(driver)
   trimTimes(driver)
   useMilliseconds(driver)
+  driver.createQueryRunner = (mode) => new MariadbRunner(driver, mode)
 }
+
+/** TypeORM's query runner, whose statements \`queries/publish.ts\` publishes. */
+export class MariadbRunner extends MysqlQueryRunner {}
 
 /** Whether the server is MariaDB, and not MySQL. */
 export async function isMariadb(server: { query(sql: string): Promise<unknown> }): Promise<boolean> {

@@ -13,10 +13,12 @@ import {
   TransactionEnded,
 } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
+import { publishRows } from '../queries/publish.js'
 import { RowStream } from './row-stream.js'
 import { RunningWork } from './running-work.js'
 import { explainBegin, TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
+import type { TransactionWatch } from './transaction-watch.js'
 
 /** How a request's transaction begins. */
 export interface BeginOptions {
@@ -40,6 +42,8 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
   maxWait?: number
   /** The clock of `onIdle`; without it, the time for which the process has waited. */
   now?: () => number
+  /** Publishes how it has ended. */
+  watch?: TransactionWatch | undefined
 }
 
 /**
@@ -69,6 +73,7 @@ export class LazyTransaction {
   private readonly isAbandoned: () => boolean
   private readonly onIdle: LazyOptions['onIdle']
   private readonly health: TransactionHealth
+  private readonly watch: TransactionWatch | undefined
   private readonly maxWait: number
   /** The milliseconds spent in waiting for the connection and for statements. */
   private waited: number
@@ -104,6 +109,7 @@ export class LazyTransaction {
     this.isolation = isolation
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
+    this.watch = options.watch
     this.work = new RunningWork({ onLost, now: onIdle && now })
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner)
@@ -177,6 +183,7 @@ export class LazyTransaction {
     try {
       if (this.hasBegun || (await this.begun())) await this.commitAll()
       else if (this.health.end) throw this.health.end
+      this.watch?.end('committed')
     } catch (error) {
       await this.rollback().catch(() => undefined)
       throw error
@@ -233,6 +240,7 @@ export class LazyTransaction {
 
   /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
   private release(): Promise<void> {
+    this.watch?.end(this.health.outcome)
     return this.runner.isReleased || this.isLate ? Promise.resolve() : this.runner.release()
   }
 
@@ -266,6 +274,7 @@ export class LazyTransaction {
 
   private async start(): Promise<void> {
     const { runner, isolation } = this
+    this.watch?.start()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
       await this.inTime(
@@ -279,6 +288,7 @@ export class LazyTransaction {
         throw new ClientClosedRequest()
       }
       this.hasBegun = true
+      this.watch?.ready()
     } catch (error) {
       throw explainBegin(error)
     }
@@ -328,11 +338,13 @@ export class LazyTransaction {
   }
 
   private async obtain(): Promise<void> {
+    this.watch?.start()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
       await this.runner.connect()
       // It may have waited for a connection.
       if (this.isAbandoned()) throw new ClientClosedRequest()
+      this.watch?.ready()
     } catch (error) {
       throw explainBegin(error)
     }
@@ -387,7 +399,8 @@ export class LazyTransaction {
   private async stream(sql: string, values: unknown[] = []): Promise<Readable> {
     const { runner } = this
     this.work.stopClock()
-    const rows = await this.attempt(async () => engineOf(runner.dataSource).rows(runner, sql, values))
+    const engine = engineOf(runner.dataSource)
+    const rows = await this.attempt(async () => publishRows(engine, sql, engine.rows(runner, sql, values)))
     this.rows = new RowStream(rows, (thrown) => {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       const isKnown = error instanceof QueryFailedError || error instanceof HttpError

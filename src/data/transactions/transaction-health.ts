@@ -51,7 +51,16 @@ export class TransactionHealth {
   /** Records the error of a commit, and returns the error to throw. */
   noteCommit(error: unknown): unknown {
     const isLost = error instanceof QueryFailedError && problemOf(error) === 'lost'
-    return isLost && !wasNotSent(error) ? new OutcomeUnknown({ cause: error }) : this.note(error)
+    if (!isLost || wasNotSent(error)) return this.note(error)
+    return (this.failure = new OutcomeUnknown({ cause: error }))
+  }
+
+  /** How it has ended without a commit. */
+  get outcome(): 'rolled back' | 'conflict' | 'unknown' {
+    if (this.failure instanceof OutcomeUnknown) return 'unknown'
+    const error = this.end ?? this.failure
+    const isConflict = error instanceof QueryFailedError && problemOf(error) === 'conflict'
+    return isConflict || error instanceof TransactionConflict ? 'conflict' : 'rolled back'
   }
 
   /** Forgets a failure that was rolled back with its savepoint. */

@@ -12,6 +12,7 @@ import { watchWaits } from '../../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
 import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../../data/transactions/request-transaction.js'
+import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
 import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { IDEMPOTENT_METHODS, SAFE_METHODS } from '../../common/methods.js'
@@ -140,6 +141,7 @@ function lazyTransaction(
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,
     onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
+    watch: TransactionWatch.of(attempt),
     onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,
   })
 }

@@ -59,6 +59,7 @@ const errors: EngineErrors = {
 
 /** PostgreSQL, by the driver `pg`. */
 export const postgres: Engine = {
+  name: 'postgres',
   driverPackage: 'pg',
   defaultPool: 10,
   errors,

@@ -45,6 +45,7 @@ const errors: EngineErrors = {
 
 /** SQLite, by the driver `better-sqlite3` and the framework's own connection pool. */
 export const sqlite: Engine = {
+  name: 'sqlite',
   driverPackage: 'better-sqlite3',
   defaultPool: 8,
   errors,
@@ -53,8 +54,9 @@ export const sqlite: Engine = {
   options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
 
   adapt(dataSource, limits) {
-    dataSource.driver = new PooledSqliteDriver(dataSource, limits)
-    return () => dataSource.query('SELECT 1')
+    const driver = new PooledSqliteDriver(dataSource, limits)
+    dataSource.driver = driver
+    return async () => void (await driver.pool.run('SELECT 1', []))
   },
 
   async beginReadOnly(runner) {
