@@ -249,7 +249,7 @@ export class App extends Scope {
       table,
       securityHeaders: headers ? securityHeaders({ env, ...headers }) : undefined,
       cors,
-      requestLog: requestLog(logger),
+      requestLog: requestLog(logger, isDevelopment),
       health: health(() => this.check(), logger),
       errorHandler: errorHandler({
         showsInternals: isDevelopment,

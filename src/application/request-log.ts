@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 import { redactedPath } from '../logging/redacted-path.js'
 import { isHealthCheck } from './health.js'
+import { RequestQueries } from './request-queries.js'
 import { setRequestLogger, writeLine } from '../logging/request-logger.js'
 
 /** The fields of a context that are set here. */
@@ -11,9 +12,10 @@ type Identified = { -readonly [Name in 'requestId' | 'originalMethod']: Context[
 /**
  * Gives each request an id, a logger with that id, and a line in the log after the response. The id of the request's
  * header is used if it has 1 to 128 letters, digits, `-`, `_` and `.`. The line of a health check has the level debug. The
- * query is omitted, because it may contain secrets, as may a parameter of the path.
+ * query is omitted, because it may contain secrets, as may a parameter of the path. In development, the line has the number
+ * and the time of the queries.
  */
-export function requestLog(logger: Logger): Middleware {
+export function requestLog(logger: Logger, isDevelopment = false): Middleware {
   return function requestLog(ctx, next) {
     const started = performance.now()
     const given = ctx.req.headers['x-request-id']
@@ -23,15 +25,18 @@ export function requestLog(logger: Logger): Middleware {
     identified.requestId = requestId
     identified.originalMethod = ctx.method
     ctx.response.set('X-Request-Id', requestId)
+    const queries = isDevelopment ? new RequestQueries(ctx) : undefined
     ctx.res.on('close', () => {
       const { method } = ctx
       const path = redactedPath(ctx)
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished || undefined
-      const fields = { request_id: requestId, method, path, status, ms, aborted }
-      writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, `${method} ${path} ${status}`)
+      const fields = { request_id: requestId, method, path, status, ms, aborted, ...queries?.fields }
+      const summary = queries ? ` ${queries.summary(ms)}` : ''
+      writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, `${method} ${path} ${status}${summary}`)
+      queries?.warn(`${method} ${path}`)
     })
-    return next()
+    return queries ? queries.run(started, next) : next()
   }
 }

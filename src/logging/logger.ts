@@ -14,7 +14,11 @@ export function createLogger(environment: string): Logger {
       transport: {
         target: 'pino-pretty',
         // The message of a request contains its method, path and status.
-        options: { singleLine: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname,method,path,status' },
+        options: {
+          singleLine: true,
+          translateTime: 'HH:MM:ss',
+          ignore: 'pid,hostname,method,path,status,queries,db_ms',
+        },
       },
     })
   }

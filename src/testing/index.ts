@@ -14,5 +14,6 @@ export {
   type RequestOptions,
 } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
+export { expectQueries } from './expect-queries.js'
 export { Isolation } from './isolation.js'
 export { captureLog, type CapturedLog } from './capture-log.js'

@@ -1,0 +1,111 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe } from 'node:diagnostics_channel'
+import type { Context } from '../context.js'
+import { channels, type RenderMessage } from '../common/channels.js'
+import { groupBy } from '../common/group-by.js'
+import type { StatementMessage } from '../data/queries/publish.js'
+import { loggerOf } from '../logging/request-logger.js'
+
+/** The number of equal queries from one line that is reported. */
+const limit = 6
+
+/** The lines that have been reported. */
+const reported = new Set<string>()
+
+/** The framework's functions whose queries a loop may repeat. */
+const writing = ['saveRecord', 'destroyRecord']
+
+/** The request that the current code belongs to. Only development has one. */
+const requests = new AsyncLocalStorage<RequestQueries>()
+
+let isListening = false
+
+/** The queries of one request in development, for its line in the log, for warnings and for the `Server-Timing` header. */
+export class RequestQueries {
+  private count = 0
+  private ms = 0
+  private view: number | undefined
+  private readonly selects = new Map<string, StatementMessage[]>()
+
+  constructor(private readonly ctx: Context) {
+    if (isListening) return
+    isListening = true
+    // The framework publishes these messages itself.
+    subscribe(channels.query.name, (message) => requests.getStore()?.add(message as StatementMessage))
+    subscribe(channels.render.name, (message) => requests.getStore()?.addView(message as RenderMessage))
+  }
+
+  /** Runs the request, and reports its times to the browser. */
+  async run(started: number, next: () => Promise<unknown>): Promise<void> {
+    await requests.run(this, next)
+    if (this.ctx.headerSent) return
+    const { count, ms, view } = this
+    const times = [
+      this.ctx.response.get('Server-Timing'),
+      count > 0 && `db;dur=${shown(ms)};desc="${named(count)}"`,
+      view !== undefined && `view;dur=${shown(view)}`,
+      `total;dur=${shown(performance.now() - started)}`,
+    ]
+    this.ctx.set('Server-Timing', times.filter(Boolean).join(', '))
+  }
+
+  /** The fields of the request's line. */
+  get fields(): { queries: number; db_ms: number } {
+    return { queries: this.count, db_ms: Math.round(this.ms * 10) / 10 }
+  }
+
+  /** `12 ms (22 queries, 6.1 ms)` */
+  summary(ms: number): string {
+    const queries = this.count > 0 ? ` (${named(this.count)}, ${shown(this.ms)} ms)` : ''
+    return `${shown(ms)} ms${queries}`
+  }
+
+  /** Warns about each line that has run a query many times. */
+  warn(request: string): void {
+    for (const [sql, messages] of this.selects) {
+      if (messages.length < limit) continue
+      const sites = messages.map(({ site }) => site)
+      const read = sites.filter(({ functions }) => !functions.some((name) => writing.includes(name)))
+      for (const [place, { length: count }] of groupBy(read, (site) => site.place))
+        if (place !== undefined && count >= limit) this.warnOf(request, place, count, sql)
+    }
+  }
+
+  private warnOf(request: string, place: string, count: number, sql: string): void {
+    if (reported.has(place)) return
+    reported.add(place)
+    loggerOf(this.ctx)?.warn(
+      { place, count, sql },
+      `${count} times in ${request}, at ${place}: ${sql}\n` +
+        "Read the records of the whole list at once: ctx.load(posts, 'comments'), `include`, or one query with In(ids).",
+    )
+  }
+
+  private add(message: StatementMessage): void {
+    const { sql, ms, rows, isQuery } = message
+    this.ms += ms
+    if (isQuery) this.count += 1
+    if (/^SELECT\b/i.test(sql)) {
+      const text = sql.replaceAll(/\bIN \((?:\?|\$\d+)(?:, ?(?:\?|\$\d+))*\)/gi, 'IN (...)')
+      const same = this.selects.get(text)
+      if (same) same.push(message)
+      else this.selects.set(text, [message])
+    }
+    const log = loggerOf(this.ctx)
+    if (log?.isLevelEnabled('debug'))
+      log.debug({ ms: Math.round(ms * 10) / 10, rows, place: message.place }, sql)
+  }
+
+  private addView({ ms }: RenderMessage): void {
+    this.view = (this.view ?? 0) + ms
+  }
+}
+
+function named(count: number): string {
+  return count === 1 ? '1 query' : `${count} queries`
+}
+
+/** Milliseconds, with one digit after the point below ten. */
+function shown(ms: number): string {
+  return ms < 9.95 ? String(Math.round(ms * 10) / 10) : String(Math.round(ms))
+}

@@ -1,0 +1,40 @@
+import { AssertionError } from 'node:assert'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { channels } from '../common/channels.js'
+import { groupBy } from '../common/group-by.js'
+import type { StatementMessage } from '../data/queries/publish.js'
+
+/**
+ * Checks the number of queries that the process runs while some work runs.
+ *
+ * @example const response = await expectQueries(2, () => client.get('/posts'))
+ * @returns what the work returns
+ * @throws AssertionError with each statement, its number and its place, when the number differs
+ */
+export async function expectQueries<T>(count: number, work: () => T | Promise<T>): Promise<T> {
+  const queries: StatementMessage[] = []
+  const collect = (message: unknown): void => {
+    // The framework publishes these messages itself.
+    const statement = message as StatementMessage
+    if (statement.isQuery) queries.push(statement)
+  }
+  subscribe(channels.query.name, collect)
+  try {
+    const result = await work()
+    if (queries.length === count) return result
+  } finally {
+    unsubscribe(channels.query.name, collect)
+  }
+  throw new AssertionError({
+    message: `Expected ${count} queries instead of ${queries.length}:\n${listed(queries)}`,
+    actual: queries.length,
+    expected: count,
+    operator: 'expectQueries',
+  })
+}
+
+/** One line for each statement and place: `20 x at src/actions/posts.ts:15: SELECT ...` */
+function listed(queries: readonly StatementMessage[]): string {
+  const same = groupBy(queries, ({ sql, place = 'an unknown place' }) => `at ${place}: ${sql}`)
+  return [...same].map(([text, { length }]) => `${length} x ${text}`).join('\n') || 'none'
+}
