@@ -63,7 +63,7 @@ const rules: Record<string, Rule> = {
 }
 
 /** Folders that use the public API and `extension.ts` alone, as packages of others do. */
-const extensions = ['auth/', 'mail/']
+const extensions = ['auth/', 'mail/', 'telemetry/']
 
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
 const assembling = ['application/', 'context', 'extension', 'index']

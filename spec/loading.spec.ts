@@ -6,6 +6,8 @@ import { root } from './support/kit.js'
 
 /** Packages that are loaded when an application uses them, or never, because only a part of their dependent is used. */
 const late = [
+  '@opentelemetry/api',
+  '@opentelemetry/core',
   '@koa/cors',
   'better-sqlite3',
   'co-body',

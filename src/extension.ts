@@ -35,5 +35,13 @@ export { workerNumber } from './server/workers/worker.js'
 // Channels of node:diagnostics_channel
 export { channels, publishMail } from './common/channels.js'
 
+// The log
+export { errorHead } from './logging/error-fields.js'
+export { redactedPath } from './logging/redacted-path.js'
+export { logFields } from './logging/request-logger.js'
+
 // Errors
+export { explainDatabaseError } from './data/database-errors.js'
+export { wordOf } from './data/queries/publish.js'
+export { statusOf } from './http/errors/problem.js'
 export { PasswordTooLong, TooManyRequests, Unauthorized, WaitsForItself } from './errors.js'

@@ -89,7 +89,9 @@ describe('The queries of a request in development', () => {
       // The stack of the first query, which begins the transaction, can end before the function.
       expect(warning?.['count']).to.be.within(6, 7)
       expect(warning?.['place']).to.match(/^spec\/application\/request-queries\.spec\.ts:\d+$/)
-      expect(warning?.['msg']).to.match(/^[67] times in GET \/posts, at spec\/.*: SELECT .*\nRead the records/)
+      expect(warning?.['msg']).to.match(
+        /^[67] times in GET \/posts, at spec\/.*: SELECT .*\nRead the records/,
+      )
     })
   }
 

@@ -1,0 +1,78 @@
+// Serves an application with telemetry(), sends requests with secrets to it, and prints the spans and the log as JSON. The
+// first argument is the url of a database with the tables of the blog.
+import { register } from 'node:module'
+import { registerInstrumentations } from '@opentelemetry/instrumentation'
+import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
+import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
+
+// Instrumentations change modules while they load, so the application is loaded after this.
+register('@opentelemetry/instrumentation/hook.mjs', import.meta.url)
+const exporter = new InMemorySpanExporter()
+new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).register()
+registerInstrumentations({ instrumentations: [new HttpInstrumentation()] })
+
+await import('reflect-metadata')
+const { App, errors, transaction } = await import('../../../src/index.js')
+const { telemetry } = await import('../../../src/telemetry/index.js')
+const { captureLog } = await import('../../../src/testing/index.js')
+const { blogDatabase, newPost, Post } = await import('../applications/blog-database.js')
+type Context = import('../../../src/index.js').Context
+
+const [url = '', secret = ''] = process.argv.slice(2)
+const database = blogDatabase(url)
+const log = captureLog()
+const app = new App({
+  api: true,
+  env: 'production',
+  secret: 'of-the-specs-0123456789-0123456789',
+  logger: log.logger,
+})
+let attempts = 0
+app.use(telemetry())
+app.use(transaction(database, { checksMigrations: false }))
+app.get('/posts', async function listPosts(ctx: Context) {
+  ctx.log.info('listing')
+  ctx.body = await ctx.findAll(Post)
+})
+app.post('/posts', async function createPost(ctx: Context) {
+  const errors = await ctx.save(newPost(''))
+  if (errors) ctx.respond(errors, { data: {} })
+})
+app.put('/posts', async function updatePost(ctx: Context) {
+  await ctx.tx.count(Post)
+  attempts += 1
+  if (attempts === 1) throw new errors.TransactionConflict()
+  ctx.body = {}
+})
+app.get('/sessions/{token}', async (ctx: Context) => {
+  ctx.body = await ctx.tx.query(`SELECT title FROM posts WHERE title = '${secret}'`)
+})
+app.get('/broken', (ctx: Context) =>
+  ctx.tx.query(`INSERT INTO posts (id, title) VALUES ('${secret}', '${secret}', 1)`),
+)
+const address = await app.listen(0, '127.0.0.1')
+const headers = {
+  Cookie: `name=${secret}`,
+  Authorization: `Bearer ${secret}`,
+  'Content-Type': 'application/json',
+}
+const body = JSON.stringify({ title: secret })
+await fetch(`${address}/posts?token=${secret}`, { headers })
+await fetch(`${address}/posts`, { method: 'POST', headers, body })
+await fetch(`${address}/posts`, { method: 'PUT', headers, body })
+await fetch(`${address}/sessions/${secret}`, { headers })
+await fetch(`${address}/broken`, { headers })
+await fetch(`${address}/nothing`, { headers })
+await fetch(`${address}/sessions/${secret}`, { method: 'DELETE', headers })
+await new Promise((later) => setTimeout(later, 50))
+await app.close()
+const spans = exporter.getFinishedSpans().map((span) => ({
+  name: span.name,
+  attributes: span.attributes,
+  events: span.events.map(({ name, attributes }) => ({ name, attributes })),
+  status: span.status.code,
+  parent: span.parentSpanContext?.spanId,
+  id: span.spanContext().spanId,
+  trace: span.spanContext().traceId,
+}))
+console.log(JSON.stringify({ spans, lines: log.lines }))

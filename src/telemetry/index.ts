@@ -1,0 +1,7 @@
+/**
+ * Traces and metrics by OpenTelemetry.
+ *
+ * @module resource-kit/telemetry
+ */
+
+export { telemetry } from './telemetry.js'
