@@ -25,7 +25,10 @@ const rules: Record<string, Rule> = {
   'injection/': { types: ['context'] },
   'logging/': { types: ['context'] },
   'policies/': { imports: ['data/'], types: ['context'] },
-  'resources/': { imports: ['injection/'], types: ['context', 'data/lists/declaration', 'policies/policy'] },
+  'resources/': {
+    imports: ['injection/'],
+    types: ['context', 'data/attributes/attribute-of', 'data/lists/declaration', 'policies/policy'],
+  },
   'routing/': {
     imports: ['injection/', 'resources/'],
     types: ['context', 'data/lists/declaration', 'policies/policy'],

@@ -139,7 +139,7 @@ export class AuthorizationNotPerformed extends internalError(
 export class AuthorizationTooLate extends internalError(
   (handler: string, model: string) =>
     `${handler} called ctx.authorize after ctx.bind, so the policy would decide by values of the request. Authorize ` +
-    `the ${model} first: ctx.bind(await ctx.authorize(record), fields).`,
+    `the ${model} first: ctx.bind(await ctx.authorize(record)).`,
 ) {}
 
 /** 500: a handler has changed the id of a record after it called ctx.authorize. */
@@ -566,6 +566,14 @@ export class UnknownAttribute extends namedError(
   (className: string, name: string, known: readonly string[]) =>
     `${className} has no attribute "${name}" that a request may set. It has ${known.join(', ') || 'no attributes'}.`,
 ) {}
+
+/** 500: a handler has called `ctx.bind` with an attribute that the option `fields` of its resource does not list. */
+export class UnlistedField extends HttpError {
+  override readonly isPublic = false
+  constructor(handler: string, name: string) {
+    super(500, `${handler} binds "${name}". Add it to the option "fields" of @Resource.`)
+  }
+}
 
 /** A locale file cannot be read. It stops the start; in development it fails the first request after the change. */
 export class BrokenTranslations extends NamedError {

@@ -13,7 +13,7 @@ import { expectHtml, rejectData } from './expected-html.js'
 import { visitorCookies } from './private-responses.js'
 import { setPageHeaders } from './page-headers.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
-import { writableAttributes } from './writable.js'
+import { listedFields, writableAttributes } from './writable.js'
 
 declare module '../context.js' {
   interface ContextMembers extends HttpMembers {}
@@ -28,9 +28,12 @@ export interface HttpMembers {
    * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
    * column. If the class is not an entity, its attributes are the properties with decorators of class-validator. `save` and `validate` report a value that cannot be converted as an error of its field.
    *
-   * @param only the attributes that the request may set; without it, the request may set all of them
+   * A record of the resource's model has the attributes that the option `fields` of `@Resource` lists.
+   *
+   * @param only the attributes that the request may set; without it, the request may set the `fields`, or all if there are none
    * @returns the record
-   * @example ctx.bind(new Post(), ['title', 'description'])
+   * @example ctx.bind(new Post())
+   * @throws UnlistedField (500) if the list names an attribute that `fields` does not contain
    * @throws UnknownAttribute if the list names a property that a request cannot set
    * @throws NoAttributes, UntypedAttribute if the class is not an entity and has no decorators that describe its properties
    */
@@ -159,7 +162,8 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     bind(record, only) {
       const keys = this.pathKeys
       const isForm = hasForm(this)
-      const attributes = writableAttributes(record, only).filter(({ name }) => !keys.has(name))
+      const listed = this.route.resource?.fields ? listedFields(record, only, this.route) : only
+      const attributes = writableAttributes(record, listed).filter(({ name }) => !keys.has(name))
       return bind(record, attributes, {
         body: this.request.body,
         isJson: bodyKindOf(this) === 'json',

@@ -1,6 +1,7 @@
 import { attributesOf, isEntity, type Attribute } from '../data/attributes/attributes.js'
 import { plainAttributesOf } from '../data/attributes/plain-attributes.js'
-import { NoAttributes, UnknownAttribute } from '../errors.js'
+import { DeclarationError, NoAttributes, UnknownAttribute, UnlistedField } from '../errors.js'
+import type { DeclaredRoute } from '../routing/declared-route.js'
 
 /**
  * Returns the attributes of a record that a request may set: all of its class, or those that the list names.
@@ -26,4 +27,45 @@ function declaredAttributes(model: Function): readonly Attribute[] {
   const properties = plainAttributesOf(model)
   if (properties.length === 0) throw new NoAttributes(model.name)
   return properties
+}
+
+/** The parts of a route that tell which fields its requests may set. */
+type ServingRoute = Pick<DeclaredRoute, 'resource' | 'handlerName'>
+
+/**
+ * Returns the names of the attributes that a handler may bind: those that it lists, else the fields of its resource.
+ *
+ * @throws UnlistedField (500) when the handler lists an attribute that is not one of the fields
+ */
+export function listedFields(
+  record: object,
+  only: readonly string[] | undefined,
+  { resource, handlerName }: ServingRoute,
+): readonly string[] | undefined {
+  const { fields, model } = resource ?? {}
+  if (!fields || !model || !(record instanceof model)) return only
+  const unlisted = only?.find((name) => !fields.includes(name))
+  if (unlisted !== undefined) throw new UnlistedField(handlerName, unlisted)
+  return only ?? fields
+}
+
+/**
+ * Checks the option `fields` of the resources that have routes.
+ *
+ * @throws DeclarationError when one of the fields is not an attribute that a request can set
+ */
+export function checkFields(routes: readonly ServingRoute[]): void {
+  for (const { resource, handlerName } of routes) {
+    if (!resource?.fields || !resource.model) continue
+    const known = attributesOf(resource.model).map(({ name }) => name)
+    const unknown = resource.fields.find((name) => !known.includes(name))
+    if (unknown === undefined) continue
+    const others = known.filter((name) => !resource.fields?.includes(name))
+    throw new DeclarationError(
+      `${handlerName.split('.')[0]} has the field "${unknown}", which no request can set. ` +
+        (others.length > 0
+          ? `Other attributes of ${resource.model.name}: ${others.join(', ')}.`
+          : 'Remove it.'),
+    )
+  }
 }

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { injectable } from 'tsyringe'
 import type { Context } from '../context.js'
+import type { AttributeOf } from '../data/attributes/attribute-of.js'
 import { DeclarationError, ResourceNotImplemented } from '../errors.js'
 import type { PolicyClass } from '../policies/policy.js'
 
@@ -32,13 +33,20 @@ export interface SingularResource {
 export type ResourceClass<Handlers = SingularResource> = new (...dependencies: any[]) => Handlers
 
 /** The options of `@Resource`. */
-export interface ResourceOptions {
+// The model is known where it is given.
+// oxlint-disable-next-line no-explicit-any
+export interface ResourceOptions<M extends object = any> {
   /** The name of the item's parameter. The default is the singular and `_id`: `post_id`. */
   param?: string
   /** Whether there is only one item, which has no id: `/session`, not `/sessions/{session_id}`. */
   singular?: boolean
   /** The model of the records that the resource serves: `Post`. */
-  model?: new () => object
+  model?: new () => M
+  /**
+   * The attributes of the model that requests may set: all that `ctx.bind(record)` copies. A handler can pass a shorter list
+   * to `ctx.bind`, and no longer one.
+   */
+  fields?: readonly AttributeOf<NoInfer<M>>[]
   /** The policy of the model: who may see and change its records. */
   policy?: PolicyClass
   /** Whether it has pages (yes). The `collectionLinks()` of a template leave out a resource that returns only JSON and XML. */
@@ -49,18 +57,22 @@ export interface ResourceOptions {
  * Declares a class as a resource with a path.
  *
  * @example
- * \@Resource('/posts')
+ * \@Resource('/posts', { model: Post, fields: ['title', 'description'] })
  * export class PostsResource extends BaseResource {
  *   async list(ctx: Context) {
- *     return ctx.respond({ json: await ctx.tx.find(Post) })
+ *     const { records: posts } = await ctx.paginate(Post)
+ *     return ctx.respond({ data: posts })
  *   }
  * }
  */
-export function Resource(
+export function Resource<M extends object>(
   path: string,
-  options: ResourceOptions & { singular: true },
+  options: ResourceOptions<M> & { singular: true },
 ): (target: ResourceClass) => void
-export function Resource(path: string, options?: ResourceOptions): (target: ResourceClass<Resource>) => void
+export function Resource<M extends object>(
+  path: string,
+  options?: ResourceOptions<M>,
+): (target: ResourceClass<Resource>) => void
 export function Resource(path: string, options: ResourceOptions = {}) {
   return (target: ResourceClass): void => {
     describeResource(target, { path, options })

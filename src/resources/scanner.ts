@@ -46,6 +46,11 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
       `${resource.name} has the policy ${options.policy.name}, but no model. Add it: { model: Post, policy: ${options.policy.name} }.`,
     )
   }
+  if (options.fields && !options.model) {
+    throw new DeclarationError(
+      `${resource.name} has fields, but no model. Add it: { model: Post, fields: ['title'] }.`,
+    )
+  }
   const decorations = decorationsOf(resource.prototype)
   checkMethods(resource, options, decorations)
   return {

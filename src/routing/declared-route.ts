@@ -54,6 +54,8 @@ export interface RouteResource {
   action: string
   /** The model of `@Resource`. */
   model?: (new () => object) | undefined
+  /** The attributes of the model that requests may set; undefined if `@Resource` does not list them. */
+  fields?: readonly string[] | undefined
   /** The `@Queryable` of the handler. */
   queryable?: Queryable | undefined
   /** The policies of the resource and of its parents, its own last. */

@@ -30,7 +30,7 @@ export function resourceRoutes(
 ): { item: Mount; routes: RouteDeclaration[] } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
-  const { singular: isSingular = false, model, policy } = options
+  const { singular: isSingular = false, model, fields, policy } = options
   const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
   const itemPath = isSingular ? path : `${path}/{${param}}`
@@ -68,6 +68,7 @@ export function resourceRoutes(
       class: resource,
       action: handler,
       model,
+      fields,
       queryable: decorations.methods.get(handler)?.queryable,
       policies,
     },

@@ -6,12 +6,9 @@ import { PostsResource } from './posts.js'
 
 // kit generate resource comment body:text --parent post --spec full
 /** Serves /posts/{post_id}/comments as HTML, JSON and XML. */
-@Resource('/comments', { model: Comment })
+@Resource('/comments', { model: Comment, fields: ['body'] })
 @Parent(PostsResource)
 export class CommentsResource extends BaseResource {
-  /** The attributes that a request may set. List a new column here to make it writable. */
-  private static readonly fields = ['body'] as const
-
   constructor(private readonly notifier: Notifier) {
     super()
   }
@@ -43,7 +40,7 @@ export class CommentsResource extends BaseResource {
   /** POST /posts/{post_id}/comments */
   async create(ctx: Context) {
     const post = await this.findPost(ctx)
-    const comment = ctx.bind(new Comment(), CommentsResource.fields)
+    const comment = ctx.bind(new Comment())
     comment.post_id = post.id
     const errors = await ctx.save(comment)
     if (errors) {
@@ -67,7 +64,7 @@ export class CommentsResource extends BaseResource {
 
   /** PUT or PATCH /posts/{post_id}/comments/{comment_id}: changes the attributes that are sent. */
   async update(ctx: Context) {
-    const comment = ctx.bind(await this.findComment(ctx), CommentsResource.fields)
+    const comment = ctx.bind(await this.findComment(ctx))
     const errors = await ctx.save(comment)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('comments/edit', { comment, errors }) })
 

@@ -3,11 +3,8 @@ import { Post } from '../models/post.js'
 
 // kit generate resource post title description:nulls.Text --filter title,created_at --sort title,created_at --search title,description --spec full
 /** Serves /posts as HTML, JSON and XML. */
-@Resource('/posts', { model: Post })
+@Resource('/posts', { model: Post, fields: ['title', 'description'] })
 export class PostsResource extends BaseResource {
-  /** The attributes that a request may set. List a new column here to make it writable. */
-  private static readonly fields = ['title', 'description'] as const
-
   /** GET /posts: one page of posts, newest first. */
   @Queryable<Post>({
     filter: { title: ['prefix'], created_at: ['gte', 'lt'] },
@@ -33,7 +30,7 @@ export class PostsResource extends BaseResource {
 
   /** POST /posts */
   async create(ctx: Context) {
-    const post = ctx.bind(new Post(), PostsResource.fields)
+    const post = ctx.bind(new Post())
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
 
@@ -53,7 +50,7 @@ export class PostsResource extends BaseResource {
 
   /** PUT or PATCH /posts/{post_id}: changes the attributes that are sent. */
   async update(ctx: Context) {
-    const post = ctx.bind(await this.findPost(ctx), PostsResource.fields)
+    const post = ctx.bind(await this.findPost(ctx))
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
 

@@ -5,11 +5,8 @@ import { PostPolicy } from '../policies/post.js'
 
 // kit generate resource post title body:nulls.Text --owner user
 /** Serves /posts as HTML, JSON and XML. */
-@Resource('/posts', { model: Post, policy: PostPolicy })
+@Resource('/posts', { model: Post, fields: ['title', 'body'], policy: PostPolicy })
 export class PostsResource extends BaseResource {
-  /** The attributes that a request may set. List a new column here to make it writable. */
-  private static readonly fields = ['title', 'body'] as const
-
   /** GET /posts: one page of posts, newest first. */
   async list(ctx: Context) {
     const { records: posts, pagination } = await ctx.paginate(Post)
@@ -32,7 +29,7 @@ export class PostsResource extends BaseResource {
 
   /** POST /posts */
   async create(ctx: Context) {
-    const post = ctx.bind(new Post(), PostsResource.fields)
+    const post = ctx.bind(new Post())
     post.user_id = userOf(ctx).id
     await ctx.authorize(post)
     const errors = await ctx.save(post)
@@ -54,7 +51,7 @@ export class PostsResource extends BaseResource {
 
   /** PUT or PATCH /posts/{post_id}: changes the attributes that are sent. */
   async update(ctx: Context) {
-    const post = ctx.bind(await ctx.authorize(await this.findPost(ctx)), PostsResource.fields)
+    const post = ctx.bind(await ctx.authorize(await this.findPost(ctx)))
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
 

@@ -11,12 +11,9 @@ import { field, limitMailsOfClient } from '../authentication.js'
 import { User } from '../models/user.js'
 
 /** Lets visitors sign up. */
-@Resource('/registration', { singular: true })
+@Resource('/registration', { singular: true, model: User, fields: ['email'] })
 @Use(limitMailsOfClient, { only: ['create'] })
 export class RegistrationResource extends BaseResource {
-  /** The attributes that a visitor may set. */
-  private static readonly fields = ['email'] as const
-
   /** GET /registration/new: the form to sign up. */
   new(ctx: Context) {
     return ctx.respond({ html: () => ctx.render('registration/new', { user: new User() }) })
@@ -24,7 +21,7 @@ export class RegistrationResource extends BaseResource {
 
   /** POST /registration */
   async create(ctx: Context) {
-    const user = ctx.bind(new User(), RegistrationResource.fields)
+    const user = ctx.bind(new User())
     user.email = normalizeEmail(user.email)
     const errors = (await this.validate(ctx, user)) ?? (await ctx.save(user))
     if (errors) return ctx.respond(errors, { html: () => ctx.render('registration/new', { user, errors }) })
