@@ -30,7 +30,8 @@ const rules: Record<string, Rule> = {
     types: ['context', 'data/attributes/attribute-of', 'data/lists/declaration', 'policies/policy'],
   },
   'routing/': {
-    imports: ['injection/', 'resources/'],
+    // A route loads its extension with its first request.
+    imports: ['injection/', 'resources/', 'openapi/index'],
     types: ['context', 'data/lists/declaration', 'policies/policy'],
   },
   'http/': {
@@ -66,7 +67,7 @@ const rules: Record<string, Rule> = {
 }
 
 /** Folders that use the public API and `extension.ts` alone, as packages of others do. */
-const extensions = ['auth/', 'mail/', 'telemetry/']
+const extensions = ['auth/', 'mail/', 'openapi/', 'telemetry/']
 
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
 const assembling = ['application/', 'context', 'extension', 'index']

@@ -1,5 +1,6 @@
 import type { Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
+import type { MiddlewareDescription } from './resources/route-description.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 
 /**
@@ -93,6 +94,8 @@ export interface Hooks {
   needsSecret?: boolean
   /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean
+  /** What it adds to the OpenAPI document of the routes that it runs for. */
+  openapi?: MiddlewareDescription | ((route: DeclaredRoute) => MiddlewareDescription)
   /** The properties and methods that it adds to the context of every request. Declare their types in `Context`. */
   contextMembers?: PropertyDescriptorMap & ThisType<Context>
   /**

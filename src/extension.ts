@@ -25,6 +25,30 @@ export { explainMissingTable } from './data/migrations/pending.js'
 export { attributeName, messageOf } from './data/validation/validation.js'
 export { Redis } from './common/redis.js'
 
+// Descriptions of routes and models
+export {
+  ancestorsOf,
+  attributesOf,
+  columnsOf,
+  isEntity,
+  kindOf,
+  relationIdsOf,
+  toAttribute,
+  type Attribute,
+} from './data/attributes/attributes.js'
+export {
+  instanceOf,
+  plainAttributeOf,
+  plainAttributesOf,
+  rulesOf,
+  validatedProperties,
+} from './data/attributes/plain-attributes.js'
+export { exposedProperties, transformRules } from './data/attributes/transform-metadata.js'
+export { CustomFilter, RenamedFilter } from './data/lists/declaration.js'
+export { pathNames, type PathNames } from './naming/names.js'
+export { collectionName, itemName, recordName } from './naming/words.js'
+export type { DeclaredDocument, DocumentedRoutes } from './routing/documents.js'
+
 // Secrets, durations and processes
 export { sessionSecrets } from './sessions/secrets.js'
 export { Signer } from './sessions/signer.js'

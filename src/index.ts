@@ -39,7 +39,16 @@ export {
   type SingularResource,
 } from './resources/resource.js'
 export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
-export type { BodyClass, RouteDescription, RouteResponse } from './resources/route-description.js'
+export { Describe, type ClassDescription } from './resources/describe.js'
+export type {
+  BodyClass,
+  DescriptionOptions,
+  HeaderDescription,
+  MiddlewareDescription,
+  RouteDescription,
+  RouteResponse,
+} from './resources/route-description.js'
+export type { DocumentOptions } from './routing/documents.js'
 export { Queryable } from './resources/queryable.js'
 export type { MethodDecoration } from './resources/decorations.js'
 export { Use, type ClassDecoration, type UseOptions } from './resources/use.js'

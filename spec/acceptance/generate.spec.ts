@@ -241,7 +241,7 @@ describe('kit generate and kit destroy', () => {
         ].join('\n'),
       )
     expect(app.read('src/actions/users.ts')).to.contain(
-      "fields = ['email', 'recovery_token', 'hint_token'] as const",
+      "fields: ['email', 'recovery_token', 'hint_token']",
     )
     expect(await kitDestroy(['resource', 'user', '-y'])).to.not.contain('edited')
     await kitDestroy(['resource', 'thing', '-y'])
@@ -290,7 +290,7 @@ describe('kit generate and kit destroy', () => {
       .to.contain("column(runner, 'tag_id', 'uuid', { isPrimary: true })")
       .and.to.contain("await runner.dropTable('issues_tags')\n    await runner.dropTable('issues')")
     expect(app.read('src/actions/issues.ts'))
-      .to.contain("fields = ['title', 'tag_ids'] as const")
+      .to.contain("fields: ['title', 'tag_ids']")
       .and.to.contain("issue: await ctx.load(issue, 'tags')")
       .and.to.contain("ctx.render('issues/index', { issues, pagination })")
       .and.to.contain('labels: await ctx.choices(Label, issue.tag_ids)')
@@ -430,7 +430,7 @@ describe('kit generate and kit destroy', () => {
       '',
     ])
     const handlers = app.read('src/actions/profile.ts')
-    expect(handlers).to.contain("@Resource('/profile', { singular: true, model: Profile })")
+    expect(handlers).to.contain("@Resource('/profile', { singular: true, model: Profile, fields: ['name'] })")
     expect(handlers).to.contain('export class ProfileResource extends BaseResource')
     expect(handlers).to.not.match(/list|profile_id/)
   })

@@ -32,6 +32,7 @@ import { canonicalPath, type PathArgument } from '../routing/path.js'
 import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import { Declarations, Scope } from '../routing/scope.js'
+import type { DocumentedRoutes } from '../routing/documents.js'
 import { misspelledHandlers, shadowedRoutes } from '../routing/warnings.js'
 import { currentPort, httpAddress } from '../server/port.js'
 import { Lifecycle, type Primary } from '../server/lifecycle.js'
@@ -67,7 +68,7 @@ export class App extends Scope {
   private readonly lifecycle: Lifecycle
 
   constructor(options: AppOptions = {}) {
-    super(new Declarations(new Injector(options.container)))
+    super(new Declarations(new Injector(options.container), options))
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
@@ -99,6 +100,15 @@ export class App extends Scope {
    */
   get injector(): Injector {
     return this.declarations.injector
+  }
+
+  /**
+   * The routes that OpenAPI documents describe.
+   *
+   * @internal
+   */
+  get documented(): DocumentedRoutes {
+    return this.declarations.documented
   }
 
   /** The format of responses to clients that accept any: html, or json in an API application. */

@@ -4,6 +4,7 @@ import type { Context, Database, Middleware } from '../index.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
 import { currentUser, keepUser, setUser, useBearer } from './current-user.js'
+import { acceptsTokens } from './require-user.js'
 import { recordClient, userOfSession } from './sign-in.js'
 
 /** The options of `authenticate()`. */
@@ -45,6 +46,7 @@ export function authenticate<User extends Account>(
     if (currentUser(ctx)) keepPrivate(ctx)
   }
 
+  if (tokens) acceptsTokens.add(authenticate)
   return Object.assign(authenticate, { beforeBody: true, needsSecret: true })
 
   /** The user that a session or a token names, unless the password has changed since. */

@@ -12,7 +12,7 @@ import {
   WaitsForItself,
   workerNumber,
 } from '../extension.js'
-import { type Context, type Middleware, ServiceUnavailable } from '../index.js'
+import { type Context, type Middleware, type MiddlewareDescription, ServiceUnavailable } from '../index.js'
 import { logAccess } from './access-log.js'
 import { currentUser } from './current-user.js'
 import { MemoryLimits } from './stores/memory-limits.js'
@@ -122,6 +122,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
 
   return Object.assign(rateLimit, {
     beforeBody,
+    openapi: description,
     reset: (text: string) => store.reset(keyOf(text)),
     start: async (logger: Logger) => {
       if (store instanceof MemoryLimits && workerNumber() !== undefined) logger.warn(notShared(name))
@@ -129,6 +130,20 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     },
     stop: async () => store.stop?.(),
   })
+}
+
+/** The part of the OpenAPI document that each limit adds. */
+const description: MiddlewareDescription = {
+  responses: {
+    429: {
+      description: 'There were too many requests',
+      headers: { 'Retry-After': { description: 'The seconds until the next request', required: true } },
+    },
+  },
+  headers: {
+    RateLimit: { description: 'The requests that are left, and the seconds until the limit is reset' },
+    'RateLimit-Policy': { description: 'The requests that the limit allows' },
+  },
 }
 
 function notShared(name: string): string {

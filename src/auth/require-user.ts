@@ -1,6 +1,6 @@
 import type { Next } from 'koa'
 import { chooseFormat, type Duration, milliseconds, Unauthorized } from '../extension.js'
-import type { Context, Middleware } from '../index.js'
+import type { Context, DeclaredRoute, Middleware, MiddlewareDescription } from '../index.js'
 import { logAccess } from './access-log.js'
 import { currentUser, signInTime, usesBearer } from './current-user.js'
 import { keepReturnTo } from './return-to.js'
@@ -41,5 +41,17 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     return recently === Infinity || signInTime(ctx) > Date.now() - recently
   }
 
-  return Object.assign(requireUser, { beforeBody: true })
+  return Object.assign(requireUser, { beforeBody: true, openapi: describe })
+
+  function describe({ middleware }: DeclaredRoute): MiddlewareDescription {
+    const hasTokens = recently === Infinity && middleware.some((one) => acceptsTokens.has(one))
+    const headers = { 'WWW-Authenticate': { description: 'How to authenticate', required: true } }
+    return {
+      responses: { 401: { description: 'There is no user', headers } },
+      security: hasTokens ? ['session', 'bearer'] : ['session'],
+    }
+  }
 }
+
+/** The middleware of `authenticate` that accepts bearer tokens. */
+export const acceptsTokens = new WeakSet<Middleware>()

@@ -30,6 +30,7 @@ export const hookNames = [
   'needsSession',
   'needsSecret',
   'callsAgain',
+  'openapi',
   'contextMembers',
   'start',
   'checkRoutes',

@@ -3,6 +3,7 @@ import type { Handler } from '../context.js'
 import type { Queryable } from '../data/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
+import type { DescriptionOptions } from './route-description.js'
 import type { RouteMethod, RouteOptions } from './route.js'
 
 /** A route that `@Route` declares. */
@@ -25,9 +26,11 @@ export interface DecoratedMethod {
   routes: readonly DecoratedRoute[]
   middleware: readonly AnyMiddleware[]
   queryable?: Queryable | undefined
+  /** The options of `@Describe`, or false. */
+  description?: DescriptionOptions | false | undefined
 }
 
-/** Everything that `@Route`, `@Use` and `@Queryable` record for a class, from top to bottom. */
+/** Everything that `@Route`, `@Use`, `@Queryable` and `@Describe` record for a class, from top to bottom. */
 export interface Decorations {
   classes: ClassMiddleware[]
   methods: Map<string, DecoratedMethod>
@@ -86,18 +89,19 @@ export function recordClassMiddleware(prototype: object, added: ClassMiddleware)
 
 /**
  * The decorations of a class and the classes it extends, the base class first. An overridden method keeps its place
- * and its middleware. Its routes and its list are replaced if the subclass declares them again.
+ * and its middleware. Its routes, its list and its description are replaced if the subclass declares them again.
  */
 export function decorationsOf(prototype: object | null): Decorations {
   if (prototype === null) return { classes: [], methods: new Map() }
   const { classes, methods } = decorationsOf(Object.getPrototypeOf(prototype))
   const own = ownDecorations(prototype)
-  for (const [name, { routes, middleware, queryable }] of own.methods) {
+  for (const [name, { routes, middleware, queryable, description }] of own.methods) {
     const inherited = methods.get(name)
     methods.set(name, {
       routes: routes.length > 0 ? routes : (inherited?.routes ?? []),
       middleware: [...(inherited?.middleware ?? []), ...middleware],
       queryable: queryable ?? inherited?.queryable,
+      description: description ?? inherited?.description,
     })
   }
   return { classes: [...classes, ...own.classes], methods }

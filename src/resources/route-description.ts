@@ -4,26 +4,57 @@ import { DeclarationError } from '../errors.js'
 export type BodyClass = abstract new (...args: never[]) => object
 
 /**
- * The body of a response: a record of a class, a list of records (`[Post]`), a problem document with the errors, or no
- * body.
+ * The body of a response: a record of a class, a list of records (`[Post]`), a problem document with the errors, no body, or a
+ * body of a media type (`'text/csv'`).
  */
-export type RouteResponse = BodyClass | readonly [BodyClass] | 'problem' | 'empty'
-
-/** The requests and responses of a route, for a document that describes the application. */
-export interface RouteDescription {
-  /** One line about what the route does. */
-  summary?: string | undefined
-  /** The class that describes the body of its requests. */
-  body?: BodyClass | undefined
-  /** Its responses by status. */
-  responses?: Readonly<Record<number, RouteResponse>> | undefined
-}
+export type RouteResponse = BodyClass | readonly [BodyClass] | 'problem' | 'empty' | `${string}/${string}`
 
 /** The options of a route that describe it. */
 export interface DescriptionOptions {
+  /** One line about what the route does: `Publishes a post`. */
   summary?: string
+  /** Further text in Markdown. */
+  description?: string
+  /** The class that describes the body of its requests, or whether it reads a body. */
   body?: boolean | BodyClass
+  /**
+   * Its responses by status, with the class of the record in the body: `{ 200: Post, 409: 'problem' }`, `[Post]` for a list, or a
+   * media type. They describe the route, and do not change what it returns.
+   */
   responses?: Readonly<Record<number, RouteResponse>>
+  /** The fields of its multipart form that are files. */
+  files?: readonly string[]
+  /** The id of its operation in the OpenAPI document. The default is derived from the names of its handler and path. */
+  operationId?: string
+  /** Whether clients should stop using it. */
+  deprecated?: boolean
+}
+
+/** The requests and responses of a route, for a document that describes the application. */
+export interface RouteDescription extends Readonly<Omit<DescriptionOptions, 'body'>> {
+  /** The class that describes the body of its requests; false if it reads none. */
+  body?: BodyClass | false | undefined
+  /** Whether the OpenAPI document leaves it out. */
+  isHidden?: boolean
+}
+
+/** A header of responses in the OpenAPI document. */
+export interface HeaderDescription {
+  description: string
+  /** Whether each response has it (no). */
+  required?: boolean
+}
+
+/** What a middleware adds to the OpenAPI document of its routes. */
+export interface MiddlewareDescription {
+  /** The problems that it responds with, by status, and their headers. */
+  responses?: Readonly<
+    Record<number, { description: string; headers?: Readonly<Record<string, HeaderDescription>> }>
+  >
+  /** The headers that it sets in all responses. */
+  headers?: Readonly<Record<string, HeaderDescription>>
+  /** How a request is authenticated: by one of these. Any name besides `session` and `bearer` has its own scheme. */
+  security?: readonly ('session' | 'bearer' | { name: string; scheme: object })[]
 }
 
 /**
@@ -33,13 +64,28 @@ export interface DescriptionOptions {
  * @throws DeclarationError when an option is wrong
  */
 export function describeRoute(
-  { summary, body, responses }: DescriptionOptions,
+  options: DescriptionOptions,
   handler: string,
+  method: string,
 ): RouteDescription {
+  const { summary, description, body, responses, files, operationId, deprecated } = options
   if (summary !== undefined) checkSummary(summary, handler)
   if (body !== undefined && typeof body !== 'boolean') checkBody(body, handler)
   for (const [status, response] of Object.entries(responses ?? {})) checkResponse(status, response, handler)
-  return { summary, body: typeof body === 'function' ? body : undefined, responses }
+  if (files && (method === 'GET' || method === 'HEAD')) {
+    throw new DeclarationError(
+      `${handler} has files, but ${method} requests have no body. Remove the option "files".`,
+    )
+  }
+  return {
+    ...(summary !== undefined && { summary }),
+    ...(description !== undefined && { description }),
+    ...(body !== undefined && body !== true && { body }),
+    ...(responses && { responses }),
+    ...(files && { files }),
+    ...(operationId !== undefined && { operationId }),
+    ...(deprecated !== undefined && { deprecated }),
+  }
 }
 
 function checkSummary(summary: unknown, handler: string): void {
@@ -65,9 +111,10 @@ function checkResponse(status: string, response: unknown, handler: string): void
     throw new DeclarationError(`${subject} isn't a valid status. Use a number from 200 to 599.`)
   }
   const item: unknown = Array.isArray(response) && response.length === 1 ? response[0] : response
-  if (response !== 'problem' && response !== 'empty' && !isClass(item)) {
+  const isType = typeof response === 'string' && /^[\w.+-]+\/[\w.+*-]+(; *[\w=.+-]+)*$/.test(response)
+  if (response !== 'problem' && response !== 'empty' && !isType && !isClass(item)) {
     throw new DeclarationError(
-      `${subject} is ${format(response)}. Use a class, a list of one class like [Post], "problem" or "empty".`,
+      `${subject} is ${format(response)}. Use a class, a list of one class like [Post], "problem", "empty" or a media type like "text/csv".`,
     )
   }
   if (bodiless.includes(Number(status)) && response !== 'empty') {

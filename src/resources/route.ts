@@ -2,7 +2,7 @@ import type { Handler } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { actions } from './actions.js'
 import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
-import type { BodyClass, RouteResponse } from './route-description.js'
+import type { BodyClass, DescriptionOptions } from './route-description.js'
 
 /** The method of a `@Route`. */
 export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
@@ -10,7 +10,7 @@ export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' |
 const methods: readonly RouteMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 /** The options of a route. */
-export interface RouteOptions {
+export interface RouteOptions extends Omit<DescriptionOptions, 'body'> {
   /** The name of the route, like `loginPath`. By default it is derived from the path. */
   name?: string
   /** Other paths with the same handler. They begin where the path of the route begins. */
@@ -20,13 +20,6 @@ export interface RouteOptions {
    * GET, HEAD nor DELETE.
    */
   body?: boolean | BodyClass
-  /** One line about what the route does: `Publishes a post`. */
-  summary?: string
-  /**
-   * Its responses by status, with the class of the record in the body: `{ 200: Post, 409: 'problem' }`, or `[Post]` for a
-   * list. They describe the route, and do not change what it returns.
-   */
-  responses?: Readonly<Record<number, RouteResponse>>
 }
 
 /**

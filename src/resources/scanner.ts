@@ -84,12 +84,17 @@ function rejectPlural(resource: ResourceClass, { param }: ResourceOptions): void
 
 /** Middleware of a method that no route calls would never run. The columns of a list are those of the resource's model. */
 function checkMethods(resource: ResourceClass, { model }: ResourceOptions, { methods }: Decorations): void {
-  for (const [name, { routes, middleware, queryable }] of methods) {
+  for (const [name, { routes, middleware, queryable, description }] of methods) {
     const handler = `${resource.name}.${name}`
     if (routes.length === 0 && !actions.some((action) => action.handler === name)) {
-      const decorator = middleware.length > 0 ? '@Use' : '@Queryable'
+      const decorator = middleware.length > 0 ? '@Use' : queryable ? '@Queryable' : '@Describe'
       throw new DeclarationError(
         `${handler} has ${decorator}, but no route calls it. Decorate it with @Route, or remove ${decorator}.`,
+      )
+    }
+    if (description && routes.length > 0) {
+      throw new DeclarationError(
+        `${handler} has @Describe and @Route. Move the options of @Describe to the last argument of @Route.`,
       )
     }
     if (queryable && !model) {

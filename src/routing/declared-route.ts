@@ -13,6 +13,8 @@ export interface RouteDeclaration {
   path: string
   /** The virtual host that the route belongs to: `{tenant}.example.com`. */
   host?: string | undefined
+  /** The application, groups and hosts that it is declared in, the outermost first. */
+  scopes?: readonly object[]
   /** Other paths with the same handler. */
   aliases?: string[]
   name?: string | undefined
@@ -73,6 +75,8 @@ export class DeclaredRoute {
   readonly pattern: PathPattern
   readonly aliases: readonly PathPattern[]
   readonly host: HostPattern | undefined
+  /** The application, groups and hosts that it is declared in, the outermost first. */
+  readonly scopes: readonly object[]
   /** `postPath`; undefined if another route has the name that would be derived from the path. */
   name: string | undefined
   readonly hasDefaultName: boolean
@@ -100,6 +104,7 @@ export class DeclaredRoute {
     this.pattern = new PathPattern(options.path)
     this.aliases = (options.aliases ?? []).map((alias) => new PathPattern(alias))
     this.host = options.host === undefined ? undefined : new HostPattern(options.host)
+    this.scopes = options.scopes ?? []
     this.name = options.name
     this.hasDefaultName = options.hasDefaultName ?? false
     this.handlerName = options.handlerName

@@ -5,6 +5,8 @@ import type { DeclaredPolicy } from '../policies/policy.js'
 export class Mount {
   /** The prefix of its paths: `/posts/{post_id}` in the scope of an item. */
   readonly path: string = ''
+  /** The application, groups and hosts that it is in, the outermost first. */
+  readonly scopes: readonly object[] = [{}]
   /** Its virtual host: `{tenant}.example.com`. */
   readonly host: string | undefined
   /** The path of the innermost item; empty outside of resources. */

@@ -5,7 +5,8 @@ import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { defaultPathName, pathNames, resourceNames } from '../naming/names.js'
 import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
-import { describeRoute } from '../resources/route-description.js'
+import { isHiddenClass } from '../resources/describe.js'
+import { describeRoute, type RouteDescription } from '../resources/route-description.js'
 import type { RouteOptions } from '../resources/route.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import type { RouteDeclaration } from './declared-route.js'
@@ -30,6 +31,7 @@ export function resourceRoutes(
 ): { item: Mount; routes: RouteDeclaration[] } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
+  const isHidden = isHiddenClass(resource)
   const { singular: isSingular = false, model, fields, policy } = options
   const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
@@ -54,7 +56,9 @@ export function resourceRoutes(
   ]
   const routes = inMountOrder(declared, paths).map(({ handler, ...route }) => ({
     ...route,
+    ...(isHidden && { description: { ...route.description, isHidden } }),
     host: mount.host,
+    scopes: mount.scopes,
     handlerName: `${resource.name}.${handler}`,
     resource: {
       plural: names.plural,
@@ -110,14 +114,17 @@ function parentPathOf(path: string, parentItem: string): string {
   return end > parentItem.length ? path.slice(0, end) : parentItem
 }
 
-function actionRoutes({ actions, options }: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
+function actionRoutes(
+  { actions, options, decorations }: ResourceDefinition,
+  paths: ResourcePaths,
+): HandlerRoute[] {
   const names = pathNames(paths.collection, options.singular)
-  return actions.map(({ handler, method, on, suffix, name }) => ({
-    handler,
-    method,
-    path: paths[on] + suffix,
-    name: names[name],
-  }))
+  return actions.map(({ handler, method, on, suffix, name }) => {
+    const given = decorations.methods.get(handler)?.description ?? {}
+    const description: RouteDescription =
+      given === false ? { isHidden: true } : describeRoute(given, `${paths.resource}.${handler}`, method)
+    return { handler, method, path: paths[on] + suffix, name: names[name], description }
+  })
 }
 
 function decoratedRoutes(
@@ -131,7 +138,13 @@ function decoratedRoutes(
       const absolute = (one: string) => decoratedPath(collection, one, param, `${resource.name}.${handler}`)
       const path = absolute(relative)
       const aliases = (options.aliases ?? []).map(absolute)
-      return { handler, method, path, aliases, ...fromOptions(options, path, `${resource.name}.${handler}`) }
+      return {
+        handler,
+        method,
+        path,
+        aliases,
+        ...fromOptions(options, path, `${resource.name}.${handler}`, method),
+      }
     }),
   )
 }
@@ -177,12 +190,13 @@ export function fromOptions(
   options: RouteOptions,
   path: string,
   handler: string,
+  method: string,
 ): Pick<RouteDeclaration, 'name' | 'hasDefaultName' | 'readsBody' | 'description'> {
   const { name, body } = options
   return {
     name: name ?? defaultPathName(path),
     hasDefaultName: name === undefined,
     readsBody: body === undefined ? undefined : Boolean(body),
-    description: describeRoute(options, handler),
+    description: describeRoute(options, handler, method),
   }
 }

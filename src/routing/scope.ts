@@ -8,6 +8,12 @@ import type { RouteOptions } from '../resources/route.js'
 import type { PolicyClass } from '../policies/policy.js'
 import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
+import {
+  declareDocument,
+  type DeclaredDocument,
+  type DocumentOptions,
+  type DocumentedRoutes,
+} from './documents.js'
 import { toMiddleware } from './handler.js'
 import { fromOptions, resourceRoutes } from './resource-routes.js'
 import type { DeclaredRoute } from './declared-route.js'
@@ -26,7 +32,19 @@ export class Declarations {
   /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
 
-  constructor(readonly injector: Injector) {}
+  /** The OpenAPI documents. */
+  readonly documents: DeclaredDocument[] = []
+
+  constructor(
+    readonly injector: Injector,
+    private readonly options: { api?: boolean; sessionName?: string } = {},
+  ) {}
+
+  /** What the OpenAPI documents describe. */
+  get documented(): DocumentedRoutes {
+    const { api = false, sessionName = '_kit_session' } = this.options
+    return { routes: this.table.routes, documents: this.documents, isApi: api, sessionName }
+  }
 }
 
 /**
@@ -113,6 +131,18 @@ export class Scope {
     return route
   }
 
+  /**
+   * Serves the OpenAPI document of this scope: of all routes that are declared in it, wherever, except for those of an inner
+   * group or host with its own document. It runs the middleware above it, like any other route.
+   *
+   * @example app.openapi('/openapi.json', { title: 'Blog', version: '1', page: '/docs' })
+   * @throws DeclarationError when the scope has a document already
+   */
+  openapi(path: string, options: DocumentOptions): this {
+    declareDocument(this, this.declarations, this.mount, path, options)
+    return this
+  }
+
   /** Creates a scope whose paths begin with a prefix, with its own middleware. */
   group(prefix: string, declare?: (group: Scope) => void): Scope {
     return this.scopeOf({ path: this.mount.pathOf(prefix) }, declare)
@@ -170,7 +200,8 @@ export class Scope {
       path: fullPath,
       host: mount.host,
       aliases: (options.aliases ?? []).map((alias) => mount.pathOf(alias)),
-      ...fromOptions(options, fullPath, `${method} ${fullPath}`),
+      ...fromOptions(options, fullPath, `${method} ${fullPath}`, method),
+      scopes: mount.scopes,
       handlerName,
       middleware: mount.middleware,
       handler: toMiddleware(handler, handlerName),
@@ -179,7 +210,8 @@ export class Scope {
   }
 
   private scopeOf(changes: Partial<Mount>, declare?: (scope: Scope) => void): Scope {
-    const scope = new Scope(this.declarations, this.mount.with(changes))
+    const scopes = [...this.mount.scopes, {}]
+    const scope = new Scope(this.declarations, this.mount.with({ ...changes, scopes }))
     declare?.(scope)
     return scope
   }
@@ -217,6 +249,6 @@ export class Scope {
     }
     const { middleware } = item.mount
     const added = this.mount.middleware.filter((one) => !middleware.includes(one))
-    return item.mount.with({ middleware: [...middleware, ...added] })
+    return item.mount.with({ middleware: [...middleware, ...added], scopes: this.mount.scopes })
   }
 }

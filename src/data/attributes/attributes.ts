@@ -52,7 +52,7 @@ export function isEntity(model: Function): boolean {
 }
 
 /** The columns of a class and its ancestors. If a class redeclares a column, its declaration counts. */
-function columnsOf(model: Function): ColumnMetadataArgs[] {
+export function columnsOf(model: Function): ColumnMetadataArgs[] {
   const ancestors = ancestorsOf(model)
   const { columns } = getMetadataArgsStorage()
   const byName = new Map<string, ColumnMetadataArgs>()
@@ -78,7 +78,8 @@ function isSettable({ target, propertyName, mode, options }: ColumnMetadataArgs)
   return mode === 'regular' && !options.primary && !isGenerated && isWritten && options.select !== false
 }
 
-function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attribute[] {
+/** The attribute of a column, or nothing if its type has no textual form. */
+export function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attribute[] {
   const kind = options.array ? undefined : kindOf(options.type)
   if (!kind) return []
   return [

@@ -34,6 +34,21 @@ export const plainAttributesOf = memoizeByObject((model: Function): Attribute[] 
   [...rulesByProperty(model)].map(([name, rules]) => attributeOf(model, name, rules)),
 )
 
+/** The attribute of a property, which may have no decorator of class-validator; undefined if nothing tells the kind of its values. */
+export function plainAttributeOf(model: Function, name: string): Attribute | undefined {
+  try {
+    return attributeOf(model, name, rulesOf(model, name))
+  } catch (error) {
+    if (error instanceof UntypedAttribute) return undefined
+    throw error
+  }
+}
+
+/** The rules of class-validator that a property has. */
+export function rulesOf(model: Function, name: string): readonly ValidationMetadata[] {
+  return rulesByProperty(model).get(name) ?? []
+}
+
 /** The names of the properties that have decorators of class-validator. */
 export function validatedProperties(model: Function): string[] {
   return [...rulesByProperty(model).keys()]
@@ -68,7 +83,7 @@ function typeOf(model: Function, name: string): unknown {
 }
 
 /** A new instance, for its initial values; an empty object if the class cannot be created without arguments. */
-const instanceOf = memoizeByObject((model: Function): object => {
+export const instanceOf = memoizeByObject((model: Function): object => {
   try {
     return Reflect.construct(model, [])
   } catch {

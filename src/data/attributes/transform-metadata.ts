@@ -21,6 +21,7 @@ interface Storage {
     name: string,
   ): { options?: { groups?: string[]; name?: string } } | undefined
   findTransformMetadatas(target: unknown, name: string, type: number): unknown[]
+  findTypeMetadata(target: unknown, name: string): { typeFunction(): Function } | undefined
   _transformMetadatas?: Map<unknown, unknown>
 }
 
@@ -84,4 +85,41 @@ export function exposed(record: object): object {
 export function exposedName(target: Function, name: string): string {
   if (!hasTransformMetadata(target, 'toPlain')) return name
   return storageModule.defaultMetadataStorage.findExposeMetadata(target, name)?.options?.name ?? name
+}
+
+/** The rules of a class for a property, in bodies (`toClass`) or in responses (`toPlain`). */
+export function transformRules(target: Function, name: string, direction: Direction): TransformRules {
+  const storage = storageModule.defaultMetadataStorage
+  const type = direction === 'toPlain' ? toPlainType : 0
+  const isExposed = storage.getExposedProperties(target, type).includes(name)
+  const { groups = [], name: rename = name } = storage.findExposeMetadata(target, name)?.options ?? {}
+  return {
+    isExcluded:
+      storage.getExcludedProperties(target, type).includes(name) ||
+      (storage.getStrategy(target) === 'excludeAll' && !isExposed) ||
+      groups.length > 0,
+    isChanged: storage.findTransformMetadatas(target, name, type).length > 0,
+    isExposed,
+    name: rename,
+    type: storage.findTypeMetadata(target, name)?.typeFunction(),
+  }
+}
+
+/** The rules of class-transformer for a property. */
+export interface TransformRules {
+  /** Whether bodies or responses lack it. */
+  isExcluded: boolean
+  /** Whether a function changes its value. */
+  isChanged: boolean
+  /** Whether it has `@Expose`, as a getter in JSON has. */
+  isExposed: boolean
+  /** Its name in bodies or responses. */
+  name: string
+  /** The class of `@Type`. */
+  type: Function | undefined
+}
+
+/** The properties with `@Expose` that responses have. */
+export function exposedProperties(target: Function): readonly string[] {
+  return storageModule.defaultMetadataStorage.getExposedProperties(target, toPlainType)
 }

@@ -1,0 +1,379 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect } from 'chai'
+import { App, BaseResource, Describe, Resource, Route, type Context } from '../../src/index.js'
+import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/index.js'
+import { documentedApplication, Message, TagsResource } from '../support/applications/documented.js'
+import { loadExample } from '../support/applications/example.js'
+import { Site } from '../support/site.js'
+
+/** The document of an application at a path. */
+function documentOf({ documented }: App, path = '/openapi.json'): OpenApiDocument {
+  const all = documentsOf(documented, { title: 'Application', version: '1' })
+  const declared = all.find((one) => one.path === path)
+  if (!declared) throw new Error(`${path} is not one of ${all.map((one) => one.path).join(', ')}.`)
+  return buildDocument(documented, declared).document
+}
+
+// oxlint-disable-next-line no-explicit-any
+type Any = any
+
+describe('The OpenAPI document', () => {
+  let site: Site
+  let document: OpenApiDocument
+  let schemas: Record<string, Any>
+
+  before(async () => {
+    const { app } = await documentedApplication()
+    site = await Site.open(app)
+    const response = await site.get('/openapi.json')
+    expect(response.status, response.text).to.equal(200)
+    document = response.json
+    schemas = document.components.schemas
+  })
+
+  after(() => site.close())
+
+  const operation = (method: string, path: string): Any => document.paths[path]?.[method]
+
+  it('is valid by the schema of OpenAPI 3.1', async () => {
+    for (const path of ['/openapi.json', '/v2/openapi.json']) {
+      const { json } = await site.get(path)
+      const { valid, errors } = await new Validator().validate(json)
+      expect(valid, JSON.stringify(errors)).to.equal(true)
+    }
+  })
+
+  it('of both examples is valid', async () => {
+    for (const name of ['blog', 'members'] as const) {
+      const { app } = await loadExample(name)
+      const { valid, errors } = await new Validator().validate(documentOf(app) as Any)
+      expect(valid, JSON.stringify(errors)).to.equal(true)
+    }
+  })
+
+  it('has the same text each time, with a validator for caches', async () => {
+    const first = await site.get('/openapi.json')
+    const etag = first.headers.get('etag') ?? ''
+    expect(etag).to.match(/^"[\w-]+"$/)
+    const second = await site.get('/openapi.json', { headers: { 'if-none-match': etag } })
+    expect([second.status, second.text]).to.deep.equal([304, ''])
+  })
+
+  it('lists the routes of its scope that are described, or that a model describes', () => {
+    expect(Object.keys(document.paths)).to.deep.equal([
+      '/early/{name}',
+      '/things',
+      '/things/{thing_id}',
+      '/shelves',
+      '/shelves/names',
+      '/shelves/{shelf_id}',
+      '/shelves/{shelf_id}/cover',
+      '/shelves/{shelf_id}/books',
+      '/shelves/{shelf_id}/books/{book_id}',
+      '/shelves/{shelf_id}/books/{book_id}/chapters',
+      '/shelves/{shelf_id}/books/{book_id}/chapters/{chapter_id}',
+      '/tags',
+      '/tags/{tag_id}',
+      '/setting',
+      '/messages',
+      '/fail',
+      '/limited/tags',
+      '/limited/tags/{tag_id}',
+      '/signs',
+      '/signs/{sign_id}',
+    ])
+    expect(Object.keys(document.paths['/setting'] ?? {})).to.deep.equal(['post', 'get', 'put', 'patch'])
+  })
+
+  it('leaves the routes of an inner scope to its own document', async () => {
+    const { json } = await site.get('/v2/openapi.json')
+    expect(Object.keys(json.paths)).to.deep.equal(['/v2/tags', '/v2/tags/{tag_id}'])
+    const tenant = await site.get('/tenant.json', { headers: { host: 'acme.example.com' } })
+    expect(Object.keys(tenant.json.paths)).to.deep.equal(['/labels', '/labels/{label_id}'])
+    expect(document.paths['/signs']?.['get']?.['servers']).to.deep.equal([{ url: '//api.example.com' }])
+  })
+
+  it('names operations by their own routes', () => {
+    const ids = Object.values(document.paths).flatMap((item) =>
+      Object.values(item).map((one) => String(one['operationId'])),
+    )
+    expect(ids.filter((id) => /Book|Chapter|Setting|Message|names|cover|early/i.test(id))).to.deep.equal([
+      'early',
+      'namesShelves',
+      'coverShelf',
+      'listShelfBooks',
+      'createShelfBook',
+      'showShelfBook',
+      'patchShelfBook',
+      'updateShelfBook',
+      'destroyShelfBook',
+      'listShelfBookChapters',
+      'createShelfBookChapter',
+      'showShelfBookChapter',
+      'putShelfBookChapter',
+      'updateShelfBookChapter',
+      'destroyShelfBookChapter',
+      'createSetting',
+      'showSetting',
+      'putSetting',
+      'updateSetting',
+      'sendMessage',
+    ])
+    expect(operation('get', '/shelves/{shelf_id}/books').summary).to.equal('Lists shelf books')
+    expect(operation('post', '/things').summary).to.equal('Creates a thing')
+    expect(operation('get', '/setting').summary).to.equal('Shows the setting')
+    expect(operation('get', '/shelves/{shelf_id}/books').tags).to.deep.equal(['shelf books'])
+  })
+
+  it('contains what JSON shows of a record, and nothing hidden', () => {
+    const shelf = schemas['Shelf']
+    expect(Object.keys(shelf.properties)).to.have.members([
+      'id',
+      'created_at',
+      'updated_at',
+      'name',
+      'floor',
+      'size',
+      'label',
+      'books',
+    ])
+    expect(shelf.required).to.not.include('books')
+    expect(shelf.properties.books.items).to.deep.equal({ $ref: '#/components/schemas/ShelfBooks' })
+    expect(Object.keys(schemas['ShelfBooks'].properties)).to.have.members(['id', 'title'])
+    expect(shelf.properties.size.properties.width).to.deep.equal({
+      type: ['integer', 'null'],
+      format: 'int32',
+    })
+    expect(shelf.properties.label).to.deep.equal({ type: 'string' })
+    expect(schemas['Book'].properties.notes).to.deep.equal({})
+    expect(schemas['Book'].properties.shelf).to.deep.equal({
+      anyOf: [{ $ref: '#/components/schemas/Shelf' }, { type: 'null' }],
+    })
+    expect(JSON.stringify(document)).to.not.match(/secret|"code"/)
+  })
+
+  it('has a schema for each kind of attribute', () => {
+    const { properties } = schemas['Thing']
+    const of = (kind: string) => [properties[kind], properties[`maybe_${kind}`]]
+    expect(of('string')).to.deep.equal([{ type: 'string' }, { type: ['string', 'null'] }])
+    expect(of('int')[0]).to.deep.equal({ type: 'integer', format: 'int32' })
+    expect(of('decimal')[0]).to.deep.equal({ type: 'string', pattern: '^-?\\d+(\\.\\d{1,2})?$' })
+    expect(of('enum')).to.deep.equal([
+      { type: 'string', enum: ['low', 'high'] },
+      { type: ['string', 'null'], enum: ['low', 'high', null] },
+    ])
+    expect(of('json')).to.deep.equal([{}, {}])
+    expect(of('datetime')[0]).to.deep.equal({ type: 'string', format: 'date-time' })
+  })
+
+  it('has the fields, rules and limits of a body', () => {
+    const input = schemas['ShelfBookInput']
+    expect(input.required).to.deep.equal(['title', 'contact', 'form'])
+    expect(input.properties).to.deep.equal({
+      title: { type: 'string', minLength: 2, maxLength: 20 },
+      contact: { type: 'string', format: 'email' },
+      form: { type: 'string', enum: ['paper', 'audio'] },
+      price: { type: ['string', 'null'], pattern: '^-?\\d{1,4}(\\.\\d{1,2})?$' },
+      notes: { type: ['string', 'null'] },
+      tag_ids: {
+        type: 'array',
+        items: { type: 'string', format: 'uuid', xml: { name: 'tag_id' } },
+        uniqueItems: true,
+        xml: { name: 'tag_ids', wrapped: true },
+      },
+    })
+    expect(schemas['ShelfBookChanges']).to.not.have.property('required')
+    const { properties, required } = schemas['ShelfInput']
+    expect(required).to.deep.equal(['name'])
+    expect(properties.name).to.deep.equal({ type: 'string', maxLength: 40, pattern: '\\S' })
+    expect(properties.floor).to.deep.equal({ type: 'integer', format: 'int32', minimum: 1, maximum: 9 })
+    expect(schemas['MessageBody'].required).to.deep.equal(['text', 'priority'])
+  })
+
+  it('has the parameters of a list', () => {
+    const parameters: Any[] = operation('get', '/shelves').parameters
+    expect(parameters.map(({ name }) => name)).to.deep.equal(
+      [
+        'name',
+        'name.eq',
+        'name.prefix',
+        'name.contains',
+        'name.null',
+        'floor',
+        'floor.gte',
+        'floor.lt',
+        'created_at.gte',
+        'tall',
+        'kind',
+        'search',
+        'sort',
+        'include',
+        'tab',
+        'page',
+        'per_page',
+      ].toSorted(
+        (a, b) =>
+          parameters.findIndex((one) => one.name === a) - parameters.findIndex((one) => one.name === b),
+      ),
+    )
+    expect(parameters.find(({ name }) => name === 'sort')).to.deep.include({
+      style: 'form',
+      explode: false,
+      schema: {
+        type: 'array',
+        items: { type: 'string', enum: ['created_at', '-created_at', 'name', '-name'] },
+        maxItems: 5,
+        uniqueItems: true,
+      },
+    })
+    const cursors: Any[] = operation('get', '/shelves/{shelf_id}/books').parameters
+    expect(cursors.map(({ name }) => name))
+      .to.include.members(['after', 'before'])
+      .and.to.not.include('page')
+  })
+
+  it('has the statuses of each operation', () => {
+    const statuses = (method: string, path: string) => Object.keys(operation(method, path).responses)
+    expect(statuses('get', '/things')).to.deep.equal(['200', 'default'])
+    expect(statuses('get', '/shelves')).to.deep.equal(['200', '400', 'default'])
+    expect(statuses('post', '/things')).to.deep.equal(['201', '409', '422', 'default'])
+    expect(statuses('get', '/things/{thing_id}')).to.deep.equal(['200', '404', 'default'])
+    expect(statuses('put', '/shelves/{shelf_id}/books/{book_id}')).to.deep.equal([
+      '200',
+      '403',
+      '404',
+      '409',
+      '422',
+      'default',
+    ])
+    expect(statuses('delete', '/shelves/{shelf_id}/books/{book_id}/chapters/{chapter_id}')).to.include('403')
+    expect(operation('post', '/things').responses[201].headers.Location.required).to.equal(true)
+  })
+
+  it('contains what middleware adds to its routes', () => {
+    const limited = operation('get', '/limited/tags')
+    expect(limited.responses[200].headers['X-Limit']).to.deep.equal({
+      description: 'The limit',
+      required: true,
+      schema: { type: 'string' },
+    })
+    expect(limited.responses[429].description).to.equal('Too many')
+    expect(limited.security).to.deep.equal([{ key: [] }])
+    expect(operation('get', '/tags').security).to.deep.equal([])
+    expect(document.components.securitySchemes).to.deep.equal({
+      key: { type: 'apiKey', in: 'header', name: 'X-Key' },
+    })
+  })
+
+  it('describes files, media types and nested classes', () => {
+    const { content } = operation('post', '/shelves/{shelf_id}/cover').requestBody
+    expect(Object.keys(content)).to.deep.equal(['multipart/form-data'])
+    expect(content['multipart/form-data'].schema.properties.cover).to.include({ format: 'binary' })
+    expect(operation('get', '/shelves/names').responses[200].content).to.have.keys('text/csv')
+    expect(schemas['Receipt'].properties.lines.items).to.deep.equal({ $ref: '#/components/schemas/Line' })
+  })
+})
+
+describe('A mistake in the OpenAPI document', () => {
+  /** The message with which an application does not start. */
+  async function mistake(declare: (app: App) => unknown): Promise<string> {
+    const app = new App({ api: true, env: 'test' })
+    app.openapi('/openapi.json', { title: 'A', version: '1' })
+    try {
+      declare(app)
+      await app.start()
+    } catch (error) {
+      return String(error)
+    }
+    return ''
+  }
+
+  it('is a second operation of one id', async () => {
+    function hello(ctx: Context) {
+      ctx.body = 'hello'
+    }
+    const responses = { 200: 'text/plain' } as const
+    expect(
+      await mistake((app) => {
+        app.get('/a', hello, { responses })
+        app.get('/b', hello, { responses })
+      }),
+    ).to.equal(
+      'DeclarationError: Two operations of the document /openapi.json have the id "hello": GET /a (hello) and GET /b (hello). Set ' +
+        'the option "operationId" of one of them.',
+    )
+    expect(
+      await mistake((app) => {
+        app.get('/a', hello, { responses })
+        app.get('/b', hello, { responses, operationId: 'helloAgain' })
+      }),
+    ).to.equal('')
+  })
+
+  it('is a second class of one name', async () => {
+    const other = { Message: class Message {} }.Message
+    const send = (ctx: Context) => void (ctx.body = 'sent')
+    const message = await mistake((app) => {
+      app.get('/a', send, { operationId: 'a', responses: { 200: Message } })
+      app.get('/b', send, { operationId: 'b', responses: { 200: other } })
+    })
+    expect(message).to.include('Two schemas of the document /openapi.json are named "Message"')
+  })
+
+  it('is a handler without a name', async () => {
+    expect(await mistake((app) => app.get('/a', () => '', { responses: { 200: 'text/plain' } }))).to.include(
+      'GET /a has no name in the OpenAPI document',
+    )
+  })
+
+  it('is a class without attributes', async () => {
+    const empty = class Empty {}
+    function show() {}
+    expect(await mistake((app) => app.get('/a', show, { responses: { 200: empty } }))).to.include(
+      'Empty, which show describes, has no attributes.',
+    )
+  })
+
+  it('is a second document of one scope', async () => {
+    expect(await mistake((app) => app.openapi('/other.json', { title: 'A', version: '1' }))).to.include(
+      'The OpenAPI documents /openapi.json and /other.json describe the same routes.',
+    )
+  })
+
+  it('is @Describe where there is no handler to describe', async () => {
+    expect(() => {
+      // @ts-expect-error -- only false describes a class
+      @Describe({ summary: 'A' })
+      class Described extends TagsResource {}
+      return Described
+    }).to.throw('@Describe of Described has options, which only a handler can have.')
+    @Resource('/a')
+    class Routed extends BaseResource {
+      @Describe({ summary: 'A' })
+      @Route('GET', '/b')
+      one() {}
+    }
+    expect(await mistake((app) => app.resource(Routed))).to.include('Routed.one has @Describe and @Route.')
+    @Resource('/a')
+    class Unrouted extends BaseResource {
+      @Describe({ summary: 'A' })
+      one() {}
+    }
+    expect(await mistake((app) => app.resource(Unrouted))).to.include(
+      'Unrouted.one has @Describe, but no route',
+    )
+    @Resource('/a')
+    class Filed extends BaseResource {
+      @Describe({ files: ['cover'] })
+      override show() {}
+    }
+    expect(await mistake((app) => app.resource(Filed))).to.include('Filed.show has files, but GET requests')
+  })
+
+  it('does not stop the start in production', async () => {
+    const app = new App({ api: true, env: 'production' })
+    app.openapi('/openapi.json', { title: 'A', version: '1' })
+    app.get('/a', () => '', { responses: { 200: 'text/plain' } })
+    await app.start()
+  })
+})

@@ -1,0 +1,237 @@
+import { STATUS_CODES } from 'node:http'
+import type {
+  BodyClass,
+  DeclaredRoute,
+  HeaderDescription,
+  MiddlewareDescription,
+  RouteResource,
+  RouteResponse,
+} from '../index.js'
+import { isEntity, itemName } from '../extension.js'
+import { listParameters } from './lists.js'
+import { capitalize, isAction, type OperationNames } from './names.js'
+import type { Schemas } from './schemas.js'
+import type { Schema } from './values.js'
+
+/** The headers of a response. */
+type Headers = Readonly<Record<string, HeaderDescription>>
+
+/** A response of an operation, before it is written. */
+interface Described {
+  body: RouteResponse
+  headers?: Headers | undefined
+  description?: string | undefined
+}
+
+/** One operation of the document: a route, and one of its methods. */
+export class Operation {
+  private readonly middleware: readonly MiddlewareDescription[]
+
+  constructor(
+    readonly route: DeclaredRoute,
+    readonly method: string,
+    readonly names: OperationNames,
+    private readonly schemas: Schemas,
+    private readonly isApi: boolean,
+  ) {
+    this.middleware = route.middleware.flatMap(({ openapi }) =>
+      openapi ? [typeof openapi === 'function' ? openapi(route) : openapi] : [],
+    )
+  }
+
+  /** The operation as an object of the document. */
+  toJSON(): Schema {
+    const { route, names } = this
+    const { summary, description, deprecated, operationId } = route.description
+    const parameters = [...pathParameters(route), ...this.queryParameters()]
+    const requestBody = this.requestBody()
+    return {
+      operationId: operationId ?? names.operationId,
+      summary: summary ?? names.summary,
+      ...(description !== undefined && { description }),
+      ...(names.tag !== undefined && { tags: [names.tag] }),
+      ...(deprecated && { deprecated }),
+      ...(parameters.length > 0 && { parameters }),
+      ...(requestBody && { requestBody }),
+      responses: this.responses(),
+      security: this.alternatives().map((name) => ({ [name]: [] })),
+    }
+  }
+
+  /** The security schemes of the operation, by name. */
+  schemes(sessionName: string): Record<string, object> {
+    const known: Record<string, object> = {
+      session: { type: 'apiKey', in: 'cookie', name: sessionName },
+      bearer: { type: 'http', scheme: 'bearer' },
+    }
+    for (const { security = [] } of this.middleware)
+      for (const one of security) if (typeof one === 'object') known[one.name] = one.scheme
+    return Object.fromEntries(this.alternatives().map((name) => [name, known[name] ?? {}]))
+  }
+
+  /** The last middleware with security decides, because it is the strictest one. */
+  private alternatives(): string[] {
+    const given = this.middleware.findLast(({ security }) => security)?.security ?? []
+    return given
+      .map((one) => (typeof one === 'string' ? one : one.name))
+      .filter((name) => !(this.isApi && name === 'session'))
+  }
+
+  private queryParameters(): Schema[] {
+    const { resource } = this.route
+    if (this.method !== 'GET' || !resource) return []
+    if (resource.queryable && resource.model) return listParameters(resource.model, resource.queryable)
+    return resource.action === 'list' ? listParameters(Object, undefined) : []
+  }
+
+  private requestBody(): Schema | undefined {
+    const { description, readsBody } = this.route
+    const { files = [] } = description
+    const body = readsBody && description.body !== false ? this.bodySchema() : undefined
+    if (!body && files.length === 0) return undefined
+    return {
+      content: {
+        ...(body && { 'application/json': { schema: body }, 'application/xml': { schema: body } }),
+        ...(files.length > 0 && {
+          'multipart/form-data': { schema: withFiles(body && this.schemas.at(body), files) },
+        }),
+      },
+      ...(body && { required: true }),
+    }
+  }
+
+  private bodySchema(): Schema | undefined {
+    const { route, names } = this
+    const { resource, description, handlerName } = route
+    const pathKeys = pathKeysOf(route)
+    if (description.body) {
+      const model: Function = description.body
+      const isModel = isEntity(model)
+      const name = isModel ? capitalize(description.operationId ?? names.operationId) : model.name
+      const options = { pathKeys: isModel ? pathKeys : new Set<string>(), isNew: !isModel }
+      return this.schemas.body(`${name}Body`, isModel ? route : model, model, options, handlerName)
+    }
+    if (!resource?.model || !['create', 'update'].includes(resource.action)) return undefined
+    const isNew = resource.action === 'create'
+    const name = names.item + (isNew ? 'Input' : 'Changes')
+    const options = { fields: resource.fields, pathKeys, isNew }
+    return this.schemas.body(name, route, resource.model, options, handlerName)
+  }
+
+  private responses(): Record<string, Schema> {
+    const given = Object.entries(this.route.description.responses ?? {}).map(
+      ([status, body]): [string, Described] => [status, { body }],
+    )
+    const isReplaced = given.some(([status]) => Number(status) < 400)
+    const defaults = this.defaults().filter(([status]) => !(isReplaced && Number(status) < 400))
+    const ofMiddleware = this.middleware.flatMap(({ responses = {} }) =>
+      Object.entries(responses).map(([status, one]): [string, Described] => [
+        status,
+        { body: 'problem', ...one },
+      ]),
+    )
+    const all = new Map([...defaults, ...ofMiddleware, ...given])
+    const sorted = [...all].toSorted(([a], [b]) => Number(a) - Number(b))
+    const headers: Headers = Object.assign({}, ...this.middleware.map((one) => one.headers ?? {}))
+    return {
+      ...Object.fromEntries(sorted.map(([status, one]) => [status, this.response(status, one, headers)])),
+      default: { description: 'Another problem', content: PROBLEM },
+    }
+  }
+
+  /** The responses that the handlers of a resource have, and those of the framework. */
+  private defaults(): [string, Described][] {
+    const { resource, path } = this.route
+    const hasPolicy = (resource?.policies ?? []).length > 0 && this.method !== 'GET'
+    const problems = [
+      ...(resource?.queryable ? [400] : []),
+      ...(hasPolicy ? [403] : []),
+      ...(path.includes('{') || resource?.isSingular ? [404] : []),
+      ...(resource?.model ? (PROBLEMS[resource.action] ?? []) : []),
+    ]
+    const found: [string, Described][] = problems.map((status) => [String(status), { body: 'problem' }])
+    return resource?.model && isAction(resource.action)
+      ? [...successOf(resource, resource.model), ...found]
+      : found
+  }
+
+  private response(status: string, { body, headers, description }: Described, ofAll: Headers): Schema {
+    const every = { ...ofAll, ...headers }
+    const content = this.content(body)
+    return {
+      description: description ?? STATUS_CODES[Number(status)] ?? 'Response',
+      ...(Object.keys(every).length > 0 && {
+        headers: Object.fromEntries(Object.entries(every).map(([name, one]) => [name, headerObject(one)])),
+      }),
+      ...(content && { content }),
+    }
+  }
+
+  private content(body: RouteResponse): Schema | undefined {
+    if (body === 'empty') return undefined
+    if (body === 'problem') return PROBLEM
+    if (typeof body === 'string')
+      return { [body]: body.startsWith('text/') ? { schema: { type: 'string' } } : {} }
+    const place = this.route.handlerName
+    const isList = typeof body !== 'function'
+    const model: BodyClass = isList ? body[0] : body
+    const schema = isList ? this.schemas.list(model, place) : this.schemas.response(model, place)
+    return { 'application/json': { schema }, 'application/xml': { schema } }
+  }
+}
+
+/** The content of an error. */
+const problem = { schema: { $ref: '#/components/schemas/Problem' } }
+const PROBLEM: Schema = { 'application/problem+json': problem, 'application/problem+xml': problem }
+
+/** The problems of a handler, besides those of the path, the policy and the query. */
+const PROBLEMS: Record<string, readonly number[]> = { create: [409, 422], update: [409, 422], destroy: [409] }
+
+/** The success of a handler that serves a model. */
+function successOf({ action, queryable }: RouteResource, model: BodyClass): [string, Described][] {
+  if (action === 'list') {
+    const total = { 'X-Total-Count': { description: 'The number of records on all pages' } }
+    const headers = {
+      Link: { description: 'The first, previous, next and last page (RFC 8288)' },
+      ...(queryable?.pages !== 'cursor' && total),
+    }
+    return [['200', { body: [model], headers }]]
+  }
+  if (action !== 'create') return [['200', { body: model }]]
+  return [
+    [
+      '201',
+      { body: model, headers: { Location: { description: 'The path of the record', required: true } } },
+    ],
+  ]
+}
+
+function headerObject({ description, required }: HeaderDescription): Schema {
+  return { description, ...(required && { required }), schema: { type: 'string' } }
+}
+
+/** The parameters of a path. `post_id` after `/posts` is the id of a record, which is a UUID. */
+function pathParameters({ pattern, path }: DeclaredRoute): Schema[] {
+  const segments = path.split('/')
+  return pattern.params.map((name) => {
+    const index = segments.findIndex((segment) => segment === `{${name}}` || segment === `:${name}`)
+    const before = (segments[index - 1] ?? '').replaceAll(/[^\p{L}\p{N}]+/gu, '_')
+    const isId = index > 0 && before !== '' && name === `${itemName(before)}_id`
+    return { name, in: 'path', required: true, schema: { type: 'string', ...(isId && { format: 'uuid' }) } }
+  })
+}
+
+/** The keys of a record that its path sets, as in `ctx.bind`. */
+function pathKeysOf({ pattern, host, resource }: DeclaredRoute): Set<string> {
+  const keys = new Set([...pattern.params, ...(host?.params ?? []), ...(resource?.parentKeys ?? [])])
+  keys.delete(resource?.param ?? '')
+  return keys
+}
+
+/** Some tools know only one of the two members that mark a file. */
+function withFiles(body: Schema | undefined, files: readonly string[]): Schema {
+  const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }
+  const { properties, ...rest } = body ?? {}
+  const fields = Object.fromEntries(files.map((name) => [name, file]))
+  return { type: 'object', ...rest, properties: { ...(properties as object | undefined), ...fields } }
+}

@@ -1,0 +1,132 @@
+import { rulesOf } from '../extension.js'
+import type { Schema } from './values.js'
+
+/** The arguments of a rule: `@Length(2, 10)` has 2 and 10. */
+type Arguments = readonly unknown[]
+
+/** The rules of class-validator that JSON Schema expresses exactly. */
+const RULES: Record<string, (...constraints: Arguments) => Schema> = {
+  present: () => ({ pattern: '\\S' }),
+  isNotEmpty: () => ({ minLength: 1 }),
+  minLength: (min) => ({ minLength: min }),
+  maxLength: (max) => ({ maxLength: max }),
+  isLength: (min, max) => ({ minLength: min, ...(max !== undefined && { maxLength: max }) }),
+  matches: (pattern) => patternOf(pattern),
+  isEmail: () => ({ format: 'email' }),
+  isUuid: () => ({ format: 'uuid' }),
+  isInt: () => ({ type: 'integer' }),
+  min: (min) => ({ minimum: min }),
+  max: (max) => ({ maximum: max }),
+  isPositive: () => ({ exclusiveMinimum: 0 }),
+  isNegative: () => ({ exclusiveMaximum: 0 }),
+  isDivisibleBy: (divisor) => ({ multipleOf: divisor }),
+  isIn: (values) => enumOf(values),
+  isEnum: (_, values) => enumOf(values),
+  equals: (value) => (isPlain(value) ? { const: value } : {}),
+}
+
+/** The rules of lists. */
+const LIST_RULES: Record<string, (...constraints: Arguments) => Schema> = {
+  arrayMinSize: (min) => ({ minItems: min }),
+  arrayMaxSize: (max) => ({ maxItems: max }),
+  arrayNotEmpty: () => ({ minItems: 1 }),
+  arrayUnique: () => ({ uniqueItems: true }),
+}
+
+/** The rules that only some types of values can break. On others they say nothing, so they are left out. */
+const TYPES: Record<string, string> = {
+  present: 'string',
+  isNotEmpty: 'string',
+  min: 'number',
+  max: 'number',
+  isPositive: 'number',
+  isNegative: 'number',
+  isDivisibleBy: 'number',
+  isInt: 'number',
+}
+
+/** Rules that null does not break. */
+const acceptNull = [
+  'isEmpty',
+  'notEquals',
+  'isNotIn',
+  'whitelistValidation',
+  'customValidation',
+  'nestedValidation',
+]
+
+/** Adds the rules of a property to the schema of its values, or of the items of its list. */
+export function withRules(model: Function, name: string, schema: Schema): Schema {
+  const rules = rulesOf(model, name)
+  // A condition may switch off the other rules.
+  if (rules.some((rule) => rule.type === 'conditionalValidation' && rule.name !== 'isOptional')) return schema
+  let result = schema
+  for (const { name: rule = '', constraints, each } of rules) {
+    const isList = result['type'] === 'array'
+    if (isList && each) {
+      const items = result['items'] as Schema
+      result = { ...result, items: merged(items, schemaOf(RULES, rule, constraints, items['type'])) }
+    } else if (isList) result = merged(result, LIST_RULES[rule]?.(...(constraints ?? [])) ?? {})
+    else result = merged(result, schemaOf(RULES, rule, constraints, result['type']))
+  }
+  return result
+}
+
+/** Whether a property of a body may not be null, although its column may. */
+export function rejectsNull(model: Function, name: string): boolean {
+  const rules = rulesOf(model, name)
+  if (rules.some(({ type }) => type === 'conditionalValidation')) return false
+  return rules.some(({ name: rule = 'customValidation' }) => !acceptNull.includes(rule))
+}
+
+/** Whether a property is optional in a body that creates a record. */
+export function isOptional(model: Function, name: string): boolean {
+  return rulesOf(model, name).some((rule) => rule.name === 'isOptional')
+}
+
+function schemaOf(
+  table: typeof RULES,
+  rule: string,
+  constraints: Arguments | undefined,
+  type: unknown,
+): Schema {
+  const needed = TYPES[rule]
+  const actual = type === 'integer' ? 'number' : type
+  if (needed !== undefined && needed !== actual) return {}
+  if (type === undefined || type === 'boolean') return {}
+  return table[rule]?.(...(constraints ?? [])) ?? {}
+}
+
+/** Adds a rule. Of two limits the stricter one counts, and a second pattern is a condition of its own. */
+function merged(schema: Schema, rule: Schema): Schema {
+  const result: Schema = { ...schema }
+  for (const [key, value] of Object.entries(rule)) {
+    const known = result[key]
+    if (known === undefined || key === 'type' || key === 'enum') result[key] = value
+    else if (key === 'pattern' && known !== value)
+      result['allOf'] = [...((result['allOf'] as Schema[] | undefined) ?? []), { pattern: value }]
+    else if (typeof known === 'number' && typeof value === 'number')
+      result[key] = key.startsWith('max') ? Math.min(known, value) : Math.max(known, value)
+  }
+  if (rule['type'] === 'integer') delete result['format']
+  return result
+}
+
+/** A pattern with flags has another meaning without them. Schemas are compiled with the flag u. */
+function patternOf(pattern: unknown): Schema {
+  if (!(pattern instanceof RegExp) || pattern.flags !== '') return {}
+  try {
+    return { pattern: new RegExp(pattern.source, 'u').source }
+  } catch {
+    return {}
+  }
+}
+
+function enumOf(values: unknown): Schema {
+  const list: unknown[] = Array.isArray(values) ? values : Object.values(Object(values))
+  return list.every(isPlain) ? { enum: list } : {}
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}

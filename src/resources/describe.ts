@@ -1,0 +1,49 @@
+import { DeclarationError } from '../errors.js'
+import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
+import type { DescriptionOptions } from './route-description.js'
+
+/** A decorator of a resource class. */
+export type ClassDescription = (target: Function) => void
+
+const hidden = Symbol('resource-kit:hidden')
+
+/**
+ * Describes a handler in the OpenAPI document of the application: one of the seven, whose routes are fixed. `@Route` has the same
+ * options. `@Describe(false)` leaves a handler, or all routes of a class, out of the document.
+ *
+ * @example
+ * \@Describe({ summary: 'Creates a token', body: Credentials, responses: { 201: NewToken, 401: 'problem' } })
+ * async create(ctx: Context) {
+ *   // ...
+ * }
+ *
+ * @throws DeclarationError when a class has options, when the member is static or is not a method, or when it is described twice
+ */
+export function Describe(description: false): ClassDescription & MethodDecoration
+export function Describe(description: DescriptionOptions): MethodDecoration
+export function Describe(description: DescriptionOptions | false) {
+  return (target: object, name?: string, descriptor?: PropertyDescriptor): void => {
+    if (name === undefined) return describeClass(target, description)
+    const handler = checkMethod('@Describe', target, name, descriptor)
+    recordMethod(target, name, (method) => {
+      if (method.description !== undefined)
+        throw new DeclarationError(`${handler} has @Describe twice. Merge them into one.`)
+      return { description }
+    })
+  }
+}
+
+function describeClass(target: object, description: DescriptionOptions | false): void {
+  if (typeof target !== 'function') return
+  if (description !== false) {
+    throw new DeclarationError(
+      `@Describe of ${target.name} has options, which only a handler can have. Write them above the handler, or @Describe(false) above the class.`,
+    )
+  }
+  Reflect.defineMetadata(hidden, true, target.prototype)
+}
+
+/** Whether a class, or one that it extends, has `@Describe(false)`. */
+export function isHiddenClass(target: Function): boolean {
+  return Reflect.getMetadata(hidden, target.prototype) === true
+}

@@ -1,0 +1,84 @@
+import type { Context, Middleware } from '../context.js'
+import { DeclarationError } from '../errors.js'
+import type { DeclaredRoute } from './declared-route.js'
+import type { Mount } from './mount.js'
+import type { Declarations, Scope } from './scope.js'
+
+/** The options of an OpenAPI document: the members of its `info`, and the path of its page. */
+export interface DocumentOptions {
+  title: string
+  version: string
+  /** The path of a page that shows the document, for example `/docs`. It needs the package `swagger-ui-dist`. */
+  page?: string
+  summary?: string
+  description?: string
+  termsOfService?: string
+  contact?: { name?: string; url?: string; email?: string }
+  license?: { name: string; identifier?: string; url?: string }
+}
+
+/** An OpenAPI document that a scope declares. */
+export interface DeclaredDocument {
+  /** The path at which it is served. */
+  path: string
+  /** The path of its page. */
+  page?: string | undefined
+  options: DocumentOptions
+  /** The scope whose routes it describes. */
+  scope: object
+  host: string | undefined
+}
+
+/** The routes and documents of an application. */
+export interface DocumentedRoutes {
+  routes: readonly DeclaredRoute[]
+  documents: readonly DeclaredDocument[]
+  isApi: boolean
+  /** The name of the session's cookie. */
+  sessionName: string
+}
+
+/** The extension is loaded with the first request of a document, and not with the framework. */
+const load = () => import('../openapi/index.js')
+
+/** Declares the routes of a document and of its page. */
+export function declareDocument(
+  scope: Scope,
+  declarations: Declarations,
+  mount: Mount,
+  path: string,
+  options: DocumentOptions,
+): void {
+  const page = options.page === undefined ? undefined : mount.pathOf(options.page)
+  const own = mount.scopes.at(-1) ?? {}
+  const document = { path: mount.pathOf(path), page, options, scope: own, host: mount.host }
+  const other = declarations.documents.find((one) => one.scope === own)
+  if (other) {
+    throw new DeclarationError(
+      `The OpenAPI documents ${other.path} and ${document.path} describe the same routes. Remove one of them, or declare it in a group.`,
+    )
+  }
+  declarations.documents.push(document)
+  scope.get(path, async function openapi(ctx: Context) {
+    const { serveDocument } = await load()
+    serveDocument(ctx, declarations.documented, document)
+  })
+  if (options.page !== undefined) {
+    scope.get(options.page, async function openapiPage(ctx: Context) {
+      const { servePage } = await load()
+      servePage(ctx, document)
+    })
+    scope.get(`${options.page}/{file}`, async function openapiFile(ctx: Context) {
+      const { servePageFile } = await load()
+      await servePageFile(ctx)
+    })
+  }
+  const checked: Middleware = (_ctx, next) => next()
+  // A mistake stops the start in development and in specs, and never in production.
+  checked.checkRoutes = async (_routes, _logger, env) => {
+    if (env === 'production' && page === undefined) return
+    const { checkDocument } = await load()
+    checkDocument(declarations.documented, document, env)
+  }
+  declarations.middleware.add(checked)
+}
