@@ -59,10 +59,11 @@ const rules: Record<string, Rule> = {
       'http/security/hosts',
       'index',
       'logging/',
+      'openapi/index',
       'server/',
       'translations/',
     ],
-    types: ['application/application', 'routing/'],
+    types: ['application/application', 'extension', 'routing/'],
   },
 }
 

@@ -94,7 +94,7 @@ export interface Hooks {
   needsSecret?: boolean
   /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean
-  /** What it adds to the OpenAPI document of the routes that it runs for. */
+  /** Its part of the OpenAPI document, for the routes that it runs for. */
   openapi?: MiddlewareDescription | ((route: DeclaredRoute) => MiddlewareDescription)
   /** The properties and methods that it adds to the context of every request. Declare their types in `Context`. */
   contextMembers?: PropertyDescriptorMap & ThisType<Context>

@@ -240,9 +240,7 @@ describe('kit generate and kit destroy', () => {
           '  password_digest!: string | null',
         ].join('\n'),
       )
-    expect(app.read('src/actions/users.ts')).to.contain(
-      "fields: ['email', 'recovery_token', 'hint_token']",
-    )
+    expect(app.read('src/actions/users.ts')).to.contain("fields: ['email', 'recovery_token', 'hint_token']")
     expect(await kitDestroy(['resource', 'user', '-y'])).to.not.contain('edited')
     await kitDestroy(['resource', 'thing', '-y'])
     expect(app.tree()).to.deep.equal(before)

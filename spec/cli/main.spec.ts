@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { environment, kit, kitFile, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-const COMMANDS = 'new generate destroy routes locales db dev build start console run info'.split(' ')
+const COMMANDS = 'new generate destroy routes openapi locales db dev build start console run info'.split(' ')
 
 describe('kit', () => {
   let folder: string
@@ -116,6 +116,7 @@ describe('kit', () => {
 
   for (const args of [
     ['routes'],
+    ['openapi'],
     ['g', 'r', 'post'],
     ['d', 'r', 'post'],
     ['db', 'migrate'],

@@ -14,6 +14,7 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'generate', alias: 'g', summary: 'generate a resource, model, migration, locale or accounts' },
   { name: 'destroy', alias: 'd', summary: 'delete generated files' },
   { name: 'routes', summary: 'print the routing table' },
+  { name: 'openapi', summary: 'print the OpenAPI document, write it or check it' },
   { name: 'locales', summary: 'list the missing texts of each language' },
   { name: 'db', summary: 'migrate, roll back, create, drop or seed the database' },
   { name: 'dev', summary: 'serve the application and restart it when its code changes' },

@@ -82,6 +82,21 @@ export function isDocumented(route: DeclaredRoute): boolean {
   return declared !== Reflect.get(BaseResource.prototype, resource.action)
 }
 
+/** A line for each route that a document lacks because it has no `responses`, or because it has a wildcard. */
+export function undescribedRoutes({ routes }: DocumentedRoutes): string[] {
+  return routes.flatMap((route) => {
+    const { method, path, handlerName, description, declared, resource } = route
+    const isOwn = ['redirect', 'openapi', 'openapiPage', 'openapiFile'].includes(handlerName)
+    const isInherited = resource && declared === Reflect.get(BaseResource.prototype, resource.action)
+    if (isDocumented(route) || isForm(route) || isOwn || isInherited || description.isHidden) return []
+    if (method === 'HEAD' || method === 'OPTIONS') return []
+    const why = path.includes('{*')
+      ? 'has a wildcard, which OpenAPI does not express'
+      : 'has no "responses", so the document lacks it'
+    return [`${method} ${path} (${handlerName}) ${why}.`]
+  })
+}
+
 /** Whether a route is the form of a resource. */
 function isForm({ resource }: DeclaredRoute): boolean {
   return resource?.action === 'new' || resource?.action === 'edit'

@@ -3,9 +3,11 @@ import type { DeclaredDocument, DocumentedRoutes } from '../extension.js'
 import type { Context } from '../index.js'
 import { buildDocument } from './document.js'
 
+export { differences } from './differences.js'
 export {
   buildDocument,
   documentsOf,
+  undescribedRoutes,
   isDocumented,
   type BuiltDocument,
   type OpenApiDocument,

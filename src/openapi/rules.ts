@@ -97,7 +97,7 @@ function schemaOf(
   return table[rule]?.(...(constraints ?? [])) ?? {}
 }
 
-/** Adds a rule. Of two limits the stricter one counts, and a second pattern is a condition of its own. */
+/** Adds a rule. Of two limits the stricter one counts, and a second pattern is added as another condition. */
 function merged(schema: Schema, rule: Schema): Schema {
   const result: Schema = { ...schema }
   for (const [key, value] of Object.entries(rule)) {

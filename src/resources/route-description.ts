@@ -45,7 +45,7 @@ export interface HeaderDescription {
   required?: boolean
 }
 
-/** What a middleware adds to the OpenAPI document of its routes. */
+/** The part of the OpenAPI document that a middleware adds to its routes. */
 export interface MiddlewareDescription {
   /** The problems that it responds with, by status, and their headers. */
   responses?: Readonly<

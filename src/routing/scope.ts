@@ -40,7 +40,7 @@ export class Declarations {
     private readonly options: { api?: boolean; sessionName?: string } = {},
   ) {}
 
-  /** What the OpenAPI documents describe. */
+  /** The routes and documents of the application. */
   get documented(): DocumentedRoutes {
     const { api = false, sessionName = '_kit_session' } = this.options
     return { routes: this.table.routes, documents: this.documents, isApi: api, sessionName }

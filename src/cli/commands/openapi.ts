@@ -1,0 +1,74 @@
+import { Command } from 'commander'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { CommandError } from '../../command-errors.js'
+import type { DeclaredDocument } from '../../extension.js'
+import { enterApplication, manifestOf } from '../support/application-folder.js'
+import { loadApp } from '../support/application-modules.js'
+
+interface Options {
+  out?: string
+  check?: boolean
+  path?: string
+}
+
+/** `kit openapi`: prints the OpenAPI document of the application, writes it, or checks a written one. */
+export function openapiCommand(): Command {
+  return new Command('openapi')
+    .description(
+      'Prints the OpenAPI document of the application. Lists the routes that it cannot describe on standard error. Does not open the ' +
+        'database.',
+    )
+    .option('--out <file>', 'write the document to this file')
+    .option('--check', 'exit with status 1 if the file of --out differs, and print the paths that differ')
+    .option('--path <path>', 'print the document that is served at this path, if there are several')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ kit openapi --out openapi.json\n  $ kit openapi --out openapi.json --check',
+    )
+    .action(openapi)
+}
+
+async function openapi({ out, check = false, path }: Options): Promise<void> {
+  if (check && out === undefined) throw new CommandError('--check needs --out, the file that it compares.')
+  const app = await loadApp()
+  const { buildDocument, documentsOf, toText, undescribedRoutes } = await import('../../openapi/index.js')
+  const { name = 'application', version = '0' } = manifestOf(enterApplication()) ?? {}
+  const declared = choose(documentsOf(app.documented, { title: name, version }), path)
+  const text = toText(buildDocument(app.documented, declared).document)
+  for (const line of undescribedRoutes(app.documented)) console.error(line)
+  if (out === undefined) console.log(text.trimEnd())
+  else if (check) await compare(out, text)
+  else writeFileSync(out, text)
+}
+
+function choose(documents: readonly DeclaredDocument[], path: string | undefined): DeclaredDocument {
+  const paths = documents.map((one) => one.path).join(', ')
+  const found = documents.filter((one) => path === undefined || one.path === path)
+  const [only] = found
+  if (!only) throw new CommandError(`There is no document at ${path}. Choose one of ${paths}.`)
+  if (found.length > 1)
+    throw new CommandError(`There are several documents. Choose one with --path: ${paths}.`)
+  return only
+}
+
+async function compare(file: string, text: string): Promise<void> {
+  if (!existsSync(file))
+    throw new CommandError(`${file} does not exist. \`kit openapi --out ${file}\` writes it.`)
+  const before = readFileSync(file, 'utf8')
+  if (before === text) return
+  const { differences } = await import('../../openapi/index.js')
+  const lines = differences(parsed(file, before), JSON.parse(text))
+  throw new CommandError(
+    [`${file} differs from the application. \`kit openapi --out ${file}\` writes it again.`, ...lines].join(
+      '\n  ',
+    ),
+  )
+}
+
+function parsed(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CommandError(`${file} isn't JSON. \`kit openapi --out ${file}\` writes it again.`)
+  }
+}
