@@ -47,7 +47,10 @@ const rules: Record<string, Rule> = {
     imports: ['data/', 'http/', 'logging/', 'server/header-list', 'sessions/', 'translations/'],
     types: ['context'],
   },
-  'testing/': { imports: ['data/', 'http/formats/xml'], types: ['application/application', 'injection/'] },
+  'testing/': {
+    imports: ['data/', 'http/formats/xml', 'openapi/contract'],
+    types: ['application/application', 'injection/'],
+  },
   'generator/': {
     imports: ['command-errors', 'data/attributes/', 'data/lists/declaration', 'translations/'],
   },

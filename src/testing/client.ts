@@ -27,6 +27,8 @@ export interface RequestOptions {
   /** The format of the response, or an `Accept` header. By default that of the client. */
   accept?: string
   headers?: Record<string, string>
+  /** False for a request whose response may differ from the OpenAPI document. */
+  contract?: false
 }
 
 /** The response to a request. */
@@ -44,6 +46,12 @@ export interface ClientResponse {
   json: any
   /** The target of a redirect, or the path of a created record. */
   location: string
+}
+
+/** A request and its response, which the contract compares with the OpenAPI document. */
+interface Exchange extends Pick<ClientResponse, 'status' | 'headers' | 'text'> {
+  json: unknown
+  accept: string
 }
 
 /** The defaults of a client's requests. */
@@ -82,6 +90,13 @@ export class Client {
   /** The bearer token of an API, which is sent with each request as `Authorization`. */
   bearer: string | undefined
 
+  /**
+   * Compares each response with the OpenAPI document.
+   *
+   * @internal
+   */
+  contract: { check(exchange: Exchange): void } | undefined
+
   constructor(
     private readonly app: App,
     options: ClientOptions = {},
@@ -114,6 +129,7 @@ export class Client {
     const other = new Client(this.app, { accept: this.accept })
     other.address = this.url
     other.connections = this.connections
+    other.contract = this.contract
     return other
   }
 
@@ -173,7 +189,16 @@ export class Client {
     })
     const headers = headersOf(response)
     this.cookies.keep(headers)
-    return this.read(response.statusCode ?? 0, headers, await textOf(response))
+    const received = this.read(response.statusCode ?? 0, headers, await textOf(response))
+    if (options.contract !== false)
+      this.contract?.check({
+        json: options.json,
+        accept: formats[accept] ?? accept,
+        status: received.status,
+        headers,
+        text: received.text,
+      })
+    return received
   }
 
   private async send(

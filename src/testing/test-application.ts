@@ -37,6 +37,10 @@ export interface TestApplication {
 export interface TestOptions extends ClientOptions {
   /** Values that replace dependencies in all tests: `[[Mailer, fakeMailer]]`. */
   provide?: readonly Replacement[]
+  /**
+   * Whether a response that differs from the OpenAPI document rejects the request (no). It needs `ajv` and `ajv-formats`.
+   */
+  contract?: boolean
 }
 
 /**
@@ -61,6 +65,7 @@ export function testApplication(app: App, database: Database, options: TestOptio
         await openOrCreate(database)
         if (app.env === 'test') await dropOutdated(database)
         await database.migrate()
+        if (options.contract) client.contract ??= await contractOf(app)
         await client.open()
       },
       afterEach: () => inThisTest.restore(),
@@ -71,6 +76,11 @@ export function testApplication(app: App, database: Database, options: TestOptio
       },
     },
   }
+}
+
+async function contractOf(app: App): Promise<Client['contract']> {
+  const { Contract } = await import('../openapi/contract.js')
+  return new Contract(app)
 }
 
 /** Dependencies that tests have replaced, and that are restored together. */

@@ -1,0 +1,192 @@
+import { expect } from 'chai'
+import { Column, Entity } from 'typeorm'
+import {
+  App,
+  BaseResource,
+  Database,
+  HttpError,
+  Model,
+  Present,
+  Resource,
+  transaction,
+  type Context,
+} from '../../src/index.js'
+import { testApplication, type RequestOptions, type TestApplication } from '../../src/testing/index.js'
+import { databaseWithTables } from '../support/databases.js'
+
+@Entity('notes')
+class Note extends Model {
+  @Column('varchar')
+  @Present()
+  title!: string
+
+  @Column('varchar', { nullable: true })
+  color!: string | null
+}
+
+/** The way in which the next response differs from the document. */
+let mutation = ''
+
+@Resource('/notes', { model: Note, fields: ['title', 'color'] })
+class NotesResource extends BaseResource {
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Note)
+    return ctx.respond({ data: records.map((note) => this.mutated(ctx, note)) })
+  }
+
+  override async show(ctx: Context) {
+    const note = await ctx.find(Note, ctx.params['note_id'])
+    if (mutation === 'thrown') throw new HttpError(402, 'Pay first.')
+    return ctx.respond({ data: this.mutated(ctx, note) })
+  }
+
+  override async create(ctx: Context) {
+    const note = ctx.bind(new Note())
+    if (mutation === 'filled') note.title ??= 'Untitled'
+    const errors = await ctx.save(note)
+    if (errors) return ctx.respond(errors)
+    if (mutation !== 'no location') ctx.set('Location', ctx.pathFor('notePath', note))
+    return ctx.respond(mutation === 'status' ? 202 : 201, { data: this.mutated(ctx, note) })
+  }
+
+  private mutated(_ctx: Context, note: Note): object {
+    const { color, ...rest } = note
+    if (mutation === 'removed') return rest
+    if (mutation === 'added') return { ...note, author: 'Ada' }
+    if (mutation === 'null') return { ...note, title: null }
+    return note
+  }
+}
+
+@Resource('/open_notes', { model: Note })
+class OpenNotesResource extends BaseResource {
+  override async update(ctx: Context) {
+    const note = await ctx.find(Note, ctx.params['open_note_id'])
+    const errors = await ctx.save(mutation === 'list' ? ctx.bind(note, ['title']) : ctx.bind(note))
+    return errors ? ctx.respond(errors) : ctx.respond({ data: note })
+  }
+}
+
+describe('testApplication(app, database, { contract: true })', () => {
+  let tested: TestApplication
+  let note: Note
+  let item: string
+
+  before(async () => {
+    const open = (url: string) => new Database({ test: { url, logging: false }, models: [Note] }, 'test')
+    const url = await databaseWithTables('contract', async (created) => {
+      const database = await open(created).open()
+      await database.synchronize()
+      await database.close()
+    })
+    const database = open(url)
+    const app = new App({ api: true, env: 'spec' })
+    app.use(transaction(database))
+    app.openapi('/openapi.json', { title: 'Notes', version: '1' })
+    app.resource(NotesResource)
+    app.resource(OpenNotesResource)
+    tested = testApplication(app, database, { contract: true })
+    await tested.hooks.beforeAll()
+    note = await tested.factory.make(Note)
+    item = `/notes/${note.id}`
+  })
+
+  after(() => tested.hooks.afterAll())
+
+  afterEach(() => {
+    mutation = ''
+  })
+
+  /** The message with which a request is rejected; empty if it passes. */
+  async function message(
+    how: string,
+    method: string,
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<string> {
+    mutation = how
+    try {
+      await tested.client.request(method, path, options)
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+
+  it('accepts responses that are as the document states, and errors of the framework', async () => {
+    expect(await message('', 'GET', '/notes')).to.equal('')
+    expect(await message('', 'GET', item)).to.equal('')
+    expect(await message('', 'GET', '/notes/unknown')).to.equal('')
+    expect(await message('', 'POST', '/notes', { json: { title: 'A' } })).to.equal('')
+    expect(await message('', 'POST', '/notes', { json: {} })).to.equal('')
+    expect(
+      await message('', 'POST', '/notes', { body: '{', headers: { 'content-type': 'application/json' } }),
+    ).to.equal('')
+    expect(await message('', 'POST', '/notes', { xml: { note: { title: 'A' } }, accept: 'xml' })).to.equal('')
+    expect(await message('', 'GET', '/other')).to.equal('')
+  })
+
+  for (const [how, method, expected] of [
+    [
+      'removed',
+      'GET',
+      'showNote returned 200 with a body that differs from /openapi.json: /color is missing, but Note requires it. Return it, or describe the response.',
+    ],
+    [
+      'added',
+      'GET',
+      'showNote returned 200 with a body that differs from /openapi.json: /author is not in Note. Exclude it, or describe the response.',
+    ],
+    [
+      'null',
+      'GET',
+      'showNote returned 200 with a body that differs from /openapi.json: /title must be string in Note. Correct the value, the model, or describe the response.',
+    ],
+    [
+      'thrown',
+      'GET',
+      "showNote returned 402, which /openapi.json does not list. Correct the handler, or describe the response: responses: { 402: 'problem' }.",
+    ],
+    [
+      'status',
+      'POST',
+      'createNote returned 202, which /openapi.json does not list. Correct the handler, or describe the response: responses: { 202: Post }.',
+    ],
+    [
+      'no location',
+      'POST',
+      'createNote returned 201 without the Location header, which /openapi.json requires. Set it, or describe the response.',
+    ],
+  ] as const) {
+    it(`rejects a request whose response is mutated: ${how}`, async () => {
+      const path = method === 'GET' ? item : '/notes'
+      expect(await message(how, method, path, method === 'POST' ? { json: { title: 'A' } } : {})).to.equal(
+        expected,
+      )
+    })
+  }
+
+  it('names the record of a list by its position', async () => {
+    expect(await message('added', 'GET', '/notes')).to.include(': /0/author is not in Note.')
+  })
+
+  it('rejects a success without a property that the document requires', async () => {
+    expect(await message('filled', 'POST', '/notes', { json: {} })).to.equal(
+      'createNote returned 201 for a body without /title, which NoteInput of /openapi.json requires. Give it an initial value in the ' +
+        'model, allow null, or reject the request.',
+    )
+  })
+
+  it('rejects ctx.bind with a list in a resource without fields', async () => {
+    const path = `/open_notes/${note.id}`
+    expect(await message('', 'PATCH', path, { json: { title: 'B' } })).to.equal('')
+    expect(await message('list', 'PATCH', path, { json: { title: 'B' } })).to.equal(
+      'updateOpenNote calls ctx.bind with a list, but OpenNotesResource has no fields, so the document lists every attribute. Move ' +
+        'the list to the option "fields" of @Resource.',
+    )
+  })
+
+  it('skips a request with { contract: false }', async () => {
+    expect(await message('added', 'GET', item, { contract: false })).to.equal('')
+  })
+})
