@@ -157,7 +157,8 @@ export class Contract {
     if (!/[/+]json$/.test(type) || text === '') return
     const key = content.responses[status] ? String(status) : 'default'
     const described = content.responses[key]?.content ?? {}
-    const schema = described[type]?.schema
+    const { schema } = described[type] ?? {}
+    if (described[type] && !schema) return
     if (!schema) {
       const types = Object.keys(described)
       const listed = types.length > 0 ? `lists ${types.join(', ')}` : 'lists no body'

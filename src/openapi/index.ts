@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import type { DeclaredDocument, DocumentedRoutes } from '../extension.js'
 import type { Context } from '../index.js'
 import { buildDocument } from './document.js'
+import { swaggerFolder } from './page.js'
 
+export { servePage, servePageFile } from './page.js'
 export { differences } from './differences.js'
 export {
   buildDocument,
@@ -35,11 +37,13 @@ export function serveDocument(ctx: Context, application: DocumentedRoutes, decla
 }
 
 /**
- * Builds a document, so that a mistake in a description stops the start.
+ * Builds a document, so that a mistake in a description stops the start. In production only the package of the page is
+ * checked.
  *
- * @throws DeclarationError when it cannot be built
+ * @throws DeclarationError when it cannot be built, or when the package is missing
  */
 export function checkDocument(application: DocumentedRoutes, declared: DeclaredDocument, env: string): void {
+  if (declared.page !== undefined) swaggerFolder()
   if (env !== 'production') servedDocument(application, declared)
 }
 
@@ -57,6 +61,3 @@ function servedDocument(application: DocumentedRoutes, declared: DeclaredDocumen
 export function toText(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
-
-export function servePage(_ctx: Context, _declared: DeclaredDocument): void {}
-export async function servePageFile(_ctx: Context): Promise<void> {}

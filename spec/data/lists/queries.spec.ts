@@ -202,6 +202,7 @@ describe('A list with @Queryable', () => {
     ['sort=price', ['hello', odd, 'Hello', 'Help']],
     ['sort=pinned,-price', ['Help', odd, 'hello', 'Hello']],
     ['votes.null=false&sort=votes', [odd, 'Help', 'Hello']],
+    ['sort=pinned&sort=-price', ['Help', odd, 'hello', 'Hello']],
     ['tab=anything', [odd, 'Help', 'hello', 'Hello']],
     ['page=x&per_page=2abc', [odd, 'Help', 'hello', 'Hello']],
     ['title.eq=&votes.gt=&search=&sort=&include=&unknown=', [odd, 'Help', 'hello', 'Hello']],
@@ -289,6 +290,7 @@ describe('A list with @Queryable', () => {
     const [plain] = (await get('title.eq=Hello')).json
     expect(plain).not.to.have.any.keys('writer', 'remarks')
     const [article] = (await get('title.eq=Hello&include=writer,remarks')).json
+    expect((await get('title.eq=Hello&include=writer&include=remarks')).json).to.deep.equal([article])
     expect(article.writer).to.include({ name: 'Ada' }).and.not.have.property('secret')
     expect(article.remarks.map(({ body }: Remark) => body)).to.deep.equal(
       Array.from({ length: 50 }, (_, index) => `${60 - index}`),

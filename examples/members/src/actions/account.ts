@@ -1,5 +1,7 @@
+import { IsString } from 'class-validator'
 import {
   BaseResource,
+  Describe,
   HttpError,
   Resource,
   Route,
@@ -32,10 +34,29 @@ import { emailChanged } from '../mails/email_changed.js'
 import { passwordChanged } from '../mails/password_changed.js'
 import { User } from '../models/user.js'
 
+/** The body of `PUT /account`. */
+class PasswordChange {
+  @IsString()
+  current_password!: string
+
+  @IsString()
+  password!: string
+}
+
+/** The body of a request for another address. */
+class EmailChange {
+  @IsString()
+  current_password!: string
+
+  @IsString()
+  email!: string
+}
+
 /** Lets users change their password and address. */
 @Resource('/account', { singular: true })
 export class AccountResource extends BaseResource {
   /** GET /account */
+  @Describe({ responses: { 200: User } })
   async show(ctx: Context) {
     return ctx.respond({ html: () => ctx.seeOther(ctx.pathFor('editAccountPath')), data: userOf(ctx) })
   }
@@ -46,6 +67,11 @@ export class AccountResource extends BaseResource {
   }
 
   /** PUT /account: changes the password. All other sessions and all links in mails end. */
+  @Describe({
+    summary: 'Changes the password',
+    body: PasswordChange,
+    responses: { 200: User, 422: 'problem' },
+  })
   @Use(limitClient, limitPresentPassword)
   async update(ctx: Context) {
     const errors = await this.checkCurrentPassword(ctx)
@@ -63,7 +89,11 @@ export class AccountResource extends BaseResource {
   }
 
   /** PUT /account/email: sends a link to the new address, which counts after the link was opened. */
-  @Route('PUT', '/email')
+  @Route('PUT', '/email', {
+    summary: 'Requests another address',
+    body: EmailChange,
+    responses: { 200: User, 422: 'problem' },
+  })
   @Use(limitClient, limitPresentPassword, limitMailsOfClient)
   async changeEmail(ctx: Context) {
     const changed = Object.assign(new User(), userOf(ctx), { email: normalizeEmail(field(ctx, 'email')) })

@@ -1,4 +1,5 @@
-import { BaseResource, Resource, Use, ValidationErrors, type Context } from 'resource-kit'
+import { IsString } from 'class-validator'
+import { BaseResource, Describe, Resource, Use, ValidationErrors, type Context } from 'resource-kit'
 import {
   checkPassword,
   hashPassword,
@@ -10,6 +11,15 @@ import {
 import { field, limitMailsOfClient } from '../authentication.js'
 import { User } from '../models/user.js'
 
+/** The body of `POST /registration`. */
+class SignUp {
+  @IsString()
+  email!: string
+
+  @IsString()
+  password!: string
+}
+
 /** Lets visitors sign up. */
 @Resource('/registration', { singular: true, model: User, fields: ['email'] })
 @Use(limitMailsOfClient, { only: ['create'] })
@@ -20,6 +30,7 @@ export class RegistrationResource extends BaseResource {
   }
 
   /** POST /registration */
+  @Describe({ summary: 'Signs up', body: SignUp, responses: { 201: User } })
   async create(ctx: Context) {
     const user = ctx.bind(new User())
     user.email = normalizeEmail(user.email)

@@ -1,4 +1,5 @@
-import { BaseResource, Resource, Use, type Context } from 'resource-kit'
+import { IsString } from 'class-validator'
+import { BaseResource, Describe, Resource, Use, type Context } from 'resource-kit'
 import {
   hashPassword,
   logAccess,
@@ -10,7 +11,16 @@ import {
   verifyPassword,
 } from 'resource-kit/auth'
 import { field, findByEmail, limitAccount, limitClient, lockUnchanged } from '../authentication.js'
-import type { User } from '../models/user.js'
+import { User } from '../models/user.js'
+
+/** The body of `POST /session`. */
+class SignIn {
+  @IsString()
+  email!: string
+
+  @IsString()
+  password!: string
+}
 
 /** Signs users in and out. */
 @Resource('/session', { singular: true })
@@ -22,6 +32,7 @@ export class SessionResource extends BaseResource {
   }
 
   /** POST /session */
+  @Describe({ summary: 'Signs in', body: SignIn, responses: { 200: User, 401: 'problem' } })
   async create(ctx: Context) {
     const user = await findByEmail(field(ctx, 'email'))
     // An unknown address takes as long as a wrong password.
@@ -35,6 +46,7 @@ export class SessionResource extends BaseResource {
   }
 
   /** DELETE /session */
+  @Describe({ summary: 'Signs out', responses: { 200: 'application/json' } })
   async destroy(ctx: Context) {
     signOut(ctx)
     return ctx.respond({

@@ -208,9 +208,9 @@ export class QueryParser {
     return this.sent.get(name)?.at(-1)
   }
 
-  /** The names that a parameter lists. */
+  /** The names that a parameter lists. If it is repeated, all of them are one list, because some clients do not join them. */
   private listOf(name: string): string[] {
-    return this.lastOf(name)?.split(',').filter(Boolean) ?? []
+    return this.sent.get(name)?.flatMap((value) => value.split(',').filter(Boolean)) ?? []
   }
 
   private rejectMany(parameter: string, rule: string, max: number): [] {
