@@ -39,7 +39,7 @@ export function existingNames(folder: string, word: string): Names {
 /** Whether the file that a word names contains a singular resource: `src/actions/profile.ts`. */
 function isSingular(folder: string, word: string): boolean {
   const handlers = handlersIn(folder, namesOf(word, undefined, true))
-  return /^@Resource\(.*\bsingular: true\b/m.test(handlers)
+  return /^@Resource\([^)]*\bsingular: true\b/m.test(handlers)
 }
 
 /** Returns the parent of a resource as a word of the command line; undefined without a parent. */
@@ -59,7 +59,7 @@ export function ownerOfModel(folder: string, { singular }: Names): Names | undef
 
 /** Whether the handlers of a resource have a policy, generated or written by hand. */
 export function hasPolicy(folder: string, names: Names): boolean {
-  return /^@Resource\(.*\bpolicy:/m.test(handlersIn(folder, names))
+  return /^@Resource\([^)]*\bpolicy:/m.test(handlersIn(folder, names))
 }
 
 /** The model of the users who sign in: `authenticate(database, User)`; undefined if the application has no accounts. */
