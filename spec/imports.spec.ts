@@ -32,7 +32,7 @@ const rules: Record<string, Rule> = {
   'routing/': {
     // A route loads its extension with its first request.
     imports: ['injection/', 'resources/', 'openapi/index'],
-    types: ['context', 'data/lists/declaration', 'policies/policy'],
+    types: ['context', 'data/model', 'data/lists/declaration', 'policies/policy'],
   },
   'http/': {
     imports: ['data/attributes/', 'logging/'],

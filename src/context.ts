@@ -1,6 +1,7 @@
 import type { Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { MiddlewareDescription } from './resources/route-description.js'
+import type { PathParams } from './routing/path-types.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 
 /**
@@ -42,7 +43,7 @@ export interface ContextMembers {
   readonly env: string
 
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
-  params: Record<string, string>
+  params: PathParams
 
   /** The route of this request. */
   readonly route: DeclaredRoute

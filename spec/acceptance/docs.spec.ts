@@ -225,7 +225,7 @@ function application(): string {
   const blog = join(root, 'examples/blog')
   cpSync(blog, folder, {
     recursive: true,
-    filter: (path) => !/^(dist|node_modules|db)$/.test(basename(path)),
+    filter: (path) => !/^(dist|node_modules|db|\.kit)$/.test(basename(path)),
   })
   const settings = JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8'))
   settings.compilerOptions.allowJs = true

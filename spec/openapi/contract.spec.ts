@@ -50,8 +50,7 @@ class NotesResource extends BaseResource {
   }
 
   private mutated(_ctx: Context, note: Note): object {
-    const { color, ...rest } = note
-    if (mutation === 'removed') return rest
+    if (mutation === 'removed') return { ...note, color: undefined }
     if (mutation === 'added') return { ...note, author: 'Ada' }
     if (mutation === 'null') return { ...note, title: null }
     return note

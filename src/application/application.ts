@@ -28,7 +28,8 @@ import { knownTimeZone } from '../common/time-zones.js'
 import { Pages } from '../views/pages.js'
 import { securityHeaders } from '../middleware/security-headers.js'
 import { sessions } from '../sessions/session.js'
-import { canonicalPath, type PathArgument } from '../routing/path.js'
+import { canonicalPath } from '../routing/path.js'
+import type { PathArguments, PathName } from '../routing/path-types.js'
 import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import { Declarations, Scope } from '../routing/scope.js'
@@ -132,7 +133,7 @@ export class App extends Scope {
    *
    * @throws UnknownRoute when there is no route with this name, MissingParameter when a parameter is missing
    */
-  pathFor(name: string, ...args: PathArgument[]): string {
+  pathFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string {
     return this.declarations.table.pathFor(name, ...args)
   }
 

@@ -3,7 +3,9 @@ import { filtered } from './filter.js'
 
 /** The path of a request for the log and for error pages, without the values of secret parameters: `/invitations/[FILTERED]`. */
 export function redactedPath(ctx: Context): string {
-  const { params = {}, filterParameters } = ctx
+  const { filterParameters } = ctx
+  // A request without a route has none.
+  const params: Record<string, string> = ctx.params ?? {}
   const names = Object.keys(params).filter((name) => filterParameters.isSecret(name))
   if (names.length === 0) return ctx.path
   const secrets = names.flatMap((name) => params[name]?.split('/') ?? []).filter(Boolean)

@@ -2,7 +2,8 @@ import type { Router } from '@koa/router'
 import type { Context } from '../context.js'
 import { PerRequest } from '../common/per-request.js'
 import { applicationUrl } from './base-url.js'
-import { canonicalPath, type PathArgument } from './path.js'
+import { canonicalPath } from './path.js'
+import type { PathArguments, PathName } from './path-types.js'
 import type { RouteLayer, RouteTable } from './route-table.js'
 
 /** The layer of @koa/router for the route of a request. */
@@ -40,7 +41,7 @@ export interface RoutingMembers {
    *
    * @throws UnknownRoute when there is no route with this name, MissingParameter when a parameter is missing
    */
-  pathFor(name: string, ...args: PathArgument[]): string
+  pathFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string
 
   /**
    * Returns the URL of a named route, for example for a mail: `ctx.urlFor('postPath', post)`. It begins with `BASE_URL`; in
@@ -48,7 +49,7 @@ export interface RoutingMembers {
    *
    * @throws UnknownRoute, MissingParameter, and in production MissingBaseUrl when `BASE_URL` is not set
    */
-  urlFor(name: string, ...args: PathArgument[]): string
+  urlFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string
 
   /**
    * Returns the path and query of the request at another position in its list.

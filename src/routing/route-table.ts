@@ -5,6 +5,7 @@ import { nearest } from '../naming/spelling.js'
 import { actions } from '../resources/actions.js'
 import { BaseResource } from '../resources/resource.js'
 import type { PathArgument, PathPattern } from './path.js'
+import type { PathParams } from './path-types.js'
 import { RouteIndex } from './route-index.js'
 import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
 import type { StaticFolder } from './static-folder.js'
@@ -17,7 +18,7 @@ export interface RouteLayer extends Pick<Layer, 'path' | 'regexp' | 'paramNames'
 /** A route that matches a request, and the parameters in its path. */
 export interface Match {
   route: DeclaredRoute
-  params: Record<string, string>
+  params: PathParams
   /** @internal */
   layer: RouteLayer
 }
@@ -167,7 +168,7 @@ function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): bool
 }
 
 /** The decoded parameters of a path. Decoding cannot fail, because `canonicalPath` has encoded the path. */
-function paramsOf({ paramNames }: RouteLayer, captures: RegExpExecArray): Record<string, string> {
+function paramsOf({ paramNames }: RouteLayer, captures: RegExpExecArray): PathParams {
   const params: Record<string, string> = {}
   for (let index = 0; index < paramNames.length; index++) {
     const name = paramNames[index]?.name
@@ -175,5 +176,6 @@ function paramsOf({ paramNames }: RouteLayer, captures: RegExpExecArray): Record
     const value = captures[index + 1]
     if (name !== undefined && value) params[name] = value.includes('%') ? decodeURIComponent(value) : value
   }
-  return params
+  // The mark of the type exists for the compiler only.
+  return params as PathParams
 }

@@ -207,6 +207,6 @@ function entries(folder: string): [path: string, content: string][] {
       const name = path.slice(folder.length).replace(/^\//, '')
       return entry.isDirectory() ? [`${name}/`, ''] : [name, readFileSync(path, 'utf8')]
     })
-    .filter(([path = '']) => !/^(dist|node_modules|db)\//.test(path))
+    .filter(([path = '']) => !/^(dist|node_modules|db|\.kit)\//.test(path))
     .toSorted() as [string, string][]
 }

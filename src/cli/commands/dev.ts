@@ -9,6 +9,7 @@ import { onStopSignal } from '../../server/signals.js'
 import { enterApplication } from '../support/application-folder.js'
 import { build, isStale } from '../support/compilation.js'
 import { ChildServer } from '../support/child-server.js'
+import { hasRouteTypes, writeRouteTypes } from '../support/route-types.js'
 import { forward, showFailure } from '../support/forward.js'
 
 /** The watched paths. Templates, locales and public files are reloaded without a restart. */
@@ -63,7 +64,7 @@ class DevelopmentServer {
   private timer: NodeJS.Timeout | undefined
 
   constructor(private readonly root: string) {
-    this.child = new ChildServer(root, this.fail)
+    this.child = new ChildServer(root, this.fail, (types) => this.checkRoutes(types))
   }
 
   /** Treats several files that are saved at once as one change. */
@@ -89,6 +90,12 @@ class DevelopmentServer {
     const address = await this.child.start()
     console.log(`kit dev: ready after ${Math.round(performance.now() - began)} ms`)
     return address
+  }
+
+  /** Writes the names of the routes. If they have changed, code that uses an old one no longer compiles. */
+  private checkRoutes(types: string): void {
+    const hadTypes = hasRouteTypes(this.root)
+    if (writeRouteTypes(this.root, types) && hadTypes) this.change()
   }
 
   private readonly fail = (reason: Error): void => this.settle(Promise.reject(reason))

@@ -1,10 +1,12 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
-import { loadApp } from '../support/application-modules.js'
+import { enterApplication } from '../support/application-folder.js'
+import { loadApp, loadBuiltApp } from '../support/application-modules.js'
+import { routeTypes, writeRouteTypes } from '../support/route-types.js'
 import { table } from '../support/table.js'
 
 interface Options {
@@ -12,6 +14,8 @@ interface Options {
   grep?: string
   match?: string
   public?: boolean
+  types?: boolean
+  built?: string
 }
 
 /** `kit routes`: prints the routing table that the server uses. */
@@ -24,6 +28,8 @@ export function routesCommand(): Command {
     .option('--json', 'print a JSON list of objects')
     .option('--grep <word>', 'print only the routes with this word in one of their columns')
     .option('--public', 'print only the routes without requireUser()')
+    .option('--types', 'write .kit/routes.d.ts, with the names of the routes for ctx.pathFor')
+    .addOption(new Option('--built <folder>').hideHelp())
     .option('--match <request>', 'print the route of a request, its middleware and the file of its handler')
     .addHelpText(
       'after',
@@ -33,8 +39,18 @@ export function routesCommand(): Command {
 }
 
 async function routes(options: Options): Promise<void> {
+  if (options.types) return writeTypes(options)
   const app = await loadApp()
   console.log(options.match === undefined ? list(app, options) : match(app, options.match, options))
+}
+
+async function writeTypes({ built }: Options): Promise<void> {
+  const root = enterApplication()
+  const app = built === undefined ? await loadApp() : await loadBuiltApp(built)
+  const isChanged = writeRouteTypes(root, routeTypes(app))
+  console.log(isChanged ? 'wrote .kit/routes.d.ts' : '.kit/routes.d.ts is up to date')
+  // The application may have started a timer, which would keep this process alive.
+  if (built !== undefined) process.exit()
 }
 
 function list(app: App, { grep = '', json, public: isPublic }: Options): string {

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import type { App } from '../../application/application.js'
 import { once } from 'node:events'
 import { currentEnvironment } from '../../common/environment.js'
 import { createLogger } from '../../logging/logger.js'
@@ -6,7 +7,7 @@ import { onStopSignal } from '../../server/signals.js'
 import { workerCount } from '../../server/workers/worker-count.js'
 import { runWorker, workerNumber } from '../../server/workers/worker.js'
 import { enterApplication } from '../support/application-folder.js'
-import { loadDatabase, loadMain } from '../support/application-modules.js'
+import { load, loadDatabase, loadMain } from '../support/application-modules.js'
 import { buildWhenStale } from '../support/compilation.js'
 
 interface Options {
@@ -41,7 +42,8 @@ async function start(options: Options): Promise<void> {
   process.env['GO_ENV'] ||= process.env['NODE_ENV'] || options.fallbackEnv
   if (process.env['KIT_DEV']) {
     await standBy()
-    return loadMain()
+    await loadMain()
+    return reportRoutes()
   }
   // A restarted worker runs the same build as before.
   if (workerNumber()) return runWorker(() => loadMain('never'))
@@ -85,6 +87,14 @@ async function startWorkerPool(count: number): Promise<void> {
     },
   )
   await pool.start()
+}
+
+/** Sends the names of the routes to `kit dev`, which writes them. */
+async function reportRoutes(): Promise<void> {
+  const { routeTypes } = await import('../support/route-types.js')
+  // An application without src/app.ts serves, too.
+  const app = await load<App>('src/app', 'app', 'never').catch(() => undefined)
+  if (app) process.send?.({ routes: routeTypes(app) })
 }
 
 /**

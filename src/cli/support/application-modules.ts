@@ -15,6 +15,14 @@ export async function loadApp(): Promise<App> {
   return load('src/app', 'app')
 }
 
+/** Loads the application from a folder of compiled files, as it is. */
+export async function loadBuiltApp(folder: string): Promise<App> {
+  const { app } = await importFile(join(folder, 'src/app.js'))
+  if (app === undefined) throw new MissingExport('src/app.ts', 'app')
+  // As in `load`.
+  return app as App
+}
+
 /**
  * Loads the database of this folder's application without opening it.
  *
@@ -54,6 +62,10 @@ export async function importModule(
   if (build !== 'never') await buildFirst(root, build)
   const file = join(root, 'dist', `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
+  return importFile(file)
+}
+
+async function importFile(file: string): Promise<Record<string, unknown>> {
   await import('reflect-metadata')
   // Node would read the source maps of 300 modules, which refer to sources that the package does not contain.
   await import('typeorm')

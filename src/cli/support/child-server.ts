@@ -22,10 +22,14 @@ export class ChildServer {
   private current: Started | undefined
   private next: Started | undefined
 
-  /** @param onEnd called when the application exits by itself after it has listened */
+  /**
+   * @param onEnd called when the application exits by itself after it has listened
+   * @param onRoutes called with the types of its routes, when the application has started
+   */
   constructor(
     private readonly root: string,
     private readonly onEnd: (error: Error) => unknown,
+    private readonly onRoutes: (types: string) => unknown,
   ) {}
 
   /**
@@ -58,7 +62,8 @@ export class ChildServer {
     const { child } = started
     return new Promise((listening, fail) => {
       let isListening = false
-      child.on('message', ({ address }: { address?: string }) => {
+      child.on('message', ({ address, routes }: { address?: string; routes?: string }) => {
+        if (routes !== undefined && this.current === started) this.onRoutes(routes)
         if (address === undefined) return
         isListening = true
         listening(address)

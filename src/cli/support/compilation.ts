@@ -13,6 +13,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { BuildFailed, CommandError } from '../../command-errors.js'
+import { hasRouteTypes, readRouteTypes, withSuggestions } from './route-types.js'
 
 /**
  * The files to compile: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
@@ -41,7 +42,7 @@ export async function build(root: string, scope: Scope = 'application'): Promise
   try {
     // The time of the file system: its clock is some milliseconds behind, and would hide a change right after the start.
     const began = new Date(Math.floor(statSync(folder).mtimeMs))
-    await compile(root, folder, scope)
+    await compileWithRoutes(root, folder, scope)
     stamp(join(folder, STAMPS.application), began)
     if (scope === 'everything') stamp(join(folder, STAMPS.everything), began)
     else keepSpecs(join(root, 'dist'), folder)
@@ -49,6 +50,28 @@ export async function build(root: string, scope: Scope = 'application'): Promise
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/**
+ * Compiles, and writes the types of the routes. If the code does not compile, the types may be old: they are read from code
+ * that is compiled without checks, and the errors are those of the current names.
+ */
+async function compileWithRoutes(root: string, folder: string, scope: Scope): Promise<void> {
+  try {
+    await compile(root, folder, scope)
+    // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
+    if (scope === 'application' || !(await readRouteTypes(root, folder))) return
+  } catch (error) {
+    if (!(error instanceof BuildFailed) || !hasRouteTypes(root)) throw error
+    const unchecked = mkdtempSync(join(root, BUILDING))
+    try {
+      await compile(root, unchecked, scope, ['--noCheck', '--noEmitOnError', 'false'])
+      if (!(await readRouteTypes(root, unchecked))) throw error
+    } finally {
+      rmSync(unchecked, { recursive: true, force: true })
+    }
+  }
+  await compile(root, folder, scope)
 }
 
 /**
@@ -99,8 +122,13 @@ function stamp(file: string, time: Date): void {
   utimesSync(file, time, time)
 }
 
-async function compile(root: string, folder: string, scope: Scope): Promise<void> {
-  const settings = ['--outDir', folder, '--noEmitOnError', '--pretty', String(hasColor())]
+async function compile(
+  root: string,
+  folder: string,
+  scope: Scope,
+  options = ['--noEmitOnError'],
+): Promise<void> {
+  const settings = ['--outDir', folder, '--pretty', String(hasColor()), ...options]
   if (scope === 'everything') {
     await runCompiler(root, ['--project', root, ...settings])
     return
@@ -133,7 +161,7 @@ async function runCompiler(root: string, options: string[]): Promise<string> {
     return stdout
   } catch (error) {
     const { stdout = '', stderr = '' } = Object(error) as { stdout?: string; stderr?: string }
-    throw new BuildFailed((stdout + stderr).trim() || String(error))
+    throw new BuildFailed(withSuggestions(root, (stdout + stderr).trim()) || String(error))
   }
 }
 

@@ -1,0 +1,56 @@
+import type { Model } from '../data/model.js'
+import type { PathArgument } from './path.js'
+
+/**
+ * The names of the application's routes, each with the parameters of its path. `kit build` and `kit dev` write them to
+ * `.kit/routes.d.ts`. Without this file, each name compiles.
+ */
+// The application's file adds the members.
+// oxlint-disable-next-line no-empty-interface, no-empty-object-type
+export interface Paths {}
+
+/** The name of a route. A base class that computes one writes `name as PathName`. */
+export type PathName = [keyof Paths] extends [never] ? string : { [Name in keyof Paths]: Name }[keyof Paths]
+
+/** The arguments of `ctx.pathFor` that follow a name. */
+export type PathArguments<Name> = Name extends keyof Paths ? ArgumentsFor<Paths[Name]> : PathArgument[]
+
+declare const pathParams: unique symbol
+
+/** The parameters of a request's path, by name. Their type differs from other objects with texts, which may lack a parameter. */
+export interface PathParams extends Record<string, string> {
+  readonly [pathParams]: true
+}
+
+type Value = string | number | bigint
+
+type Query = { readonly [name: string]: unknown }
+
+/** Values and records in order, an object with all parameters, or those of the request; a query may follow. */
+type ArgumentsFor<Params> = Params extends readonly string[]
+  ?
+      | [...positions: Positions<Params>, query?: Query]
+      | [named: Named<Params>]
+      | [params: PathParams, query?: Query]
+  : PathArgument[]
+
+type Named<Params extends readonly string[]> = Query & { readonly [Name in Params[number]]: Value | Model }
+
+/** A value or a record for each parameter, or fewer records, of which the first one has the other parameters as keys. */
+type Positions<Params extends readonly string[], Before extends readonly string[] = []> =
+  | (Before extends readonly [] ? Each<Params> : StartingWith<Params, Before>)
+  | (Params extends readonly [
+      infer First extends string,
+      ...infer Rest extends readonly [string, ...string[]],
+    ]
+      ? Positions<Rest, [...Before, First]>
+      : never)
+
+type Each<Params extends readonly string[]> = { [Index in keyof Params]: Value | Model }
+
+type StartingWith<
+  Params extends readonly string[],
+  Before extends readonly string[],
+> = Params extends readonly [string, ...infer Rest extends readonly string[]]
+  ? [Model & { readonly [Name in Before[number]]: Value }, ...Each<Rest>]
+  : never
