@@ -184,7 +184,7 @@ describe('The OpenAPI document', () => {
     })
     expect(schemas['ShelfBookChanges']).to.not.have.property('required')
     const { properties, required } = schemas['ShelfInput']
-    expect(required).to.deep.equal(['name'])
+    expect(required).to.deep.equal(['name', 'floor'])
     expect(properties.name).to.deep.equal({ type: 'string', maxLength: 40, pattern: '\\S' })
     expect(properties.floor).to.deep.equal({ type: 'integer', format: 'int32', minimum: 1, maximum: 9 })
     expect(schemas['MessageBody'].required).to.deep.equal(['text', 'priority'])

@@ -283,10 +283,11 @@ function bodySchema(model: Function, { fields, pathKeys, isNew }: BodyOptions): 
   return objectSchema(isModel ? recordName(model.name) : undefined, properties)
 }
 
-/** Whether a new record needs a value: it rejects null, and neither the model nor the column has another value. */
+/** Whether a new record needs a value: it rejects null, and neither the model nor the column has another one. Rules run before the column's. */
 function isRequired(model: Function, { name, nullable: isNullable }: Attribute, isModel: boolean): boolean {
-  if (isNullable && !rejectsNull(model, name)) return false
   if (Reflect.get(instanceOf(model), name) !== undefined) return false
+  if (rejectsNull(model, name)) return true
+  if (isNullable) return false
   const column = isModel ? columnsOf(model).find(({ propertyName }) => propertyName === name) : undefined
   return column?.options.default === undefined
 }

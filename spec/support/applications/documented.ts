@@ -54,7 +54,9 @@ export class Shelf extends Model {
   @Column(() => Size)
   size!: Size
 
+  // Without @Exclude, the response to a create would show it.
   @Column('varchar', { select: false, nullable: true })
+  @Exclude()
   code!: string | null
 
   @Column('varchar', { nullable: true })
@@ -391,6 +393,7 @@ export async function documentedApplication(): Promise<{ app: App; database: Dat
     const database = open(created)
     await database.open()
     await database.synchronize()
+    await database.migrate()
     await database.close()
   })
   const database = open(url)
@@ -411,7 +414,7 @@ export async function documentedApplication(): Promise<{ app: App; database: Dat
   app.resource(SettingResource)
   app.resource(InternalResource)
   app.post('/messages', sendMessage, { body: Message, responses: { 202: Receipt, 422: 'problem' } })
-  app.get('/fail', fail, { responses: { 200: 'text/plain' }, deprecated: true })
+  app.get('/fail', fail, { responses: { 200: 'text/plain', 402: 'problem' }, deprecated: true })
   app.get('/undocumented', early)
   app.get('/files/{*file}', early, { responses: { 200: 'text/plain' } })
   app.group('/limited', (limited) => {
