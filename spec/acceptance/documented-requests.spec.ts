@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/index.js'
 import { testApplication, type TestApplication } from '../../src/testing/index.js'
 import {

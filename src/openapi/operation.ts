@@ -96,7 +96,7 @@ export class Operation {
           'multipart/form-data': { schema: withFiles(body && this.schemas.at(body), files) },
         }),
       },
-      ...(body && { required: true }),
+      required: true,
     }
   }
 

@@ -1,0 +1,94 @@
+// Lints the OpenAPI documents of the examples and of the application with everything, and runs a client that openapi-typescript and
+// openapi-fetch make from them. Build first, with the examples, and run `npm ci --prefix scripts/clients`.
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import 'reflect-metadata'
+import { buildDocument, documentsOf, toText } from '../../dist/src/openapi/index.js'
+import { documentedApplication } from '../../dist/spec/support/applications/documented.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const here = join(root, 'scripts/clients')
+const kit = join(root, 'dist/src/cli/main.js')
+const generated = join(here, 'generated')
+const folder = mkdtempSync(join(tmpdir(), 'kit-clients-'))
+mkdirSync(generated, { recursive: true })
+
+const { app } = await documentedApplication()
+for (const [index, declared] of documentsOf(app.documented, {}).entries())
+  writeFileSync(
+    file(index === 0 ? 'library' : `library-${index}`),
+    toText(buildDocument(app.documented, declared).document),
+  )
+for (const name of ['blog', 'members'])
+  run(process.execPath, [kit, 'openapi', '--out', file(name)], { cwd: join(root, 'examples', name) })
+
+const documents = ['blog', 'members', 'library', 'library-1', 'library-2'].map(file)
+run(bin('redocly'), ['lint', '--extends', 'recommended', '--format', 'summary', ...documents])
+for (const name of ['blog', 'library'])
+  run(bin('openapi-typescript'), [file(name), '-o', join(generated, `${name}.d.ts`)])
+const options = [
+  '--strict',
+  '--module',
+  'nodenext',
+  '--target',
+  'es2022',
+  '--skipLibCheck',
+  '--types',
+  'node',
+]
+run(bin('tsc'), [join(here, 'client.ts'), ...options, '--typeRoots', join(root, 'node_modules/@types')])
+
+const blog = startBlog()
+try {
+  const urls = [await blog.address, await app.listen(0, '127.0.0.1')]
+  // This process serves the library, so it must not block.
+  const { stdout } = await promisify(execFile)(process.execPath, [join(here, 'client.js'), ...urls])
+  process.stdout.write(stdout)
+} finally {
+  blog.stop()
+  await app.close()
+  rmSync(folder, { recursive: true })
+}
+
+/** Starts examples/blog with a database of its own. */
+function startBlog() {
+  const child = spawn(process.execPath, [kit, 'start', '--migrate'], {
+    cwd: join(root, 'examples/blog'),
+    env: {
+      ...process.env,
+      GO_ENV: 'development',
+      PORT: '0',
+      DATABASE_URL: `sqlite:${join(folder, 'blog.sqlite')}`,
+    },
+  })
+  const address = new Promise((resolve, reject) => {
+    const read = (chunk) => {
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(chunk.toString()) ?? []
+      if (url) resolve(url)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', (chunk) => process.stderr.write(chunk))
+    child.once('exit', (status) => reject(new Error(`The blog exited with status ${status}.`)))
+  })
+  return { address, stop: () => child.kill() }
+}
+
+function file(name) {
+  return join(generated, `${name}.json`)
+}
+
+function bin(name) {
+  return join(here, 'node_modules/.bin', name)
+}
+
+function run(program, args, given = {}) {
+  execFileSync(program, args, {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off' },
+    ...given,
+  })
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import createClient from 'openapi-fetch'
+import type { paths as BlogPaths } from './generated/blog.js'
+import type { paths as LibraryPaths } from './generated/library.js'
+
+const [, , blogUrl = '', libraryUrl = ''] = process.argv
+// Without this header, a web application returns HTML, because fetch accepts everything.
+const headers = { Accept: 'application/json' }
+const blog = createClient<BlogPaths>({ baseUrl: blogUrl, headers })
+const library = createClient<LibraryPaths>({ baseUrl: libraryUrl, headers })
+
+// A web application.
+const created = await blog.POST('/posts', { body: { title: 'Hello', description: null } })
+assert.equal(created.response.status, 201)
+const id: string = created.data?.id ?? ''
+
+const invalid = await blog.POST('/posts', { body: { title: ' ' } })
+assert.equal(invalid.response.status, 422)
+assert.deepEqual(invalid.error?.codes?.['title'], ['present'])
+
+const missing = await blog.GET('/posts/{post_id}', {
+  params: { path: { post_id: '0193b6a2-7c3e-7000-8000-000000000000' } },
+})
+assert.equal(missing.error?.status, 404)
+
+// The default of openapi-fetch repeats `sort`, although the document has `explode: false`.
+for (const querySerializer of [{}, { array: { style: 'form', explode: false } } as const]) {
+  const list = await blog.GET('/posts', {
+    params: { query: { 'title.prefix': 'He', sort: ['title', '-created_at'] } },
+    querySerializer,
+  })
+  assert.equal(list.data?.[0]?.id, id)
+  assert.equal(list.response.headers.get('x-total-count'), '1')
+}
+
+const changed = await blog.PATCH('/posts/{post_id}', {
+  params: { path: { post_id: id } },
+  body: { description: 'Text' },
+})
+assert.equal(changed.data?.description, 'Text')
+
+// An API application.
+const shelf = await library.POST('/shelves', { body: { name: 'fiction', floor: 2 } })
+assert.equal(shelf.response.status, 201)
+const shelf_id = shelf.data?.id ?? ''
+const full = await library.POST('/shelves', { body: { name: 'fiction', floor: 10 } })
+assert.equal(full.error?.status, 422)
+
+const cover = new Blob(['image'], { type: 'image/png' })
+const uploaded = await library.POST('/shelves/{shelf_id}/cover', {
+  params: { path: { shelf_id } },
+  // The type of a file is a string with the format binary.
+  body: { cover: cover as unknown as string },
+  bodySerializer: ({ cover: file }) => {
+    const form = new FormData()
+    form.set('cover', file as unknown as Blob, 'cover.png')
+    return form
+  },
+})
+assert.equal(uploaded.response.status, 204)
+
+export async function mistakes() {
+  // @ts-expect-error -- a misspelled path
+  await blog.GET('/postss')
+  // @ts-expect-error -- a misspelled property
+  await blog.POST('/posts', { body: { titel: 'Hello' } })
+  // @ts-expect-error -- a missing property
+  await blog.POST('/posts', { body: {} })
+  // @ts-expect-error -- a misspelled property of the response
+  return created.data?.titel
+}
+
+console.log('openapi-fetch works with the blog and with an API application.')
