@@ -57,7 +57,7 @@ export { currentEnvironment } from './common/environment.js'
 export { workerNumber } from './server/workers/worker.js'
 
 // Channels of node:diagnostics_channel
-export { channels, publishMail } from './common/channels.js'
+export { channels, measure } from './common/channels.js'
 
 // The log
 export { errorHead } from './logging/error-fields.js'
@@ -66,6 +66,6 @@ export { logFields } from './logging/request-logger.js'
 
 // Errors
 export { explainDatabaseError } from './data/database-errors.js'
-export { wordOf } from './data/queries/publish.js'
+export { wordOf, type StatementMessage } from './data/queries/publish.js'
 export { statusOf } from './http/errors/problem.js'
 export { PasswordTooLong, TooManyRequests, Unauthorized, WaitsForItself } from './errors.js'

@@ -32,9 +32,12 @@ export function requestLog(logger: Logger, isDevelopment = false): Middleware {
       const status = ctx.res.statusCode
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished || undefined
-      const fields = { request_id: requestId, method, path, status, ms, aborted, ...queries?.fields }
-      const summary = queries ? ` ${queries.summary(ms)}` : ''
-      writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, `${method} ${path} ${status}${summary}`)
+      const fields = { request_id: requestId, method, path, status, ms, aborted }
+      const text = `${method} ${path} ${status}`
+      const level = isHealthCheck(ctx) ? 'debug' : 'info'
+      if (queries)
+        writeLine(ctx, level, Object.assign(fields, queries.fields), `${text} ${queries.summary(ms)}`)
+      else writeLine(ctx, level, fields, text)
       queries?.warn(`${method} ${path}`)
     })
     return queries ? queries.run(started, next) : next()

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { Context } from '../context.js'
 import { channels, type RenderMessage } from '../common/channels.js'
-import { groupBy } from '../common/group-by.js'
+import type { Site } from '../common/place.js'
 import type { StatementMessage } from '../data/queries/publish.js'
 import { loggerOf } from '../logging/request-logger.js'
 
@@ -12,8 +12,8 @@ const limit = 6
 /** The lines that have been reported. */
 const reported = new Set<string>()
 
-/** The framework's functions whose queries a loop may repeat. */
-const writing = ['saveRecord', 'destroyRecord']
+const suggestion =
+  "Read the records of the whole list at once: ctx.load(posts, 'comments'), `include`, or one query with In(ids)."
 
 /** The request that the current code belongs to. Only development has one. */
 const requests = new AsyncLocalStorage<RequestQueries>()
@@ -51,7 +51,7 @@ export class RequestQueries {
 
   /** The fields of the request's line. */
   get fields(): { queries: number; db_ms: number } {
-    return { queries: this.count, db_ms: Math.round(this.ms * 10) / 10 }
+    return { queries: this.count, db_ms: rounded(this.ms) }
   }
 
   /** `12 ms (22 queries, 6.1 ms)` */
@@ -64,21 +64,15 @@ export class RequestQueries {
   warn(request: string): void {
     for (const [sql, messages] of this.selects) {
       if (messages.length < limit) continue
-      const sites = messages.map(({ site }) => site)
-      const read = sites.filter(({ functions }) => !functions.some((name) => writing.includes(name)))
-      for (const [place, { length: count }] of groupBy(read, (site) => site.place))
-        if (place !== undefined && count >= limit) this.warnOf(request, place, count, sql)
+      const places = messages.flatMap(({ site }) => (site && !isWriting(site) ? site.place : []))
+      for (const place of new Set(places)) {
+        const count = places.filter((it) => it === place).length
+        if (count < limit || reported.has(place)) continue
+        reported.add(place)
+        const text = `${count} times in ${request}, at ${place}: ${sql}\n${suggestion}`
+        loggerOf(this.ctx)?.warn({ place, count, sql }, text)
+      }
     }
-  }
-
-  private warnOf(request: string, place: string, count: number, sql: string): void {
-    if (reported.has(place)) return
-    reported.add(place)
-    loggerOf(this.ctx)?.warn(
-      { place, count, sql },
-      `${count} times in ${request}, at ${place}: ${sql}\n` +
-        "Read the records of the whole list at once: ctx.load(posts, 'comments'), `include`, or one query with In(ids).",
-    )
   }
 
   private add(message: StatementMessage): void {
@@ -92,13 +86,17 @@ export class RequestQueries {
       else this.selects.set(text, [message])
     }
     const log = loggerOf(this.ctx)
-    if (log?.isLevelEnabled('debug'))
-      log.debug({ ms: Math.round(ms * 10) / 10, rows, place: message.place }, sql)
+    if (log?.isLevelEnabled('debug')) log.debug({ ms: rounded(ms), rows, place: message.place }, sql)
   }
 
   private addView({ ms }: RenderMessage): void {
     this.view = (this.view ?? 0) + ms
   }
+}
+
+/** Whether the queries belong to `ctx.save` or `ctx.destroy`, which a loop may repeat. */
+function isWriting({ functions }: Site): boolean {
+  return functions.includes('saveRecord') || functions.includes('destroyRecord')
 }
 
 function named(count: number): string {
@@ -107,5 +105,9 @@ function named(count: number): string {
 
 /** Milliseconds, with one digit after the point below ten. */
 function shown(ms: number): string {
-  return ms < 9.95 ? String(Math.round(ms * 10) / 10) : String(Math.round(ms))
+  return String(ms < 9.95 ? rounded(ms) : Math.round(ms))
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10
 }

@@ -1,7 +1,6 @@
-import { channel } from 'node:diagnostics_channel'
-import { TemplateNotFound } from '../errors.js'
+import { channel, type Channel } from 'node:diagnostics_channel'
 
-/** A statement has ended: the message of the channel `resource-kit:query`. Statements that begin or end transactions count. */
+/** A statement has ended: `resource-kit:query`. The beginning and the end of a transaction are statements, too. */
 export interface QueryMessage {
   /** The statement without its values: `SELECT * FROM "posts" WHERE "id" = ?`. */
   readonly sql: string
@@ -16,7 +15,7 @@ export interface QueryMessage {
   readonly error?: string | undefined
 }
 
-/** An attempt of a request's transaction has ended: the message of the channel `resource-kit:transaction`. */
+/** An attempt of a request's transaction has ended: `resource-kit:transaction`. */
 export interface TransactionMessage {
   /** `unknown` if the connection was lost during the commit. */
   readonly outcome: 'committed' | 'rolled back' | 'conflict' | 'unknown'
@@ -28,7 +27,7 @@ export interface TransactionMessage {
   readonly ms: number
 }
 
-/** A template was rendered: the message of the channel `resource-kit:render`. Its layout and partials are included. */
+/** A template was rendered, with its layout and partials: `resource-kit:render`. */
 export interface RenderMessage {
   /** `posts/show` */
   readonly template: string
@@ -37,7 +36,7 @@ export interface RenderMessage {
   readonly error?: string | undefined
 }
 
-/** A mail was delivered to the mail server, or not: the message of the channel `resource-kit:mail`. */
+/** A mail was delivered to the mail server, or not: `resource-kit:mail`. */
 export interface DeliveryMessage {
   /** The name of its template: `welcome`. */
   readonly name: string
@@ -54,37 +53,17 @@ export const channels = {
   mail: channel('resource-kit:mail'),
 }
 
-/** Renders a template, and publishes it. A template that does not exist has no name, because its name may be a parameter. */
-export function publishRender(name: string, render: () => string): string {
+/** Begins to measure work with a name. Returns the function that publishes its end; undefined if nobody listens. */
+export function measure(to: Channel, key: 'template' | 'name', name: string) {
+  if (!to.hasSubscribers) return undefined
   const start = performance.now()
-  let problem: string | undefined
-  try {
-    return render()
-  } catch (error) {
-    problem = className(error)
-    throw error
-  } finally {
-    const template = problem === TemplateNotFound.name ? '…' : name
-    channels.render.publish({ template, ms: performance.now() - start, error: problem })
-  }
-}
-
-/** Delivers a mail, and publishes whether that has succeeded. */
-export async function publishMail(name: string, deliver: () => Promise<void>): Promise<void> {
-  if (!channels.mail.hasSubscribers) return deliver()
-  const start = performance.now()
-  let problem: string | undefined
-  try {
-    await deliver()
-  } catch (error) {
-    problem = className(error)
-    throw error
-  } finally {
-    channels.mail.publish({ name, ms: performance.now() - start, error: problem })
+  return (failure?: unknown): void => {
+    const error = failure === undefined ? undefined : className(failure)
+    to.publish({ [key]: name, ms: performance.now() - start, error })
   }
 }
 
 /** The class of an error, which is never a value. */
 export function className(error: unknown): string {
-  return error instanceof Error ? error.constructor.name || error.name : typeof error
+  return error instanceof Error ? error.constructor.name || 'Error' : typeof error
 }

@@ -2,12 +2,13 @@ import { findSourceMap } from 'node:module'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { currentEnvironment } from './environment.js'
-import { memoize } from './memoize.js'
 
 /** Where the application has called the framework. */
 export interface Site {
-  /** `src/actions/posts.ts:15`; undefined if no line of the application is known. */
-  place?: string | undefined
+  /** `src/actions/posts.ts:15` */
+  place: string
+  /** `PostsResource.list (src/actions/posts.ts:15:3)` */
+  caller: string
   /** The functions of the framework that were called there, the innermost first. */
   functions: string[]
 }
@@ -40,21 +41,19 @@ export function withStack<T>(stack: Error | undefined, work: () => T): T {
 }
 
 /** Finds the application's innermost line in a stack. */
-export function siteOf(stack: Error | undefined): Site {
-  const functions: string[] = []
-  for (const frame of framesOf(stack)) {
-    const file = frame.getFileName() ?? ''
-    const path = file.startsWith('file:') ? fileURLToPath(file) : file
-    if (isOfApplication(path))
-      return { place: sourceOf(`${path}:${frame.getLineNumber()}:${frame.getColumnNumber()}`), functions }
-    functions.push(frame.getFunctionName() ?? '')
+export function siteOf(stack: Error | undefined): Site | undefined {
+  const frames = framesOf(stack)
+  const index = frames.findIndex((frame) => isOfApplication(fileOf(frame)))
+  const frame = frames[index]
+  if (!frame) return undefined
+  const [place, column] = sourceOf(frame)
+  return {
+    place,
+    caller: String(frame).replace(/^async |(file:)?\/[^()]+$|(?<=\()[^()]+(?=\)$)/g, (part) =>
+      part === 'async ' ? '' : `${place}:${column}`,
+    ),
+    functions: frames.slice(0, index).map((it) => it.getFunctionName() ?? ''),
   }
-  return { functions }
-}
-
-function isOfApplication(path: string): boolean {
-  const isInside = path.startsWith(process.cwd() + sep) && !path.startsWith(framework)
-  return isInside && !path.includes(`${sep}node_modules${sep}`)
 }
 
 /** The frames of a stack as objects, because its text takes many times as long. */
@@ -69,11 +68,21 @@ function framesOf(stack: Error | undefined): NodeJS.CallSite[] {
   }
 }
 
-/** The line of the source for a position in a compiled file. */
-const sourceOf = memoize((position) => {
-  const [, path = '', line = '', column = ''] = /^(.*):(\d+):(\d+)$/.exec(position) ?? []
-  const entry = findSourceMap(path)?.findEntry(Number(line) - 1, Number(column) - 1)
-  const isMapped = entry && 'originalSource' in entry
-  const source = isMapped ? fileURLToPath(entry.originalSource) : path
-  return `${relative(process.cwd(), source)}:${isMapped ? entry.originalLine + 1 : line}`
-}, 500)
+function fileOf(frame: NodeJS.CallSite): string {
+  const file = frame.getFileName() ?? ''
+  return file.startsWith('file:') ? fileURLToPath(file) : file
+}
+
+function isOfApplication(path: string): boolean {
+  const isInside = path.startsWith(process.cwd() + sep) && !path.startsWith(framework)
+  return isInside && !path.includes(`${sep}node_modules${sep}`)
+}
+
+/** The line of a frame's source, `src/actions/posts.ts:15`, and its column. */
+function sourceOf(frame: NodeJS.CallSite): [place: string, column: number] {
+  const [path, line, column] = [fileOf(frame), frame.getLineNumber() ?? 1, frame.getColumnNumber() ?? 1]
+  const entry = findSourceMap(path)?.findEntry(line - 1, column - 1)
+  if (!entry || !('originalSource' in entry)) return [`${relative(process.cwd(), path)}:${line}`, column]
+  const source = relative(process.cwd(), fileURLToPath(entry.originalSource))
+  return [`${source}:${entry.originalLine + 1}`, entry.originalColumn + 1]
+}

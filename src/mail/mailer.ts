@@ -1,7 +1,7 @@
 import type { Next } from 'koa'
 import type { Transporter } from 'nodemailer'
 import type { Logger } from 'pino'
-import { configuredBaseUrl, hasTransaction, PerRequest, publishMail } from '../extension.js'
+import { channels, configuredBaseUrl, hasTransaction, measure, PerRequest } from '../extension.js'
 import { type Context, DeclarationError, type Middleware } from '../index.js'
 import { mails, type MailMessage } from './inbox.js'
 import { textOf, unescaped } from './text.js'
@@ -130,10 +130,15 @@ async function deliver(
   transport: Transporter,
 ): Promise<void> {
   if (!res.closed) await new Promise((closed) => res.once('close', closed))
-  await publishMail(name, async () => {
+  const end = measure(channels.mail, 'name', name)
+  try {
     const { to, from, subject, html, text } = write()
     await transport.sendMail({ to, from, subject, html, text })
-  })
+    end?.()
+  } catch (error) {
+    end?.(error)
+    throw error
+  }
 }
 
 /** Renders a mail in its language. The request keeps its own. */

@@ -1,31 +1,22 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { subscribe } from 'node:diagnostics_channel'
 import { metrics, SpanKind, trace, TraceFlags, type Attributes, type Span } from '@opentelemetry/api'
-import { channels } from '../extension.js'
-import type { DeliveryMessage, QueryMessage, RenderMessage, TransactionMessage } from '../index.js'
+import type { StatementMessage } from '../extension.js'
+import type { DeliveryMessage, RenderMessage, TransactionMessage } from '../index.js'
 
-/** The number of applications of this process that report. */
-let users = 0
-let end = (): void => {}
+let isReporting = false
 
-/** Makes spans and metrics of what the framework publishes. Returns the function that stops it. */
-export function report(): () => void {
-  users += 1
-  if (users === 1) end = listen()
-  return () => {
-    users -= 1
-    if (users === 0) end()
-  }
-}
-
-function listen(): () => void {
+/** Makes spans and metrics of what the framework publishes, from now on. */
+export function report(): void {
+  if (isReporting) return
+  isReporting = true
   const meter = metrics.getMeter('resource-kit')
   const operations = meter.createHistogram('db.client.operation.duration', { unit: 's' })
   const waits = meter.createHistogram('db.client.connection.wait_time', { unit: 's' })
-  const listeners: Record<keyof typeof channels, (message: never) => void> = {
-    query({ sql, ms, engine, error }: QueryMessage) {
-      const operation = /^\w+/.exec(sql)?.[0].toUpperCase() ?? ''
+  const listeners = {
+    query({ sql, ms, engine, error, isQuery }: StatementMessage) {
       // The instrumentations of pg and mysql2 report the statements of the other engines.
-      if (engine !== 'sqlite' || control.has(operation)) return
+      if (engine !== 'sqlite' || !isQuery) return
+      const operation = /^\w+/.exec(sql)?.[0].toUpperCase() ?? 'SQL'
       const attributes = {
         'db.system.name': engine,
         'db.operation.name': operation,
@@ -49,20 +40,10 @@ function listen(): () => void {
       addSpan(`mail ${name}`, ms, error ? { 'error.type': error } : {})
     },
   }
-  const all = Object.values(channels).map(({ name }) => [name, listeners[nameOf(name)]] as const)
-  // Each channel has messages of one type.
-  for (const [name, listener] of all) subscribe(name, listener as (message: unknown) => void)
-  return () => {
-    for (const [name, listener] of all) unsubscribe(name, listener as (message: unknown) => void)
-  }
+  for (const [name, listener] of Object.entries(listeners))
+    // Each channel has messages of one type.
+    subscribe(`resource-kit:${name}`, listener as (message: unknown) => void)
 }
-
-function nameOf(channel: string | symbol): keyof typeof channels {
-  return String(channel).replace('resource-kit:', '') as keyof typeof channels
-}
-
-/** The statements that begin and end transactions. */
-const control = new Set(['BEGIN', 'START', 'COMMIT', 'ROLLBACK', 'SAVEPOINT', 'RELEASE', 'SET'])
 
 /** Adds a span that ends now below the current one. */
 function addSpan(name: string, ms: number, attributes: Attributes, kind = SpanKind.INTERNAL): void {

@@ -13,8 +13,6 @@ import { isSampled, report } from './report.js'
  * @example app.use(telemetry())
  */
 export function telemetry(): Middleware {
-  let stop: (() => void) | undefined
-
   async function telemetry(ctx: Context, next: Next): Promise<void> {
     const parent = trace.getActiveSpan()
     if (!parent || !isSampled(parent)) return next()
@@ -35,11 +33,7 @@ export function telemetry(): Middleware {
     beforeBody: true,
     begin,
     start: async () => {
-      if (hasSdk()) stop ??= report()
-    },
-    stop: async () => {
-      stop?.()
-      stop = undefined
+      if (hasSdk()) report()
     },
   })
 }

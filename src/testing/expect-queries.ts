@@ -1,7 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { channels } from '../common/channels.js'
-import { groupBy } from '../common/group-by.js'
 import type { StatementMessage } from '../data/queries/publish.js'
 
 /**
@@ -35,6 +34,7 @@ export async function expectQueries<T>(count: number, work: () => T | Promise<T>
 
 /** One line for each statement and place: `20 x at src/actions/posts.ts:15: SELECT ...` */
 function listed(queries: readonly StatementMessage[]): string {
-  const same = groupBy(queries, ({ sql, place = 'an unknown place' }) => `at ${place}: ${sql}`)
-  return [...same].map(([text, { length }]) => `${length} x ${text}`).join('\n') || 'none'
+  const texts = queries.map(({ sql, place = 'an unknown place' }) => `at ${place}: ${sql}`)
+  const lines = [...new Set(texts)].map((text) => `${texts.filter((it) => it === text).length} x ${text}`)
+  return lines.join('\n') || 'none'
 }

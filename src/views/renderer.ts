@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
-import { channels, publishRender } from '../common/channels.js'
+import { channels, measure } from '../common/channels.js'
 import { BoundedMap } from '../common/memoize.js'
 import { TemplateNotFound } from '../errors.js'
 import { CompiledTemplate, type CompileOptions } from './compiled-template.js'
@@ -50,10 +50,14 @@ export class Renderer implements CompileOptions {
    * @throws TemplateNotFound when no folder has it, or the name leads out of the folders
    */
   render(view: string, locals: Record<string, unknown> = {}): string {
+    const end = measure(channels.render, 'template', view)
     try {
-      if (channels.render.hasSubscribers) return publishRender(view, () => this.template(view).render(locals))
-      return this.template(view).render(locals)
+      const page = this.template(view).render(locals)
+      end?.()
+      return page
     } catch (error) {
+      // The name of a template that does not exist may be a parameter.
+      if (!(error instanceof TemplateNotFound)) end?.(error)
       throw locatedError(error, this.explain)
     }
   }

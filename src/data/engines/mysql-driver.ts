@@ -31,7 +31,7 @@ export function configureMysqlDriver(driver: MysqlDriver, limits: ConnectionLimi
   driver.createQueryRunner = (mode) => new MariadbRunner(driver, mode)
 }
 
-/** TypeORM's query runner, whose statements \`queries/publish.ts\` publishes. */
+/** TypeORM's query runner, whose statements `queries/publish.ts` publishes. */
 export class MariadbRunner extends MysqlQueryRunner {}
 
 /** Whether the server is MariaDB, and not MySQL. */

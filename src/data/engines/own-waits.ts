@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { existsSync } from 'node:fs'
-import { sep } from 'node:path'
 import type { QueryRunner } from 'typeorm'
+import { siteOf, stackHere } from '../../common/place.js'
 import { WaitsForItself } from '../../errors.js'
 
 /** The transaction of a request. */
@@ -35,7 +34,8 @@ export function watchWaits<T>(transaction: Transaction, work: () => T): T {
 
 /** Notes where a transaction is about to begin, if its request is watched. */
 export function noteBeginning(transaction: Transaction): void {
-  if (!transaction.isUsed && requests.getStore()?.transaction === transaction) transaction.begunAt = here()
+  if (!transaction.isUsed && requests.getStore()?.transaction === transaction)
+    transaction.begunAt = stackHere()
 }
 
 /** Calls work of a middleware that uses another connection than the transaction of its request. */
@@ -59,31 +59,9 @@ export function calledBy<T>(name: string, transaction: Transaction | undefined, 
 export function rejectOwnWait(isHeldBy: (runner: QueryRunner) => unknown): void {
   const caller = calling ?? requests.getStore()
   if (!caller || !isHeldBy(caller.transaction.runner)) return
-  const waiting = caller.name ?? placeOf(here()) ?? 'A query of the database'
-  throw new WaitsForItself(waiting, placeOf(caller.transaction.begunAt) ?? 'an earlier query of ctx.tx')
-}
-
-/** The current place in the code. The frames of TypeORM can be more than ten. */
-function here(): Error {
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 50
-  const error = new Error('here')
-  Error.stackTraceLimit = stackTraceLimit
-  return error
-}
-
-/** The application's innermost function, with its file and line: `loadTeam (src/app.ts:12:3)`. */
-function placeOf(error: Error | undefined): string | undefined {
-  const [own = '', ...lines] = error?.stack?.split('\n').slice(1) ?? []
-  // The place of `here`, which source maps may have changed.
-  const framework = own.replace(/^.*\(|data.engines.own-waits.*$/g, '')
-  const line = lines.find((it) => {
-    // Source maps name files of packages that are not installed.
-    const [, file = ''] = /(?:file:\/\/)?(\/[^()]+):\d+:\d+\)?$/.exec(it) ?? []
-    return !it.includes('node_modules') && !it.includes(framework) && existsSync(file)
-  })
-  return line
-    ?.replace(/^ *at (async )?/, '')
-    .replace('file://', '')
-    .replace(process.cwd() + sep, '')
+  const waiting = caller.name ?? siteOf(stackHere())?.caller ?? 'A query of the database'
+  throw new WaitsForItself(
+    waiting,
+    siteOf(caller.transaction.begunAt)?.caller ?? 'an earlier query of ctx.tx',
+  )
 }

@@ -1,32 +1,24 @@
 import { BoundedMap } from '../../common/memoize.js'
 import type { QueryMessage } from '../../common/channels.js'
 
-/** Parts of a statement that all engines read in the same way. Before a part that none matches, the text ends. */
-const COMMON = [
-  /(?<space>\s+|\/\*(?!M?!)(?:(?!\/\*|\*\/)[^])*\*\/)/,
-  /(?<value>'(?:[^'\\]|'')*'|\d[\w.]*)/,
-  /[\p{L}_][\p{L}\p{N}_]*/u,
-  /[^'"`[\]\\$#\d\s/-]|\/(?!\*)|-(?!-)/,
-]
-
-/** The parts in which the engines differ: comments, quotes, placeholders and brackets. */
-const OWN: Record<QueryMessage['engine'], RegExp[]> = {
-  sqlite: [/(?<space2>--[^\n]*)/, /\?\d+|"(?:[^"\\]|"")*"|`[^`\\]*`|\[[^\]\\]*\]/],
-  postgres: [/(?<space2>--[^\r\n]*)/, /"(?:[^"\\]|"")*"|\$\d+|[[\]#]/],
-  mariadb: [
-    /(?<space2>(?:--(?=[\s\p{Cc}]|$)|#)[^\n]*)/u,
-    /(?<value2>"(?:[^"\\]|"")*")|`[^`\\]*`|--(?![\s\p{Cc}]|$)/u,
-  ],
+/** The parts of a statement: what becomes a space, the values, and the rest. Before a part that none matches, the text ends. */
+function patternOf(comment: RegExp, value: RegExp, other: RegExp): RegExp {
+  const spaces = [/\s+|\/\*(?!M?!)(?:(?!\/\*|\*\/)[^])*\*\//, comment]
+  const values = [/'(?:[^'\\]|'')*'|\d[\w.]*/, value]
+  const others = [other, /[\p{L}_][\p{L}\p{N}_]*|[^'"`[\]\\$#\d\s/-]|\/(?!\*)|-(?!-)/u]
+  const [space, hidden, shown] = [spaces, values, others].map((parts) =>
+    parts.map(({ source }) => source).join('|'),
+  )
+  return new RegExp(`(${space})|(${hidden})|${shown}`, 'guy')
 }
 
-function patternOf(engine: QueryMessage['engine']): RegExp {
-  return new RegExp([...OWN[engine], ...COMMON].map(({ source }) => source).join('|'), 'uy')
-}
+const NOTHING = /(?!)/
 
-const PATTERNS = {
-  sqlite: patternOf('sqlite'),
-  postgres: patternOf('postgres'),
-  mariadb: patternOf('mariadb'),
+/** The engines differ in comments, quotes, placeholders and brackets. */
+const PATTERNS: Record<QueryMessage['engine'], RegExp> = {
+  sqlite: patternOf(/--[^\n]*/, NOTHING, /\?\d+|"(?:[^"\\]|"")*"|`[^`\\]*`|\[[^\]\\]*\]/),
+  postgres: patternOf(/--[^\r\n]*/, NOTHING, /"(?:[^"\\]|"")*"|\$\d+|[[\]#]/),
+  mariadb: patternOf(/(?:--(?=[\s\p{Cc}]|$)|#)[^\n]*/u, /"(?:[^"\\]|"")*"/, /`[^`\\]*`|--(?![\s\p{Cc}]|$)/u),
 }
 
 const masked = new BoundedMap<string>(500)
@@ -49,15 +41,11 @@ export function maskedSql(sql: string, engine: QueryMessage['engine']): string {
 }
 
 function mask(sql: string, pattern: RegExp): string {
-  let text = ''
-  pattern.lastIndex = 0
-  while (pattern.lastIndex < sql.length) {
-    const found = pattern.exec(sql)
-    if (!found || pattern.lastIndex > maxLength) return `${text}…`
-    const { space, space2, value, value2 } = found.groups ?? {}
-    if (space !== undefined || space2 !== undefined)
-      text = text.endsWith(' ') || text === '' ? text : `${text} `
-    else text += value !== undefined || value2 !== undefined ? '?' : found[0]
+  let [text, end] = ['', 0]
+  for (const [part, space, value] of sql.slice(0, maxLength).matchAll(pattern)) {
+    end += part.length
+    if (space === undefined) text += value === undefined ? part : '?'
+    else if (text !== '' && !text.endsWith(' ')) text += ' '
   }
-  return text.trimEnd()
+  return end < sql.length ? `${text}…` : text.trimEnd()
 }

@@ -33,11 +33,10 @@ export class StatementMessage implements QueryMessage {
 
   /** It is found when it is read, because that takes time. */
   get place(): string | undefined {
-    return this.site.place
+    return this.site?.place
   }
 
-  /** Where the application ran it, and by which functions of the framework. */
-  get site(): Site {
+  get site(): Site | undefined {
     return siteOf(this.#stack)
   }
 
@@ -54,44 +53,33 @@ type Query = (this: QueryRunner, sql: string, values: unknown, isStructured?: bo
 function publishStatements({ prototype }: { prototype: QueryRunner }): void {
   // The method is overloaded.
   const run = prototype.query as Query
-  const query: Query = function query(sql, values, isStructured = false) {
+  const query: Query = function query(sql, values, isStructured) {
     if (!channels.query.hasSubscribers || CURSOR.test(sql)) return run.call(this, sql, values, isStructured)
-    const { name } = engineOf(this.dataSource)
-    return publishStatement(name, sql, () => run.call(this, sql, values, true) as Promise<QueryResult>).then(
-      (result) => (isStructured ? result : result.raw),
+    const end = begin(engineOf(this.dataSource), sql)
+    return (run.call(this, sql, values, true) as Promise<QueryResult>).then(
+      (result) => {
+        end(result.affected ?? result.records?.length)
+        return isStructured ? result : result.raw
+      },
+      (error: unknown) => {
+        end(undefined, error)
+        throw error
+      },
     )
   }
   Object.defineProperty(prototype, 'query', { value: query, configurable: true, writable: true })
 }
 
-publishStatements(PooledSqliteQueryRunner)
-publishStatements(PostgresRunner)
-publishStatements(MariadbRunner)
-
-async function publishStatement(
-  engine: Engine['name'],
-  sql: string,
-  run: () => Promise<QueryResult>,
-): Promise<QueryResult> {
-  const end = begin(engine, sql)
-  try {
-    const result = await run()
-    end(result.affected ?? result.records?.length)
-    return result
-  } catch (error) {
-    end(undefined, error)
-    throw error
-  }
-}
+for (const runner of [PooledSqliteQueryRunner, PostgresRunner, MariadbRunner]) publishStatements(runner)
 
 /** Publishes a query whose rows are read as a stream, after the last row that is read. The time of its reader does not count. */
 export function publishRows(
-  { name }: Engine,
+  engine: Engine,
   sql: string,
   parts: AsyncIterable<unknown[]>,
 ): AsyncIterable<unknown[]> {
   if (!channels.query.hasSubscribers) return parts
-  const end = begin(name, sql)
+  const end = begin(engine, sql)
   return (async function* publishing() {
     let [rows, ms, from] = [0, 0, performance.now()]
     let problem: unknown
@@ -112,13 +100,12 @@ export function publishRows(
 }
 
 /** Notes where and when a statement begins. Returns the function that publishes it. */
-function begin(engine: Engine['name'], sql: string) {
+function begin({ name }: Engine, sql: string) {
   const stack = stackHere()
   const start = performance.now()
   return (rows: number | undefined, error?: unknown, ms = performance.now() - start): void => {
-    const changed = error === undefined ? rows : undefined
-    const word = error === undefined ? undefined : wordOf(error)
-    channels.query.publish(new StatementMessage(maskedSql(sql, engine), ms, changed, engine, word, stack))
+    const [changed, word] = error === undefined ? [rows, undefined] : [undefined, wordOf(error)]
+    channels.query.publish(new StatementMessage(maskedSql(sql, name), ms, changed, name, word, stack))
   }
 }
 

@@ -5,12 +5,7 @@ export class TransactionWatch {
   private startedAt = 0
   private readyAt = 0
 
-  private constructor(private readonly attempt: number) {}
-
-  /** Returns the watch of an attempt; undefined if nobody listens. */
-  static of(attempt: number): TransactionWatch | undefined {
-    return channels.transaction.hasSubscribers ? new TransactionWatch(attempt) : undefined
-  }
+  constructor(private readonly attempt: number) {}
 
   /** The transaction begins to wait for its connection. */
   start(): void {
@@ -26,12 +21,7 @@ export class TransactionWatch {
     const { attempt, startedAt, readyAt } = this
     if (readyAt === 0) return
     this.readyAt = 0
-    const message: TransactionMessage = {
-      outcome,
-      attempt,
-      waited: readyAt - startedAt,
-      ms: performance.now() - readyAt,
-    }
-    channels.transaction.publish(message)
+    const ms = performance.now() - readyAt
+    channels.transaction.publish({ outcome, attempt, waited: readyAt - startedAt, ms })
   }
 }

@@ -13,6 +13,7 @@ import { explainMissingTable, pendingMigrations } from '../../data/migrations/pe
 import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../../data/transactions/request-transaction.js'
 import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
+import { channels } from '../../common/channels.js'
 import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { IDEMPOTENT_METHODS, SAFE_METHODS } from '../../common/methods.js'
@@ -141,7 +142,7 @@ function lazyTransaction(
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,
     onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
-    watch: TransactionWatch.of(attempt),
+    watch: channels.transaction.hasSubscribers ? new TransactionWatch(attempt) : undefined,
     onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,
   })
 }
