@@ -351,7 +351,7 @@ describe('kit generate and kit destroy', () => {
       const before = app.tree()
       await kitGenerate('resource', 'post', 'title', ...ROUTES)
       await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post', '--spec', 'full', ...ROUTES)
-      expect(app.read('src/actions/comments.ts')).to.contain("@Route('POST', '/{comment_id}/mark_read')")
+      expect(app.read('src/actions/comments.ts')).to.contain("@Route('POST', '/{comment_id}/mark_read', {")
       const said =
         (await kitDestroy(['resource', 'comment', '-y'])) + (await kitDestroy(['resource', 'post', '-y']))
       expect(said).to.not.contain('edited')

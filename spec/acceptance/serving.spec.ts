@@ -183,6 +183,25 @@ describe('The commands that run an application', function () {
       rmSync(join(application.folder, 'src/actions/more.ts'))
     })
 
+    it('shows what uses the name of a route that has gone, and serves again when it is corrected', async () => {
+      const body = (name: string): string =>
+        `import type { Context } from 'resource-kit'\n\nexport function home(ctx: Context) {\n` +
+        `  ctx.body = '${name} is ' + ctx.pathFor('${name}')\n}\n`
+      const routes = join(application.folder, 'src/app.ts')
+      const before = readFileSync(routes, 'utf8')
+      writeFileSync(home, body('rootPath'))
+      expect(await eventually(address, 'rootPath is')).to.equal('rootPath is /')
+
+      writeFileSync(routes, before.replace("app.get('/', home)", "app.get('/', home, { name: 'startPath' })"))
+      expect(await eventually(address, 'does not compile')).to.include('src/actions/home.ts(4,').and.to.include('rootPath')
+
+      writeFileSync(home, body('startPath'))
+      expect(await eventually(address, 'startPath is')).to.equal('startPath is /')
+      writeFileSync(home, welcome)
+      writeFileSync(routes, before)
+      await eventually(address, 'Welcome to Blog')
+    })
+
     it('runs no migrations: its pages list the pending ones until they have been run', async () => {
       const file = join(application.folder, 'migrations/1795132800001_later.ts')
       mkdirSync(join(application.folder, 'migrations'), { recursive: true })
