@@ -108,6 +108,17 @@ describe('The imports of src', () => {
     expect(upward).to.deep.equal([])
   })
 
+  it('of openapi/ are dynamic, so that an application loads it with the first request of a document', () => {
+    const outside = files.filter((file) => !file.startsWith('openapi/'))
+    const early = outside.filter((file) =>
+      /^(?:import|export) (?!type )[^'"]*'[./]+openapi\//m.test(
+        readFileSync(join(root, 'src', `${file}.ts`), 'utf8'),
+      ),
+    )
+    expect(outside.flatMap(importsOf).some(({ target }) => target === 'openapi/index')).to.equal(true)
+    expect(early).to.deep.equal([])
+  })
+
   it('have a rule for every folder and file', () => {
     const places = [...Object.keys(rules), ...extensions, ...assembling]
     expect(files.filter((file) => !isIn(file, places))).to.deep.equal([])

@@ -964,7 +964,7 @@ const ROUTES = [
 
 const PUBLISH = `
   /** POST /posts/{post_id}/publish */
-  @Route('POST', '/{post_id}/publish')
+  @Route('POST', '/{post_id}/publish', { responses: { 200: Post, 409: 'problem', 422: 'problem' } })
   async publish(ctx: Context) {
     const post = await this.findPost(ctx)
     // Change the post here.
@@ -981,7 +981,7 @@ const PUBLISH = `
 
 const DRAFTS = `
   /** GET /posts/drafts */
-  @Route('GET', '/drafts')
+  @Route('GET', '/drafts', { responses: { 200: [Post] } })
   async drafts(ctx: Context) {
     // Choose the posts here.
     const where = {}

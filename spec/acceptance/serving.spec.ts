@@ -193,7 +193,9 @@ describe('The commands that run an application', function () {
       expect(await eventually(address, 'rootPath is')).to.equal('rootPath is /')
 
       writeFileSync(routes, before.replace("app.get('/', home)", "app.get('/', home, { name: 'startPath' })"))
-      expect(await eventually(address, 'does not compile')).to.include('src/actions/home.ts(4,').and.to.include('rootPath')
+      expect(await eventually(address, 'does not compile'))
+        .to.include('src/actions/home.ts(4,')
+        .and.to.include('rootPath')
 
       writeFileSync(home, body('startPath'))
       expect(await eventually(address, 'startPath is')).to.equal('startPath is /')

@@ -51,6 +51,23 @@ describe('The OpenAPI document', () => {
     }
   })
 
+  it('has the security and the limits of accounts', async () => {
+    const { app } = await loadExample('members')
+    const { paths, components } = documentOf(app) as Any
+    const list = paths['/posts'].get
+    expect(list.security).to.deep.equal([{ session: [] }])
+    expect(list.responses[401].headers['WWW-Authenticate'].required).to.equal(true)
+    expect(components.securitySchemes).to.deep.equal({
+      session: { type: 'apiKey', in: 'cookie', name: '_members_session' },
+    })
+    const signIn = paths['/session'].post
+    expect(signIn.security).to.deep.equal([])
+    expect(Object.keys(signIn.responses)).to.deep.equal(['200', '401', '404', '429', 'default'])
+    expect(signIn.responses[429].headers).to.have.property('Retry-After')
+    expect(signIn.responses[200].headers).to.have.keys('RateLimit', 'RateLimit-Policy')
+    expect(JSON.stringify(components.schemas)).to.not.include('password_hash')
+  })
+
   it('has the same text each time, with a validator for caches', async () => {
     const first = await site.get('/openapi.json')
     const etag = first.headers.get('etag') ?? ''

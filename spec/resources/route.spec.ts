@@ -151,7 +151,7 @@ describe('@Route', () => {
         app.resource(resourceWith(body === undefined ? {} : { body }))
         const { route } = app.match('DELETE', '/posts/drafts') ?? {}
         expect(route?.readsBody).to.equal(expected)
-        expect(route?.description.body).to.equal(body === PublishForm ? body : undefined)
+        expect(route?.description.body).to.equal(body === true ? undefined : body)
       }
     })
 
@@ -191,11 +191,11 @@ describe('@Route', () => {
       ],
       [
         { responses: { 200: 'Post' } },
-        'The response "200" of PostsResource.drafts is "Post". Use a class, a list of one class like [Post], "problem" or "empty".',
+        'The response "200" of PostsResource.drafts is "Post". Use a class, a list of one class like [Post], "problem", "empty" or a media type like "text/csv".',
       ],
       [
         { responses: { 200: [] } },
-        'The response "200" of PostsResource.drafts is []. Use a class, a list of one class like [Post], "problem" or "empty".',
+        'The response "200" of PostsResource.drafts is []. Use a class, a list of one class like [Post], "problem", "empty" or a media type like "text/csv".',
       ],
       [
         { responses: { 204: Post } },

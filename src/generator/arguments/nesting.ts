@@ -80,12 +80,12 @@ function finderOf({ model, param, parent }: Names, isParentFound: boolean): Find
 }
 
 /** Finds the only record, or that of an owner. */
-function singularFinder({ one, model }: Names, owner: Names | undefined): Finder {
+function singularFinder({ model }: Names, owner: Names | undefined): Finder {
   if (owner) return finder(`return ctx.findOneBy(${model}, { ${owner.singular}_id: userOf(ctx).id })`)
   return finder(
-    `const [${one}] = await ctx.tx.find(${model}, { take: 1 })`,
-    `if (!${one}) throw new RecordNotFound('${model}')`,
-    `return ${one}`,
+    `const [found] = await ctx.tx.find(${model}, { take: 1 })`,
+    `if (!found) throw new RecordNotFound('${model}')`,
+    `return ctx.find(${model}, found.id)`,
   )
 }
 
