@@ -40,11 +40,12 @@ export function telemetry(): Middleware {
 
 /** Connects the log of a request with its span, and completes the span before it ends. */
 function begin(ctx: Context): void {
-  const span = trace.getActiveSpan()
+  const metadata = getRPCMetadata(context.active())
+  // The active span can be one of the instrumentation of Koa.
+  const span = metadata?.span ?? trace.getActiveSpan()
   if (!span) return
   const { traceId, spanId } = span.spanContext()
   logFields(ctx, { trace_id: traceId, span_id: spanId })
-  const metadata = getRPCMetadata(context.active())
   // The instrumentation ends the span in an earlier listener.
   ctx.res.prependOnceListener('close', () => complete(ctx, span, metadata))
 }
