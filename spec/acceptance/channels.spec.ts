@@ -1,21 +1,31 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Readable } from 'node:stream'
+import { inspect } from 'node:util'
 import { expect } from 'chai'
+import { pino } from 'pino'
 import {
   App,
   transaction,
+  translations,
   type Context,
   type Database,
+  type DeliveryMessage,
   type QueryMessage,
+  type RenderMessage,
   type TransactionMessage,
 } from '../../src/index.js'
+import { mailer, sendMail } from '../../src/mail/index.js'
 import { newShelf, Shelf, withLibrary } from '../support/applications/library.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { engine } from '../support/engine.js'
+import { failingStatement } from '../support/failing-statement.js'
 import { Site } from '../support/site.js'
+import { secretPages } from '../support/applications/secret-pages.js'
 
 /** An error of MariaDB, which detects conflicts by its locks only. */
 const DEADLOCK = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
+
+const logger = pino({ level: 'silent' })
 
 const secret = 'k3y-of-7777-doors'
 
@@ -166,6 +176,68 @@ describe('The channel', () => {
           'committed 1',
         ])
       })
+    })
+  })
+
+  describe('resource-kit:render and resource-kit:mail', () => {
+    let folder: string
+
+    before(() => {
+      folder = secretPages()
+      process.env['BASE_URL'] = 'https://shop.example'
+    })
+
+    after(() => {
+      delete process.env['BASE_URL']
+    })
+
+    async function visit(...paths: string[]): Promise<void> {
+      const app = new App({ env: 'production', templates: folder, secret: 'x'.repeat(40), logger })
+      // No mail server listens there.
+      app.use(mailer({ from: 'shop@shop.example', url: 'smtp://127.0.0.1:1' }))
+      app.use(transaction(database, { checksMigrations: false }))
+      app.use(translations(folder))
+      app.get('/pages/:name', (ctx) => {
+        ctx.session['token'] = secret
+        ctx.body = ctx.render(ctx.params['name'] ?? '', { secret })
+      })
+      app.get('/mail', (ctx) => {
+        sendMail(ctx, { to: `${secret}@a.example`, name: 'welcome', locals: { secret } })
+        ctx.body = ''
+      })
+      app.get('/failure', (ctx) => ctx.tx.query(failingStatement(secret)))
+      const site = await Site.open(app)
+      for (const path of paths) await site.get(path, { headers: { Cookie: `key=${secret}` } })
+      await site.close()
+    }
+
+    it('have the name, the time and the class of an error', async () => {
+      const paths = ['/pages/page', '/pages/broken', `/pages/${secret}`, '/mail']
+      const pages = await messagesOf<RenderMessage>('resource-kit:render', () => visit(...paths))
+      expect(pages.map(({ template, error }) => [template, error])).to.deep.equal([
+        ['page', undefined],
+        ['broken', 'TypeError'],
+        ['error', undefined],
+        ['error', undefined],
+        ['mails/welcome', undefined],
+      ])
+      const sent = await messagesOf<DeliveryMessage>('resource-kit:mail', () => visit('/mail'))
+      expect(sent.map(({ name, error }) => [name, error])).to.deep.equal([['welcome', 'Error']])
+      for (const { ms } of [...pages, ...sent]) expect(ms).to.be.above(0)
+    })
+
+    it('contain no secret, and neither do the other channels', async () => {
+      const names = ['query', 'transaction', 'render', 'mail'].map((name) => `resource-kit:${name}`)
+      const all: unknown[] = []
+      const work = () => visit('/pages/page', `/pages/${secret}`, '/mail', '/failure')
+      const collected = names.reduceRight<() => Promise<unknown>>(
+        (inner, name) => async () => all.push(...(await messagesOf(name, inner))),
+        work,
+      )
+      await collected()
+      expect(all).to.have.length.above(4)
+      expect(inspect(all, { depth: 9, showHidden: true })).to.not.include(secret)
+      expect(JSON.stringify(all)).to.not.include(secret)
     })
   })
 })

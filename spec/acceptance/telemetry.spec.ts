@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { openBlogDatabase } from '../support/applications/blog-database.js'
 import { newDatabase } from '../support/databases.js'
 import { engine } from '../support/engine.js'
+import { secretPages } from '../support/applications/secret-pages.js'
 
 const secret = 'k3y-of-7777-doors'
 
@@ -27,7 +28,7 @@ describe('telemetry() with the SDK of OpenTelemetry', () => {
     const database = await openBlogDatabase(url)
     await database.close()
     const main = fileURLToPath(new URL('../support/processes/telemetry-main.js', import.meta.url))
-    const { stdout } = await promisify(execFile)(process.execPath, [main, url, secret], {
+    const { stdout } = await promisify(execFile)(process.execPath, [main, url, secret, secretPages()], {
       encoding: 'utf8',
       maxBuffer: 10_000_000,
     })
@@ -66,6 +67,17 @@ describe('telemetry() with the SDK of OpenTelemetry', () => {
     ])
     const attempts = spans.map(({ attributes }) => attributes['resource_kit.attempt'])
     expect(attempts).to.include.members([0, 1])
+  })
+
+  it('has the page and the mail of a request, which is delivered after the response', () => {
+    const found = spans.filter(({ name }) => /^(render|mail) /.test(name))
+    expect(found.map(({ name, attributes }) => ({ name, error: attributes['error.type'] }))).to.deep.equal([
+      { name: 'render page', error: undefined },
+      { name: 'render mails/welcome', error: undefined },
+      { name: 'mail welcome', error: 'Error' },
+    ])
+    const request = spans.find(({ attributes }) => attributes['http.route'] === '/pages/:token')
+    expect(new Set(found.map(({ trace }) => trace))).to.deep.equal(new Set([request?.trace]))
   })
 
   it('gives a failure the problem of the database as its message', () => {

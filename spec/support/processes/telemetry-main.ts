@@ -1,5 +1,5 @@
 // Serves an application with telemetry(), sends requests with secrets to it, and prints the spans and the log as JSON. The
-// first argument is the url of a database with the tables of the blog.
+// arguments are the url of a database with the tables of the blog, a secret, and a folder of templates.
 import { register } from 'node:module'
 import { registerInstrumentations } from '@opentelemetry/instrumentation'
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
@@ -12,24 +12,30 @@ new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).
 registerInstrumentations({ instrumentations: [new HttpInstrumentation()] })
 
 await import('reflect-metadata')
-const { App, errors, transaction } = await import('../../../src/index.js')
+const { App, errors, transaction, translations } = await import('../../../src/index.js')
+const { mailer, sendMail } = await import('../../../src/mail/index.js')
 const { telemetry } = await import('../../../src/telemetry/index.js')
 const { captureLog } = await import('../../../src/testing/index.js')
+const { failingStatement } = await import('../failing-statement.js')
 const { blogDatabase, newPost, Post } = await import('../applications/blog-database.js')
 type Context = import('../../../src/index.js').Context
 
-const [url = '', secret = ''] = process.argv.slice(2)
+const [url = '', secret = '', templates = ''] = process.argv.slice(2)
+process.env['BASE_URL'] = 'https://blog.example'
 const database = blogDatabase(url)
 const log = captureLog()
 const app = new App({
-  api: true,
   env: 'production',
+  templates,
   secret: 'of-the-specs-0123456789-0123456789',
   logger: log.logger,
 })
 let attempts = 0
 app.use(telemetry())
+// No mail server listens there.
+app.use(mailer({ from: 'blog@blog.example', url: 'smtp://127.0.0.1:1' }))
 app.use(transaction(database, { checksMigrations: false }))
+app.use(translations(templates))
 app.get('/posts', async function listPosts(ctx: Context) {
   ctx.log.info('listing')
   ctx.body = await ctx.findAll(Post)
@@ -47,9 +53,12 @@ app.put('/posts', async function updatePost(ctx: Context) {
 app.get('/sessions/{token}', async (ctx: Context) => {
   ctx.body = await ctx.tx.query(`SELECT title FROM posts WHERE title = '${secret}'`)
 })
-app.get('/broken', (ctx: Context) =>
-  ctx.tx.query(`INSERT INTO posts (id, title) VALUES ('${secret}', '${secret}', 1)`),
-)
+app.get('/broken', (ctx: Context) => ctx.tx.query(failingStatement(secret)))
+app.get('/pages/{token}', async (ctx: Context) => {
+  ctx.session['token'] = secret
+  sendMail(ctx, { to: `${secret}@blog.example`, name: 'welcome', locals: { secret } })
+  ctx.body = ctx.render('page', { secret })
+})
 const address = await app.listen(0, '127.0.0.1')
 const headers = {
   Cookie: `name=${secret}`,
@@ -62,6 +71,7 @@ await fetch(`${address}/posts`, { method: 'POST', headers, body })
 await fetch(`${address}/posts`, { method: 'PUT', headers, body })
 await fetch(`${address}/sessions/${secret}`, { headers })
 await fetch(`${address}/broken`, { headers })
+await fetch(`${address}/pages/${secret}`, { headers })
 await fetch(`${address}/nothing`, { headers })
 await fetch(`${address}/sessions/${secret}`, { method: 'DELETE', headers })
 await new Promise((later) => setTimeout(later, 50))
