@@ -60,13 +60,21 @@ describe('telemetry() with the SDK of OpenTelemetry', () => {
     expect(spans.find(({ name }) => name === 'POST /posts')?.status).to.equal(0)
   })
 
-  it('has a span for each attempt', () => {
-    const own = statements('SELECT')
-    expect(treeOf('PUT /posts')).to.deep.equal([
-      { updatePost: [...own, 'transaction', ...own, 'transaction'] },
+  it('has a span for each attempt of a request that conflicts with another one', () => {
+    const requests = spans.filter(({ name }) => name === 'GET /conflicts')
+    const outcomes = requests.map(({ trace }) =>
+      spans
+        .filter((span) => span.name === 'transaction' && span.trace === trace)
+        .map(({ attributes }) => [attributes['resource_kit.attempt'], attributes['resource_kit.outcome']]),
+    )
+    expect(outcomes.toSorted((one, other) => one.length - other.length)).to.deep.equal([
+      [[0, 'committed']],
+      [
+        [0, 'conflict'],
+        [1, 'committed'],
+      ],
     ])
-    const attempts = spans.map(({ attributes }) => attributes['resource_kit.attempt'])
-    expect(attempts).to.include.members([0, 1])
+    expect(requests.map(({ status }) => status)).to.deep.equal([0, 0])
   })
 
   it('has the page and the mail of a request, which is delivered after the response', () => {

@@ -12,13 +12,16 @@ new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).
 registerInstrumentations({ instrumentations: [new HttpInstrumentation()] })
 
 await import('reflect-metadata')
-const { App, errors, transaction, translations } = await import('../../../src/index.js')
+const { App, transaction, translations } = await import('../../../src/index.js')
 const { mailer, sendMail } = await import('../../../src/mail/index.js')
 const { telemetry } = await import('../../../src/telemetry/index.js')
 const { captureLog } = await import('../../../src/testing/index.js')
 const { failingStatement } = await import('../failing-statement.js')
 const { blogDatabase, newPost, Post } = await import('../applications/blog-database.js')
 type Context = import('../../../src/index.js').Context
+
+/** An error of MariaDB, which detects conflicts by its locks only. */
+const DEADLOCK = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
 
 const [url = '', secret = '', templates = ''] = process.argv.slice(2)
 process.env['BASE_URL'] = 'https://blog.example'
@@ -30,11 +33,20 @@ const app = new App({
   secret: 'of-the-specs-0123456789-0123456789',
   logger: log.logger,
 })
-let attempts = 0
+const isPostgres = url.startsWith('postgres')
+/** Two requests have read the same post before one of them writes it. */
+let readers = 0
+let meet = (): void => {}
+const met = new Promise<void>((resolve) => (meet = resolve))
 app.use(telemetry())
 // No mail server listens there.
 app.use(mailer({ from: 'blog@blog.example', url: 'smtp://127.0.0.1:1' }))
-app.use(transaction(database, { checksMigrations: false }))
+app.use(
+  transaction(database, {
+    checksMigrations: false,
+    ...(isPostgres && { isolation: 'SERIALIZABLE' as const }),
+  }),
+)
 app.use(translations(templates))
 app.get('/posts', async function listPosts(ctx: Context) {
   ctx.log.info('listing')
@@ -44,10 +56,13 @@ app.post('/posts', async function createPost(ctx: Context) {
   const errors = await ctx.save(newPost(''))
   if (errors) ctx.respond(errors, { data: {} })
 })
-app.put('/posts', async function updatePost(ctx: Context) {
-  await ctx.tx.count(Post)
-  attempts += 1
-  if (attempts === 1) throw new errors.TransactionConflict()
+app.get('/conflicts', async function countPosts(ctx: Context) {
+  const { id, title } = await ctx.tx.findOneOrFail(Post, { where: {} })
+  const isSecond = (readers += 1) === 2
+  if (isSecond) meet()
+  await met
+  if (isSecond && url.startsWith('mysql')) await ctx.tx.query(DEADLOCK)
+  else await ctx.tx.update(Post, { id }, { title: `${title}.` })
   ctx.body = {}
 })
 app.get('/sessions/{token}', async (ctx: Context) => {
@@ -68,7 +83,8 @@ const headers = {
 const body = JSON.stringify({ title: secret })
 await fetch(`${address}/posts?token=${secret}`, { headers })
 await fetch(`${address}/posts`, { method: 'POST', headers, body })
-await fetch(`${address}/posts`, { method: 'PUT', headers, body })
+await database.manager.save(newPost('First'))
+await Promise.all([fetch(`${address}/conflicts`), fetch(`${address}/conflicts`)])
 await fetch(`${address}/sessions/${secret}`, { headers })
 await fetch(`${address}/broken`, { headers })
 await fetch(`${address}/pages/${secret}`, { headers })
