@@ -315,7 +315,7 @@ import {
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
-import { captureLog, Client, Factory, Isolation, testApplication } from 'resource-kit/testing'
+import { captureLog, Client, expectQueries, Factory, Isolation, testApplication } from 'resource-kit/testing'
 import { authenticate, databaseLimits, rateLimit, readToken, signedToken, userSessions, verifyPassword } from 'resource-kit/auth'
 import { absoluteUrl, mailer, mailInbox, sendMail } from 'resource-kit/mail'
 import { createClient } from 'redis'

@@ -12,9 +12,12 @@ const hidden = Symbol('resource-kit:hidden')
  * options. `@Describe(false)` leaves a handler, or all routes of a class, out of the document.
  *
  * @example
- * \@Describe({ summary: 'Creates a token', body: Credentials, responses: { 201: NewToken, 401: 'problem' } })
- * async create(ctx: Context) {
- *   // ...
+ * \@Resource('/logins', { singular: true })
+ * export class LoginsResource extends BaseResource {
+ *   \@Describe({ summary: 'Signs in', responses: { 204: 'empty', 401: 'problem' } })
+ *   async create(ctx: Context) {
+ *     ctx.status = 204
+ *   }
  * }
  *
  * @throws DeclarationError when a class has options, when the member is static or is not a method, or when it is described twice
