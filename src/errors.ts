@@ -567,11 +567,11 @@ export class UnknownAttribute extends namedError(
     `${className} has no attribute "${name}" that a request may set. It has ${known.join(', ') || 'no attributes'}.`,
 ) {}
 
-/** 500: a handler has called `ctx.bind` with an attribute that the option `fields` of its resource does not list. */
+/** 500: a handler has called `ctx.bind` with an attribute that the `fields` option of its resource does not list. */
 export class UnlistedField extends HttpError {
   override readonly isPublic = false
   constructor(handler: string, name: string) {
-    super(500, `${handler} binds "${name}". Add it to the option "fields" of @Resource.`)
+    super(500, `${handler} binds "${name}". Add it to the "fields" option of @Resource.`)
   }
 }
 

@@ -121,7 +121,7 @@ describe('The names of routes for ctx.pathFor', () => {
     const source = app.read('src/app.ts')
     app.write('src/app.ts', `${source}\nthrow new Error('no')\n`)
     const { errors } = await kit(app.folder, ['build'])
-    expect(errors).to.include('The application could not be loaded')
+    expect(errors).to.include('The application could not be loaded').and.to.include('Error: no')
     expect(types()).to.equal(known)
     app.write('src/app.ts', source)
   })

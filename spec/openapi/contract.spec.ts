@@ -181,7 +181,7 @@ describe('testApplication(app, database, { contract: true })', () => {
     expect(await message('', 'PATCH', path, { json: { title: 'B' } })).to.equal('')
     expect(await message('list', 'PATCH', path, { json: { title: 'B' } })).to.equal(
       'updateOpenNote calls ctx.bind with a list, but OpenNotesResource has no fields, so the document lists every attribute. Move ' +
-        'the list to the option "fields" of @Resource.',
+        'the list to the "fields" option of @Resource.',
     )
   })
 

@@ -317,7 +317,7 @@ describe('A mistake in the OpenAPI document', () => {
       }),
     ).to.equal(
       'DeclarationError: Two operations of the document /openapi.json have the id "hello": GET /a (hello) and GET /b (hello). Set ' +
-        'the option "operationId" of one of them.',
+        'the "operationId" option of one of them.',
     )
     expect(
       await mistake((app) => {

@@ -62,7 +62,7 @@ class ClosedResource extends PostsResource {}
 @Resource('/open', { model: Post })
 class OpenResource extends PostsResource {}
 
-describe('The option fields of @Resource', () => {
+describe('The fields option of @Resource', () => {
   let site: Site
   const log = captureLog()
   const json = { title: 'Hello', pinned: true, author_id: '0193b6a2-7c3e-7000-8000-000000000001', text: 'a' }
@@ -97,7 +97,7 @@ describe('The option fields of @Resource', () => {
     const response = await site.put('/posts/1', { json, accept: 'json' })
     expect(response.status).to.equal(500)
     expect(log.text()).to.include(
-      'PostsResource.update binds \\"pinned\\". Add it to the option \\"fields\\" of @Resource.',
+      'PostsResource.update binds \\"pinned\\". Add it to the \\"fields\\" option of @Resource.',
     )
     expect(bound).to.deep.equal({ title: '', pinned: false, author_id: null })
   })

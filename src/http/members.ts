@@ -28,7 +28,7 @@ export interface HttpMembers {
    * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
    * column. If the class is not an entity, its attributes are the properties with decorators of class-validator. `save` and `validate` report a value that cannot be converted as an error of its field.
    *
-   * A record of the resource's model has the attributes that the option `fields` of `@Resource` lists.
+   * A record of the resource's model has the attributes that the `fields` option of `@Resource` lists.
    *
    * @param only the attributes that the request may set; without it, the request may set the `fields`, or all if there are none
    * @returns the record

@@ -50,7 +50,7 @@ export function listedFields(
 }
 
 /**
- * Checks the option `fields` of the resources that have routes.
+ * Checks the `fields` option of the resources that have routes.
  *
  * @throws DeclarationError when one of the fields is not an attribute that a request can set
  */

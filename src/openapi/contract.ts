@@ -86,11 +86,8 @@ export class Contract {
   private add(application: DocumentedRoutes): void {
     for (const declared of documentsOf(application, { title: 'Application', version: '0' })) {
       const { document, operations } = buildDocument(application, declared)
-      this.ajv.addSchema({
-        $id: `kit:${declared.path}${declared.host ?? ''}`,
-        components: closed(document.components),
-      })
       const path = `kit:${declared.path}${declared.host ?? ''}`
+      this.ajv.addSchema({ $id: path, components: closed(document.components) })
       for (const operation of operations) {
         const known = this.operations.get(operation.route) ?? {}
         known[operation.method] = { content: operation.toJSON() as unknown as Operation, document, path }
@@ -123,7 +120,7 @@ export class Contract {
     fail(
       content,
       `calls ctx.bind with a list, but ${ctx.route.handlerName.split('.')[0]} has no fields, so the document lists every ` +
-        'attribute. Move the list to the option "fields" of @Resource.',
+        'attribute. Move the list to the "fields" option of @Resource.',
     )
   }
 
@@ -262,7 +259,7 @@ function createAjv(): Ajv2020 {
     return ajv
   } catch (cause) {
     throw new DeclarationError(
-      'The option "contract" of testApplication needs Ajv. Run `npm install --save-dev ajv ajv-formats`.',
+      'The "contract" option of testApplication needs Ajv. Run `npm install --save-dev ajv ajv-formats`.',
       { cause },
     )
   }

@@ -131,8 +131,8 @@ function rejectTaken(
   ids.set(id, operation)
   if (!taken) return
   throw new DeclarationError(
-    `Two operations of the document ${path} have the id "${id}": ${nameOf(taken)} and ${nameOf(operation)}. Set the option ` +
-      '"operationId" of one of them.',
+    `Two operations of the document ${path} have the id "${id}": ${nameOf(taken)} and ${nameOf(operation)}. Set the ` +
+      '"operationId" option of one of them.',
   )
 }
 

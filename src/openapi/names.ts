@@ -57,7 +57,7 @@ function ofResource(route: DeclaredRoute, resource: RouteResource, method: strin
 function ofFunction({ handlerName, path }: DeclaredRoute, method: string): OperationNames {
   if (handlerName === 'anonymous') {
     throw new DeclarationError(
-      `${method} ${path} has no name in the OpenAPI document, because its handler has none. Name the function, or set the option "operationId".`,
+      `${method} ${path} has no name in the OpenAPI document, because its handler has none. Name the function, or set the "operationId" option.`,
     )
   }
   const name = capitalize(handlerName)

@@ -5,11 +5,11 @@ import type { DeclaredDocument } from '../extension.js'
 import { DeclarationError, HttpError, type Context } from '../index.js'
 
 /** The files of Swagger UI that its page loads. */
-const FILES: Record<string, string> = {
-  'swagger-ui.css': 'text/css',
-  'swagger-ui-bundle.js': 'text/javascript',
-  'favicon-32x32.png': 'image/png',
-}
+const FILES = new Map([
+  ['swagger-ui.css', 'text/css'],
+  ['swagger-ui-bundle.js', 'text/javascript'],
+  ['favicon-32x32.png', 'image/png'],
+])
 
 /** The page of a document. Its scripts and styles come from the application itself. */
 export function servePage(ctx: Context, { page = '', path, options }: DeclaredDocument): void {
@@ -41,7 +41,7 @@ SwaggerUIBundle({ url, dom_id: '#page', deepLinking: true, validatorUrl: null })
 /** Serves a file of the page. */
 export async function servePageFile(ctx: Context): Promise<void> {
   const { file = '' } = ctx.params
-  const type = FILES[file]
+  const type = FILES.get(file)
   if (file !== 'start.js' && type === undefined) throw new HttpError(404, `The page has no file ${file}.`)
   ctx.type = type ?? 'text/javascript'
   ctx.body = type === undefined ? start : await readFile(join(swaggerFolder(), file))
@@ -58,7 +58,7 @@ export function swaggerFolder(): string {
     return dirname(resolve('swagger-ui-dist/package.json'))
   } catch (cause) {
     throw new DeclarationError(
-      'The option "page" of app.openapi needs Swagger UI. Run `npm install swagger-ui-dist`, or remove the option.',
+      'The "page" option of app.openapi needs Swagger UI. Run `npm install swagger-ui-dist`, or remove the option.',
       { cause },
     )
   }

@@ -74,7 +74,7 @@ export function describeRoute(
   for (const [status, response] of Object.entries(responses ?? {})) checkResponse(status, response, handler)
   if (files && (method === 'GET' || method === 'HEAD')) {
     throw new DeclarationError(
-      `${handler} has files, but ${method} requests have no body. Remove the option "files".`,
+      `${handler} has files, but ${method} requests have no body. Remove the "files" option.`,
     )
   }
   return {

@@ -8,7 +8,7 @@ import type { Declarations, Scope } from './scope.js'
 export interface DocumentOptions {
   title: string
   version: string
-  /** The path of a page that shows the document, for example `/docs`. It needs the package `swagger-ui-dist`. */
+  /** The path of a page that shows the document, for example `/docs`. It needs the `swagger-ui-dist` package. */
   page?: string
   summary?: string
   description?: string

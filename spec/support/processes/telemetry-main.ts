@@ -90,7 +90,7 @@ await fetch(`${address}/broken`, { headers })
 await fetch(`${address}/pages/${secret}`, { headers })
 await fetch(`${address}/nothing`, { headers })
 await fetch(`${address}/sessions/${secret}`, { method: 'DELETE', headers })
-await new Promise((later) => setTimeout(later, 50))
+// Its end waits for the mail and the connections.
 await app.close()
 const spans = exporter.getFinishedSpans().map((span) => ({
   name: span.name,

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { App } from '../../application/application.js'
 import { once } from 'node:events'
+import { CommandError } from '../../command-errors.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { createLogger } from '../../logging/logger.js'
 import { onStopSignal } from '../../server/signals.js'
@@ -92,8 +93,10 @@ async function startWorkerPool(count: number): Promise<void> {
 /** Sends the names of the routes to `kit dev`, which writes them. */
 async function reportRoutes(): Promise<void> {
   const { routeTypes } = await import('../support/route-types.js')
-  // An application without src/app.ts serves, too.
-  const app = await load<App>('src/app', 'app', 'never').catch(() => undefined)
+  const app = await load<App>('src/app', 'app', 'never').catch((error: unknown) => {
+    // An application without src/app.ts serves, too.
+    if (!(error instanceof CommandError)) throw error
+  })
   if (app) process.send?.({ routes: routeTypes(app) })
 }
 

@@ -61,9 +61,10 @@ export async function readRouteTypes(root: string, folder: string): Promise<bool
   try {
     const kit = join(import.meta.dirname, '../main.js')
     await promisify(execFile)(process.execPath, [kit, 'routes', '--types', '--built', folder], { cwd: root })
-  } catch {
+  } catch (error) {
+    const { stderr = '' }: { stderr?: string } = Object(error)
     console.error(
-      'The application could not be loaded, so the names of its routes in .kit/routes.d.ts may be old.',
+      `The application could not be loaded, so the names of its routes in .kit/routes.d.ts may be old. Correct the error, and build again:\n${stderr.trim()}`,
     )
   }
   return hasRouteTypes(root) && readFileSync(typesFile(root), 'utf8') !== before

@@ -14,7 +14,7 @@ import { maskedSql } from './masked-sql.js'
 const CONTROL = /^\s*(BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET)\b/i
 
 /** How PostgreSQL reads a stream, which is one query. */
-const CURSOR = /^(DECLARE|FETCH 100 FROM) kit_rows_/
+const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 
 /** A statement that has ended. */
 export class StatementMessage implements QueryMessage {
