@@ -12,13 +12,15 @@ import { isAddition, withMethods } from '../support/applications/merged-example.
 import { freePort } from '../support/servers/free-port.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-const blocks = codeBlocks().filter(({ page }) => page === 'docs/getting-started.md')
+/** The second page continues with the application of the first one. */
+const PAGES = ['docs/getting-started.md', 'docs/getting-started-accounts.md']
+const blocks = PAGES.flatMap((name) => codeBlocks().filter(({ page }) => page === name))
 
 /** The development server in the guide. The spec uses another port. */
 const documentedUrl = 'http://127.0.0.1:3000'
 
 /** A reader follows the guide block by block, from the first to the last. */
-describe('docs/getting-started.md', function () {
+describe('docs/getting-started.md and docs/getting-started-accounts.md', function () {
   const parent = temporaryFolder()
   const folder = join(parent, 'blog')
 
@@ -32,7 +34,7 @@ describe('docs/getting-started.md', function () {
   for (const [index, block] of blocks.entries()) {
     const file = namedFile(block)
     if (file) {
-      it(`line ${block.line}: writes ${file}`, async () => {
+      it(`${block.page}:${block.line}: writes ${file}`, async () => {
         await stopServer()
         const path = join(folder, file)
         mkdirSync(dirname(path), { recursive: true })
@@ -40,7 +42,7 @@ describe('docs/getting-started.md', function () {
         writeFileSync(path, isAddition(code) ? withMethods(readFileSync(path, 'utf8'), code) : code)
       })
     } else if (block.language === 'ts') {
-      it(`line ${block.line}: src/actions/posts.ts contains the excerpt`, () => {
+      it(`${block.page}:${block.line}: src/actions/posts.ts contains the excerpt`, () => {
         const generated = readFileSync(join(folder, 'src/actions/posts.ts'), 'utf8')
         expect(withoutComments(generated)).to.include(block.code)
       })
@@ -48,7 +50,7 @@ describe('docs/getting-started.md', function () {
     if (block.language !== 'sh') continue
     const lines = block.code.trim().split('\n')
     const documented = blocks[index + 1]?.language === '' ? blocks[index + 1]?.code.trimEnd() : undefined
-    it(`line ${block.line}: ${lines.join('; ')}`, async () => {
+    it(`${block.page}:${block.line}: ${lines.join('; ')}`, async () => {
       const outputs: string[] = []
       for (const line of lines) outputs.push(await follow(line, documented))
       if (documented !== undefined) expect(outputs.filter(Boolean).join('\n')).to.match(patternOf(documented))
