@@ -358,6 +358,7 @@ declare class Label extends Model {
 declare const frontEnd: Handler
 declare const PlanesResource: typeof PostsResource, ApiPostsResource: typeof PostsResource
 declare class Account extends Model {
+  owner: string
   balance: number
 }
 declare class Member extends Model {

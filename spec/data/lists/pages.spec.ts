@@ -162,7 +162,7 @@ describeOnce('The page of a list with @Queryable', () => {
     )
     expect(status).to.equal(200)
     expect(titlesIn(text)).to.deep.equal(['aa', 'ab'])
-    expect(text).to.contain('<a href="?sort=title">Clear filters</a>')
+    expect(text).to.contain('<a class="clear" href="?sort=title">Clear filters</a>')
   })
 
   it('sorts by the declared order, and by links in the headings that keep the filters', async () => {

@@ -21,6 +21,8 @@ export interface Attribute extends AttributeArgument {
   addition: string
   /** `form.text('title', { required: true })` */
   field: string
+  /** Whether a list shows the beginning of it only. */
+  isLong: boolean
   /** Returns the source with which a page shows it: `= post.title`. `record` is the name of its translations: `post.title`. */
   show(variable: string, record: string): string
   /** The sources of values for specs: the first value, and the changed one, which is greater unless it is a boolean. */
@@ -74,6 +76,7 @@ function attributeOf(words: AttributeArgument): Attribute {
     migration: migration(words),
     addition: migration(words, kind === 'bool' && !isNullable && 'default: false'),
     field: field(words, isRequired),
+    isLong: kind === 'text' || kind === 'json' || (kind === 'string' && isNullable),
     show: (variable, record) => show(words, variable, record),
     samples: {
       json: source(first),

@@ -18,8 +18,8 @@ export interface FilterFormOptions {
 }
 
 /**
- * Renders the form that filters and searches a list: a field for each operator, with its errors, and a link that removes
- * the filters. It keeps the order. Empty if the list has no filters.
+ * Renders the form that filters and searches a list: the search field, and below it a field for each operator, which the
+ * visitor unfolds. A link removes the filters. The form keeps the order. Empty if the list has no filters.
  */
 export function filterForm(context: ViewContext, query: ListQuery, options: FilterFormOptions = {}): Html {
   return new FilterForm(context, query, options).render()
@@ -60,17 +60,31 @@ class FilterForm extends Fields {
     return html`${summary}
       <form class="filters" method="get" role="search" aria-label="${context.t('kit.filter')}">
         ${query.others.map(([name, value]) => hiddenField(name, value))} ${this.isSearchable && this.search()}
-        ${this.fields.map((field) => this.filter(field))}
-        <div class="actions">
-          <button type="submit">${context.t('kit.filter')}</button>
-          ${canClear && html`<a href="${query.clearUrl}">${context.t('kit.no_filters')}</a>`}
-        </div>
+        ${this.fields.length > 0 && this.filters()}
+        ${canClear && html`<a class="clear" href="${query.clearUrl}">${context.t('kit.no_filters')}</a>`}
       </form>`
   }
 
   private search(): Html {
     const input = { type: 'search', value: this.query.text('search') }
-    return this.inputField('search', { label: this.context.t('kit.search') }, input)
+    const label = this.context.t('kit.search')
+    return html`<div class="search">
+      ${this.inputField('search', { label }, input)}
+      <button type="submit">${label}</button>
+    </div>`
+  }
+
+  /** The filters are unfolded while one of them is set or wrong. */
+  private filters(): Html {
+    const { context, query, fields } = this
+    const set = fields.filter(({ parameter }) => query.texts(parameter).some(Boolean)).length
+    const hasTimes = fields.some(({ kind, operator }) => kind === 'datetime' && operator !== 'null')
+    return html`<details${set > 0 && html` open`}>
+      <summary>${context.t('kit.filters')}${set > 0 && ` (${set})`}</summary>
+      ${hasTimes && html`<p class="hint">${context.t('kit.filter_times')}</p>`}
+      <div class="fields">${fields.map((field) => this.filter(field))}</div>
+      <button type="submit">${context.t('kit.filter')}</button>
+    </details>`
   }
 
   private filter(field: QueryField): Html {
@@ -80,12 +94,8 @@ class FilterForm extends Fields {
     const choices = this.choicesOf(field)
     if (choices && operator === 'in') return this.checkboxes(field, label, choices)
     if (choices) return this.select(parameter, label, choices, field)
-    const hint = operator === 'in' ? 'kit.list_hint' : kind === 'datetime' ? 'kit.utc' : undefined
-    return this.inputField(
-      parameter,
-      { label, ...(hint && { hint: this.context.t(hint) }) },
-      this.inputOf(field),
-    )
+    const hint = operator === 'in' && { hint: this.context.t('kit.list_hint') }
+    return this.inputField(parameter, { label, ...hint }, this.inputOf(field))
   }
 
   private inputField(parameter: string, options: FieldOptions, input: Attributes): Html {
