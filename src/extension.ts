@@ -60,7 +60,7 @@ export { workerNumber } from './server/workers/worker.js'
 export { channels, measure } from './common/channels.js'
 
 // The log
-export { errorHead } from './logging/error-fields.js'
+export { causesOf, errorHead } from './logging/error-fields.js'
 export { redactedPath } from './logging/redacted-path.js'
 export { logFields } from './logging/request-logger.js'
 

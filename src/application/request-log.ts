@@ -33,11 +33,8 @@ export function requestLog(logger: Logger, isDevelopment = false): Middleware {
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished || undefined
       const fields = { request_id: requestId, method, path, status, ms, aborted }
-      const text = `${method} ${path} ${status}`
-      const level = isHealthCheck(ctx) ? 'debug' : 'info'
-      if (queries)
-        writeLine(ctx, level, Object.assign(fields, queries.fields), `${text} ${queries.summary(ms)}`)
-      else writeLine(ctx, level, fields, text)
+      const text = `${method} ${path} ${status}${queries?.summary(ms, fields) ?? ''}`
+      writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, text)
       queries?.warn(`${method} ${path}`)
     })
     return queries ? queries.run(started, next) : next()

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { Context } from '../context.js'
 import { channels, type RenderMessage } from '../common/channels.js'
-import type { Site } from '../common/place.js'
 import type { StatementMessage } from '../data/queries/publish.js'
+import { destroyRecord, saveRecord } from '../data/records/save.js'
 import { loggerOf } from '../logging/request-logger.js'
 
 /** The number of equal queries from one line that is reported. */
@@ -18,13 +18,16 @@ const suggestion =
 /** The request that the current code belongs to. Only development has one. */
 const requests = new AsyncLocalStorage<RequestQueries>()
 
+/** The functions whose queries a loop may repeat. */
+const writing = [saveRecord.name, destroyRecord.name]
+
 let isListening = false
 
 /** The queries of one request in development, for its line in the log, for warnings and for the `Server-Timing` header. */
 export class RequestQueries {
   private count = 0
   private ms = 0
-  private view: number | undefined
+  private view = 0
   private readonly selects = new Map<string, StatementMessage[]>()
 
   constructor(private readonly ctx: Context) {
@@ -39,40 +42,38 @@ export class RequestQueries {
   async run(started: number, next: () => Promise<unknown>): Promise<void> {
     await requests.run(this, next)
     if (this.ctx.headerSent) return
-    const { count, ms, view } = this
     const times = [
-      this.ctx.response.get('Server-Timing'),
-      count > 0 && `db;dur=${shown(ms)};desc="${named(count)}"`,
-      view !== undefined && `view;dur=${shown(view)}`,
+      this.count > 0 && `db;dur=${shown(this.ms)};desc="${this.number}"`,
+      this.view > 0 && `view;dur=${shown(this.view)}`,
       `total;dur=${shown(performance.now() - started)}`,
     ]
-    this.ctx.set('Server-Timing', times.filter(Boolean).join(', '))
+    this.ctx.append('Server-Timing', times.filter(Boolean).join(', '))
   }
 
-  /** The fields of the request's line. */
-  get fields(): { queries: number; db_ms: number } {
-    return { queries: this.count, db_ms: rounded(this.ms) }
+  /** Adds its fields to those of the request's line. Returns the end of the line: ` 12 ms (22 queries, 6.1 ms)`. */
+  summary(ms: number, fields: object): string {
+    Object.assign(fields, { queries: this.count, db_ms: rounded(this.ms) })
+    return ` ${shown(ms)} ms${this.count > 0 ? ` (${this.number}, ${shown(this.ms)} ms)` : ''}`
   }
 
-  /** `12 ms (22 queries, 6.1 ms)` */
-  summary(ms: number): string {
-    const queries = this.count > 0 ? ` (${named(this.count)}, ${shown(this.ms)} ms)` : ''
-    return `${shown(ms)} ms${queries}`
-  }
-
-  /** Warns about each line that has run a query many times. */
+  /** Warns about each line that has run a query many times, except for what `ctx.save` and `ctx.destroy` have run. */
   warn(request: string): void {
     for (const [sql, messages] of this.selects) {
       if (messages.length < limit) continue
-      const places = messages.flatMap(({ site }) => (site && !isWriting(site) ? site.place : []))
-      for (const place of new Set(places)) {
-        const count = places.filter((it) => it === place).length
+      const sites = messages.flatMap(({ site = [] }) => site)
+      const read = sites.filter(({ functions }) => !writing.some((name) => functions.includes(name)))
+      for (const place of new Set(read.map((site) => site.place))) {
+        const count = read.filter((site) => site.place === place).length
         if (count < limit || reported.has(place)) continue
         reported.add(place)
         const text = `${count} times in ${request}, at ${place}: ${sql}\n${suggestion}`
         loggerOf(this.ctx)?.warn({ place, count, sql }, text)
       }
     }
+  }
+
+  private get number(): string {
+    return this.count === 1 ? '1 query' : `${this.count} queries`
   }
 
   private add(message: StatementMessage): void {
@@ -90,17 +91,8 @@ export class RequestQueries {
   }
 
   private addView({ ms }: RenderMessage): void {
-    this.view = (this.view ?? 0) + ms
+    this.view += ms
   }
-}
-
-/** Whether the queries belong to `ctx.save` or `ctx.destroy`, which a loop may repeat. */
-function isWriting({ functions }: Site): boolean {
-  return functions.includes('saveRecord') || functions.includes('destroyRecord')
-}
-
-function named(count: number): string {
-  return count === 1 ? '1 query' : `${count} queries`
 }
 
 /** Milliseconds, with one digit after the point below ten. */

@@ -28,7 +28,8 @@ export function fieldsOf(value: object): string[] {
   return 'errors' in value ? [...shown, 'errors'] : shown
 }
 
-function* causesOf(error: Error): Generator<Error> {
+/** An error and its causes. */
+export function* causesOf(error: Error): Generator<Error> {
   const seen = new Set<unknown>()
   for (let one: unknown = error; one instanceof Error && !seen.has(one); one = one.cause) {
     yield one

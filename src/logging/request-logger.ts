@@ -9,8 +9,6 @@ interface RequestLogger {
   base: Logger
   /** A child logger with the request's id, created when it is first used. */
   own?: Logger
-  /** Fields of each line. */
-  bindings?: object
   /** Fields of the line that is written after the response. */
   fields?: object
 }
@@ -28,10 +26,8 @@ export function loggerOf(ctx: Context): Logger | undefined {
   // The filter is read when it is needed, because `parameterLogger` replaces it with one that has more words.
   return (
     state &&
-    (state.own ??= withRedactedErrors(
-      state.base,
-      { request_id: ctx.requestId, ...state.bindings },
-      (values) => ctx.filterParameters(values),
+    (state.own ??= withRedactedErrors(state.base, { request_id: ctx.requestId }, (values) =>
+      ctx.filterParameters(values),
     ))
   )
 }
@@ -44,10 +40,8 @@ export function addLogFields(ctx: Context, fields: object): void {
 
 /** Adds fields to each line of a request's log. */
 export function logFields(ctx: Context, fields: object): void {
-  const state = loggers.get(ctx)
-  if (!state) return
-  state.bindings = { ...state.bindings, ...fields }
-  if (state.own) state.own = state.own.child(fields)
+  const own = loggerOf(ctx)?.child(fields)
+  if (own) Object.assign(loggers.get(ctx) ?? {}, { own })
 }
 
 /** The fields of the line that is written after the response. Undefined fields are omitted. */
@@ -62,5 +56,5 @@ export function writeLine(ctx: Context, level: 'info' | 'debug', fields: LineFie
   // The request's own logger adds the id to each line.
   if (state.own) fields.request_id = undefined
   const logger = state.own ?? state.base
-  logger[level](Object.assign(fields, state.own ? undefined : state.bindings, state.fields), message)
+  logger[level](Object.assign(fields, state.fields), message)
 }

@@ -1,26 +1,14 @@
 import { QueryFailedError } from 'typeorm'
-import { errorHead, wordOf } from '../extension.js'
-
-/** An error as a span shows it. */
-export interface Exception {
-  type: string
-  message: string
-  stack: string
-}
+import { causesOf, errorHead, wordOf } from '../extension.js'
 
 /** The type, the message and the stack of an error as in the log. The message of the database can repeat values, so its problem replaces it. */
-export function exceptionOf(error: unknown): Exception {
+export function exceptionOf(error: unknown): { name: string; message: string; stack: string } {
   const { type = typeof error, message = '', stack = '' } = errorHead(Object(error))
-  const failure = causesOf(error).find((cause) => cause instanceof QueryFailedError || 'driverError' in cause)
-  if (!(error instanceof Error) || !failure) return { type, message, stack }
+  const causes = error instanceof Error ? [...causesOf(error)] : []
+  const failure = causes.find((cause) => cause instanceof QueryFailedError || 'driverError' in cause)
+  if (!failure) return { name: type, message, stack }
   const problem = wordOf(failure)
-  return { type, message: problem, stack: `${type}: ${problem}${framesOf(error)}` }
-}
-
-function causesOf(error: unknown): Error[] {
-  const causes: Error[] = []
-  for (let one = error; one instanceof Error && !causes.includes(one); one = one.cause) causes.push(one)
-  return causes
+  return { name: type, message: problem, stack: `${type}: ${problem}${framesOf(Object(error))}` }
 }
 
 /** The frames of a stack, without the message above, which can have lines that look like frames. */

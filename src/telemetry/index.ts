@@ -4,4 +4,72 @@
  * @module resource-kit/telemetry
  */
 
-export { telemetry } from './telemetry.js'
+import { context, ProxyTracerProvider, SpanStatusCode, trace, type Span } from '@opentelemetry/api'
+import { getRPCMetadata, RPCType, type RPCMetadata } from '@opentelemetry/core'
+import type { Next } from 'koa'
+import { explainDatabaseError, logFields, redactedPath, statusOf } from '../extension.js'
+import type { Context, Middleware } from '../index.js'
+import { exceptionOf } from './exception.js'
+import { isSampled, report } from './report.js'
+
+/**
+ * Traces requests by OpenTelemetry, or by what builds on it: the route and the handler of each request, its transaction,
+ * statements on SQLite, pages and mails. Without an SDK it does nothing. Register it first.
+ *
+ * @example app.use(telemetry())
+ */
+export function telemetry(): Middleware {
+  async function telemetry(ctx: Context, next: Next): Promise<void> {
+    const parent = trace.getActiveSpan()
+    if (!parent || !isSampled(parent)) return next()
+    const attributes = { 'resource_kit.request_id': ctx.requestId }
+    const span = trace.getTracer('resource-kit').startSpan(nameOf(ctx), { attributes })
+    try {
+      await context.with(trace.setSpan(context.active(), span), next)
+    } catch (error) {
+      if (statusOf(explainDatabaseError(error)) >= 500) {
+        span.recordException(exceptionOf(error))
+        span.setStatus({ code: SpanStatusCode.ERROR })
+      }
+      throw error
+    } finally {
+      // The body of a form selects its route.
+      span.updateName(nameOf(ctx)).end()
+    }
+  }
+
+  return Object.assign(telemetry, {
+    beforeBody: true,
+    begin,
+    start: async () => {
+      const provider = trace.getTracerProvider()
+      // Without an SDK, nobody reads the report.
+      if (!(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('resource-kit')) report()
+    },
+  })
+}
+
+/** Connects the log of a request with its span, and completes the span before it ends. */
+function begin(ctx: Context): void {
+  const metadata = getRPCMetadata(context.active())
+  // The active span can be one of the instrumentation of Koa.
+  const span = metadata?.span ?? trace.getActiveSpan()
+  if (!span) return
+  const { traceId, spanId } = span.spanContext()
+  logFields(ctx, { trace_id: traceId, span_id: spanId })
+  // The instrumentation ends the span in an earlier listener.
+  ctx.res.prependOnceListener('close', () => complete(ctx, span, metadata))
+}
+
+/** Sets the route, and removes secrets from the URL. */
+function complete(ctx: Context, span: Span, metadata: RPCMetadata | undefined): void {
+  const route: unknown = ctx._matchedRoute
+  if (metadata?.type === RPCType.HTTP && typeof route === 'string') metadata.route = route
+  span.setAttribute('url.path', redactedPath(ctx))
+  if (ctx.querystring !== '') span.setAttribute('url.query', '[FILTERED]')
+}
+
+/** The handler of a request: `PostsResource.show`. A request that was rejected before its body has none. */
+function nameOf({ route, method }: { route?: Context['route']; method: string }): string {
+  return route?.handlerName ?? method
+}

@@ -17,11 +17,8 @@ export function report(): void {
       // The instrumentations of pg and mysql2 report the statements of the other engines.
       if (engine !== 'sqlite' || !isQuery) return
       const operation = /^\w+/.exec(sql)?.[0].toUpperCase() ?? 'SQL'
-      const attributes = {
-        'db.system.name': engine,
-        'db.operation.name': operation,
-        ...(error && { 'error.type': error }),
-      }
+      const failure = error && { 'error.type': error }
+      const attributes = { 'db.system.name': engine, 'db.operation.name': operation, ...failure }
       operations.record(ms / 1000, attributes)
       addSpan(operation, ms, { ...attributes, 'db.query.text': sql }, SpanKind.CLIENT)
     },
@@ -34,10 +31,10 @@ export function report(): void {
       })
     },
     render({ template, ms, error }: RenderMessage) {
-      addSpan(`render ${template}`, ms, error ? { 'error.type': error } : {})
+      addSpan(`render ${template}`, ms, { 'error.type': error })
     },
     mail({ name, ms, error }: DeliveryMessage) {
-      addSpan(`mail ${name}`, ms, error ? { 'error.type': error } : {})
+      addSpan(`mail ${name}`, ms, { 'error.type': error })
     },
   }
   for (const [name, listener] of Object.entries(listeners))

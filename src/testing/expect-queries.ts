@@ -24,17 +24,9 @@ export async function expectQueries<T>(count: number, work: () => T | Promise<T>
   } finally {
     unsubscribe(channels.query.name, collect)
   }
-  throw new AssertionError({
-    message: `Expected ${count} queries instead of ${queries.length}:\n${listed(queries)}`,
-    actual: queries.length,
-    expected: count,
-    operator: 'expectQueries',
-  })
-}
-
-/** One line for each statement and place: `20 x at src/actions/posts.ts:15: SELECT ...` */
-function listed(queries: readonly StatementMessage[]): string {
+  const actual = queries.length
   const texts = queries.map(({ sql, place = 'an unknown place' }) => `at ${place}: ${sql}`)
   const lines = [...new Set(texts)].map((text) => `${texts.filter((it) => it === text).length} x ${text}`)
-  return lines.join('\n') || 'none'
+  const message = `Expected ${count} queries instead of ${actual}:\n${lines.join('\n') || 'none'}`
+  throw new AssertionError({ message, actual, expected: count, operator: 'expectQueries' })
 }

@@ -60,8 +60,6 @@ export function rejectOwnWait(isHeldBy: (runner: QueryRunner) => unknown): void 
   const caller = calling ?? requests.getStore()
   if (!caller || !isHeldBy(caller.transaction.runner)) return
   const waiting = caller.name ?? siteOf(stackHere())?.caller ?? 'A query of the database'
-  throw new WaitsForItself(
-    waiting,
-    siteOf(caller.transaction.begunAt)?.caller ?? 'an earlier query of ctx.tx',
-  )
+  const holding = siteOf(caller.transaction.begunAt)?.caller ?? 'an earlier query of ctx.tx'
+  throw new WaitsForItself(waiting, holding)
 }

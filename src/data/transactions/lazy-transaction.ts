@@ -13,7 +13,7 @@ import {
   TransactionEnded,
 } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
-import { publishRows } from '../queries/publish.js'
+import { beginStatement } from '../queries/publish.js'
 import { RowStream } from './row-stream.js'
 import { RunningWork } from './running-work.js'
 import { explainBegin, TransactionHealth } from './transaction-health.js'
@@ -183,7 +183,7 @@ export class LazyTransaction {
     try {
       if (this.hasBegun || (await this.begun())) await this.commitAll()
       else if (this.health.end) throw this.health.end
-      this.watch?.end('committed')
+      this.watch?.end(undefined, 'committed')
     } catch (error) {
       await this.rollback().catch(() => undefined)
       throw error
@@ -240,7 +240,7 @@ export class LazyTransaction {
 
   /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
   private release(): Promise<void> {
-    this.watch?.end(this.health.outcome)
+    this.watch?.end(this.health.end ?? this.health.failure)
     return this.runner.isReleased || this.isLate ? Promise.resolve() : this.runner.release()
   }
 
@@ -251,7 +251,7 @@ export class LazyTransaction {
     try {
       while (this.runner.isTransactionActive) await this.runner.commitTransaction()
     } catch (error) {
-      throw this.health.noteCommit(error)
+      throw (this.health.failure = this.health.noteCommit(error))
     }
   }
 
@@ -267,14 +267,13 @@ export class LazyTransaction {
   private async begin(): Promise<void> {
     this.rejectAfterEnd()
     this.isUsed = true
-    this.beginning ??= this.start()
+    this.beginning ??= this.watch?.wait(() => this.start()) ?? this.start()
     await this.beginning
     this.rejectAfterEnd()
   }
 
   private async start(): Promise<void> {
     const { runner, isolation } = this
-    this.watch?.start()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
       await this.inTime(
@@ -288,7 +287,6 @@ export class LazyTransaction {
         throw new ClientClosedRequest()
       }
       this.hasBegun = true
-      this.watch?.ready()
     } catch (error) {
       throw explainBegin(error)
     }
@@ -332,19 +330,17 @@ export class LazyTransaction {
   private async connect(): Promise<void> {
     this.rejectAfterEnd()
     this.isUsed = true
-    this.connecting ??= this.obtain()
+    this.connecting ??= this.watch?.wait(() => this.obtain()) ?? this.obtain()
     await this.connecting
     this.rejectAfterEnd()
   }
 
   private async obtain(): Promise<void> {
-    this.watch?.start()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
       await this.runner.connect()
       // It may have waited for a connection.
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      this.watch?.ready()
     } catch (error) {
       throw explainBegin(error)
     }
@@ -399,9 +395,9 @@ export class LazyTransaction {
   private async stream(sql: string, values: unknown[] = []): Promise<Readable> {
     const { runner } = this
     this.work.stopClock()
-    const engine = engineOf(runner.dataSource)
-    const rows = await this.attempt(async () => publishRows(engine, sql, engine.rows(runner, sql, values)))
-    this.rows = new RowStream(rows, (thrown) => {
+    const end = beginStatement(runner, sql)
+    const rows = await this.attempt(async () => engineOf(runner.dataSource).rows(runner, sql, values))
+    this.rows = new RowStream(rows, end, (thrown) => {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       const isKnown = error instanceof QueryFailedError || error instanceof HttpError
       return this.health.note(isKnown ? error : new QueryFailedError(sql, values, error), this.isReadOnly)

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import type { beginStatement } from '../queries/publish.js'
 
 /** The rows of a query, which are read at the pace of their reader. */
 export class RowStream extends Readable {
@@ -8,13 +9,17 @@ export class RowStream extends Readable {
   afterLast: (() => Promise<void>) | undefined
   private isComplete = false
   private readonly parts: AsyncIterator<unknown[]>
+  /** The rows that have been read, and the milliseconds that the database took for them. */
+  private readonly progress = { rows: 0, ms: 0 }
 
   /**
    * @param parts the rows, some at a time
+   * @param publish publishes the query, after the last row that is read
    * @param explain converts an error of the database
    */
   constructor(
     parts: AsyncIterable<unknown[]>,
+    private readonly publish: ReturnType<typeof beginStatement>,
     private readonly explain: (error: unknown) => Error,
   ) {
     super({ objectMode: true })
@@ -42,11 +47,15 @@ export class RowStream extends Readable {
   override async _destroy(cause: Error | null, close: (error: Error | null) => void): Promise<void> {
     // The reader receives the error of a part that is being read, too.
     await this.parts.return?.().catch(() => undefined)
+    this.publish?.(this.progress.rows, cause, this.progress.ms)
     close(cause)
   }
 
   private async readPart(): Promise<void> {
+    const from = performance.now()
     const { done, value } = await this.parts.next()
+    this.progress.ms += performance.now() - from
+    this.progress.rows += done ? 0 : value.length
     if (!done) for (const row of value) this.push(row)
     if (!done || this.destroyed) return
     this.isComplete = true

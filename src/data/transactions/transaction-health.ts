@@ -22,7 +22,7 @@ export class TransactionHealth {
   /** The error that has ended the transaction. */
   end: unknown
   /** The error of the last statement that failed. */
-  private failure: unknown
+  failure: unknown
   private isLost = false
 
   constructor(private readonly runner: QueryRunner) {}
@@ -51,16 +51,7 @@ export class TransactionHealth {
   /** Records the error of a commit, and returns the error to throw. */
   noteCommit(error: unknown): unknown {
     const isLost = error instanceof QueryFailedError && problemOf(error) === 'lost'
-    if (!isLost || wasNotSent(error)) return this.note(error)
-    return (this.failure = new OutcomeUnknown({ cause: error }))
-  }
-
-  /** How it has ended without a commit. */
-  get outcome(): 'rolled back' | 'conflict' | 'unknown' {
-    if (this.failure instanceof OutcomeUnknown) return 'unknown'
-    const error = this.end ?? this.failure
-    const isConflict = error instanceof QueryFailedError && problemOf(error) === 'conflict'
-    return isConflict || error instanceof TransactionConflict ? 'conflict' : 'rolled back'
+    return isLost && !wasNotSent(error) ? new OutcomeUnknown({ cause: error }) : this.note(error)
   }
 
   /** Forgets a failure that was rolled back with its savepoint. */

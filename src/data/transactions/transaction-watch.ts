@@ -1,27 +1,32 @@
 import { channels, type TransactionMessage } from '../../common/channels.js'
+import { OutcomeUnknown, TransactionConflict } from '../../errors.js'
+import { explainDatabaseError } from '../database-errors.js'
 
 /** Publishes how an attempt of a request's transaction has ended, if its first statement could run. */
 export class TransactionWatch {
-  private startedAt = 0
+  private waited = 0
   private readyAt = 0
 
   constructor(private readonly attempt: number) {}
 
-  /** The transaction begins to wait for its connection. */
-  start(): void {
-    this.startedAt ||= performance.now()
-  }
-
-  /** Its first statement can run. */
-  ready(): void {
+  /** Waits until the first statement can run. */
+  async wait(open: () => Promise<void>): Promise<void> {
+    const from = performance.now()
+    await open()
+    if (this.readyAt === 0) this.waited = performance.now() - from
     this.readyAt ||= performance.now()
   }
 
-  end(outcome: TransactionMessage['outcome']): void {
-    const { attempt, startedAt, readyAt } = this
-    if (readyAt === 0) return
+  /** @param failure the error of its last statement */
+  end(failure: unknown, outcome = outcomeOf(explainDatabaseError(failure))): void {
+    const { attempt, waited, readyAt } = this
+    if (readyAt > 0)
+      channels.transaction.publish({ outcome, attempt, waited, ms: performance.now() - readyAt })
     this.readyAt = 0
-    const ms = performance.now() - readyAt
-    channels.transaction.publish({ outcome, attempt, waited: readyAt - startedAt, ms })
   }
+}
+
+function outcomeOf(error: unknown): TransactionMessage['outcome'] {
+  if (error instanceof OutcomeUnknown) return 'unknown'
+  return error instanceof TransactionConflict ? 'conflict' : 'rolled back'
 }

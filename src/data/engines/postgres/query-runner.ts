@@ -2,10 +2,7 @@ import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { BEGIN, beginWithNext, discardBegin, type Connection } from './connection.js'
 
-/**
- * TypeORM's query runner, which sends the beginning of a transaction together with its first statement. `queries/publish.ts`
- * publishes its statements.
- */
+/** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
 export class PostgresRunner extends PostgresQueryRunner {
   /** The connection, once `connect` has resolved. */
   declare protected databaseConnection: Connection

@@ -16,8 +16,7 @@ const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEM
 
 /**
  * Runs single statements on the shared connection, and the statements of a transaction on an exclusive connection. A
- * transaction holds the write lock from the first statement that needs it until its end. `queries/publish.ts` publishes its
- * statements.
+ * transaction holds the write lock from the first statement that needs it until its end.
  */
 export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: PooledSqliteDriver
