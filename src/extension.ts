@@ -5,10 +5,14 @@
  * @module resource-kit/extension
  */
 
-// Requests
+// Requests, their log, and channels
+export { channels, measure } from './common/channels.js'
 export { PerRequest } from './common/per-request.js'
 export { chooseFormat } from './http/responder.js'
 export { clientNetwork } from './http/security/client-network.js'
+export { causesOf, errorHead } from './logging/error-fields.js'
+export { redactedPath } from './logging/redacted-path.js'
+export { logFields } from './logging/request-logger.js'
 export { configuredBaseUrl } from './routing/base-url.js'
 export { readSession, storedSessionId } from './sessions/session-store.js'
 
@@ -55,14 +59,6 @@ export { Signer } from './sessions/signer.js'
 export { milliseconds, type Duration } from './common/duration.js'
 export { currentEnvironment } from './common/environment.js'
 export { workerNumber } from './server/workers/worker.js'
-
-// Channels of node:diagnostics_channel
-export { channels, measure } from './common/channels.js'
-
-// The log
-export { causesOf, errorHead } from './logging/error-fields.js'
-export { redactedPath } from './logging/redacted-path.js'
-export { logFields } from './logging/request-logger.js'
 
 // Errors
 export { explainDatabaseError } from './data/database-errors.js'

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { Context } from '../context.js'
 import { channels, type RenderMessage } from '../common/channels.js'
+import { siteOf } from '../common/place.js'
 import type { StatementMessage } from '../data/queries/publish.js'
 import { destroyRecord, saveRecord } from '../data/records/save.js'
 import { loggerOf } from '../logging/request-logger.js'
@@ -43,9 +44,9 @@ export class RequestQueries {
     await requests.run(this, next)
     if (this.ctx.headerSent) return
     const times = [
-      this.count > 0 && `db;dur=${shown(this.ms)};desc="${this.number}"`,
-      this.view > 0 && `view;dur=${shown(this.view)}`,
-      `total;dur=${shown(performance.now() - started)}`,
+      this.count > 0 && `db;dur=${rounded(this.ms)};desc="${this.number}"`,
+      this.view > 0 && `view;dur=${rounded(this.view)}`,
+      `total;dur=${rounded(performance.now() - started)}`,
     ]
     this.ctx.append('Server-Timing', times.filter(Boolean).join(', '))
   }
@@ -53,17 +54,19 @@ export class RequestQueries {
   /** Adds its fields to those of the request's line. Returns the end of the line: ` 12 ms (22 queries, 6.1 ms)`. */
   summary(ms: number, fields: object): string {
     Object.assign(fields, { queries: this.count, db_ms: rounded(this.ms) })
-    return ` ${shown(ms)} ms${this.count > 0 ? ` (${this.number}, ${shown(this.ms)} ms)` : ''}`
+    return ` ${rounded(ms)} ms${this.count > 0 ? ` (${this.number}, ${rounded(this.ms)} ms)` : ''}`
   }
 
   /** Warns about each line that has run a query many times, except for what `ctx.save` and `ctx.destroy` have run. */
   warn(request: string): void {
     for (const [sql, messages] of this.selects) {
       if (messages.length < limit) continue
-      const sites = messages.flatMap(({ site = [] }) => site)
-      const read = sites.filter(({ functions }) => !writing.some((name) => functions.includes(name)))
-      for (const place of new Set(read.map((site) => site.place))) {
-        const count = read.filter((site) => site.place === place).length
+      const sites = messages.flatMap(({ stack }) => siteOf(stack) ?? [])
+      const places = sites.flatMap((it) =>
+        writing.some((name) => it.functions.includes(name)) ? [] : it.place,
+      )
+      for (const place of new Set(places)) {
+        const count = places.filter((it) => it === place).length
         if (count < limit || reported.has(place)) continue
         reported.add(place)
         const text = `${count} times in ${request}, at ${place}: ${sql}\n${suggestion}`
@@ -96,10 +99,6 @@ export class RequestQueries {
 }
 
 /** Milliseconds, with one digit after the point below ten. */
-function shown(ms: number): string {
-  return String(ms < 9.95 ? rounded(ms) : Math.round(ms))
-}
-
 function rounded(ms: number): number {
-  return Math.round(ms * 10) / 10
+  return Number(ms.toFixed(ms < 9.95 ? 1 : 0))
 }

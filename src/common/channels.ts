@@ -27,21 +27,17 @@ export interface TransactionMessage {
   readonly ms: number
 }
 
-/** A template was rendered, with its layout and partials: `resource-kit:render`. */
+/** The template `posts/show` was rendered, with its layout and partials, or failed with an error of this class: `resource-kit:render`. */
 export interface RenderMessage {
-  /** `posts/show` */
   readonly template: string
   readonly ms: number
-  /** The class of the error. */
   readonly error?: string | undefined
 }
 
-/** A mail was delivered to the mail server, or not: `resource-kit:mail`. */
+/** The mail `welcome` was delivered to the mail server, or failed with an error of this class: `resource-kit:mail`. */
 export interface DeliveryMessage {
-  /** The name of its template: `welcome`. */
   readonly name: string
   readonly ms: number
-  /** The class of the error. */
   readonly error?: string | undefined
 }
 

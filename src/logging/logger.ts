@@ -9,16 +9,13 @@ import { parameterFilter } from './filter.js'
 export function createLogger(environment: string): Logger {
   const level = process.env['LOG_LEVEL'] ?? (environment === 'test' ? 'silent' : 'info')
   if (environment === 'development' && process.stdout.isTTY && isInstalled('pino-pretty')) {
+    // The message of a request contains them.
+    const ignore = 'pid,hostname,method,path,status,queries,db_ms'
     return pino({
       level,
       transport: {
         target: 'pino-pretty',
-        // The message of a request contains its method, path and status.
-        options: {
-          singleLine: true,
-          translateTime: 'HH:MM:ss',
-          ignore: 'pid,hostname,method,path,status,queries,db_ms',
-        },
+        options: { singleLine: true, translateTime: 'HH:MM:ss', ignore },
       },
     })
   }

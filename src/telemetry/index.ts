@@ -4,8 +4,8 @@
  * @module resource-kit/telemetry
  */
 
-import { context, ProxyTracerProvider, SpanStatusCode, trace, type Span } from '@opentelemetry/api'
-import { getRPCMetadata, RPCType, type RPCMetadata } from '@opentelemetry/core'
+import { context, ProxyTracerProvider, SpanStatusCode, trace } from '@opentelemetry/api'
+import { getRPCMetadata, RPCType } from '@opentelemetry/core'
 import type { Next } from 'koa'
 import { explainDatabaseError, logFields, redactedPath, statusOf } from '../extension.js'
 import type { Context, Middleware } from '../index.js'
@@ -23,7 +23,7 @@ export function telemetry(): Middleware {
     const parent = trace.getActiveSpan()
     if (!parent || !isSampled(parent)) return next()
     const attributes = { 'resource_kit.request_id': ctx.requestId }
-    const span = trace.getTracer('resource-kit').startSpan(nameOf(ctx), { attributes })
+    const span = trace.getTracer('resource-kit').startSpan(ctx.method, { attributes })
     try {
       await context.with(trace.setSpan(context.active(), span), next)
     } catch (error) {
@@ -33,8 +33,9 @@ export function telemetry(): Middleware {
       }
       throw error
     } finally {
-      // The body of a form selects its route.
-      span.updateName(nameOf(ctx)).end()
+      // The body of a form selects its route. A request that was rejected before its body has none.
+      const { route }: Partial<Context> = ctx
+      span.updateName(route?.handlerName ?? ctx.method).end()
     }
   }
 
@@ -49,7 +50,7 @@ export function telemetry(): Middleware {
   })
 }
 
-/** Connects the log of a request with its span, and completes the span before it ends. */
+/** Connects the log of a request with its span, to which it adds the route, and which it ends without the secrets of the URL. */
 function begin(ctx: Context): void {
   const metadata = getRPCMetadata(context.active())
   // The active span can be one of the instrumentation of Koa.
@@ -58,18 +59,10 @@ function begin(ctx: Context): void {
   const { traceId, spanId } = span.spanContext()
   logFields(ctx, { trace_id: traceId, span_id: spanId })
   // The instrumentation ends the span in an earlier listener.
-  ctx.res.prependOnceListener('close', () => complete(ctx, span, metadata))
-}
-
-/** Sets the route, and removes secrets from the URL. */
-function complete(ctx: Context, span: Span, metadata: RPCMetadata | undefined): void {
-  const route: unknown = ctx._matchedRoute
-  if (metadata?.type === RPCType.HTTP && typeof route === 'string') metadata.route = route
-  span.setAttribute('url.path', redactedPath(ctx))
-  if (ctx.querystring !== '') span.setAttribute('url.query', '[FILTERED]')
-}
-
-/** The handler of a request: `PostsResource.show`. A request that was rejected before its body has none. */
-function nameOf({ route, method }: { route?: Context['route']; method: string }): string {
-  return route?.handlerName ?? method
+  ctx.res.prependOnceListener('close', () => {
+    const route: unknown = ctx._matchedRoute
+    if (metadata?.type === RPCType.HTTP && typeof route === 'string') metadata.route = route
+    span.setAttribute('url.path', redactedPath(ctx))
+    if (ctx.querystring !== '') span.setAttribute('url.query', '[FILTERED]')
+  })
 }

@@ -6,13 +6,9 @@ const SPACE = /\s+|\/\*(?!M?!)(?:(?!\/\*|\*\/)[^])*\*\//
 const VALUE = /'(?:[^'\\]|'')*'|\d[\w.]*/
 const REST = /[\p{L}_][\p{L}\p{N}_]*|[^'"`[\]\\$#\d\s/-]|\/(?!\*)|-(?!-)/u
 
-function patternOf(comment: RegExp, value: RegExp, rest: RegExp): RegExp {
-  const [space, hidden, shown] = [
-    [SPACE, comment],
-    [VALUE, value],
-    [rest, REST],
-  ].map((parts) => parts.map(({ source }) => source).join('|'))
-  return new RegExp(`(${space})|(${hidden})|${shown}`, 'guy')
+function patternOf({ source: comment }: RegExp, { source: value }: RegExp, { source: rest }: RegExp): RegExp {
+  const values = `${VALUE.source}|${value}`
+  return new RegExp(`(${SPACE.source}|${comment})|(${values})|${rest}|${REST.source}`, 'guy')
 }
 
 /** The engines differ in comments, quotes, placeholders and brackets. */

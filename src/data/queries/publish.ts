@@ -1,6 +1,6 @@
 import { QueryFailedError, type QueryResult, type QueryRunner } from 'typeorm'
 import { channels, className, type QueryMessage } from '../../common/channels.js'
-import { siteOf, stackHere, type Site } from '../../common/place.js'
+import { siteOf, stackHere } from '../../common/place.js'
 import { TransactionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { MariadbRunner } from '../engines/mysql-driver.js'
@@ -18,7 +18,7 @@ const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 /** What is published about a statement, with what only the framework reads. */
 export interface StatementMessage extends QueryMessage {
   readonly isQuery: boolean
-  readonly site: Site | undefined
+  readonly stack: Error | undefined
 }
 
 /** The method of TypeORM's query runners that runs a statement. */
@@ -48,22 +48,18 @@ for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRun
 export function beginStatement({ dataSource }: QueryRunner, text: string) {
   if (!channels.query.hasSubscribers) return undefined
   const [stack, start, engine] = [stackHere(), performance.now(), engineOf(dataSource).name]
-  return (count?: number, failure?: unknown, ms = performance.now() - start): void => {
+  return (rows?: number, failure?: unknown, ms = performance.now() - start): void => {
     const sql = maskedSql(text, engine)
-    const [rows, error] = failure ? [undefined, wordOf(failure)] : [count, undefined]
     const message: StatementMessage = {
       sql,
       ms,
-      rows,
+      rows: failure ? undefined : rows,
       engine,
-      error,
+      error: failure ? wordOf(failure) : undefined,
       isQuery: !CONTROL.test(sql),
-      // Finding it takes time.
-      get site() {
-        return siteOf(stack)
-      },
+      stack,
       get place() {
-        return this.site?.place
+        return siteOf(stack)?.place
       },
     }
     channels.query.publish(message)

@@ -1,6 +1,6 @@
 import { channels, type TransactionMessage } from '../../common/channels.js'
-import { OutcomeUnknown, TransactionConflict } from '../../errors.js'
-import { explainDatabaseError } from '../database-errors.js'
+import { OutcomeUnknown } from '../../errors.js'
+import { wordOf } from '../queries/publish.js'
 
 /** Publishes how an attempt of a request's transaction has ended, if its first statement could run. */
 export class TransactionWatch {
@@ -13,20 +13,21 @@ export class TransactionWatch {
   async wait(open: () => Promise<void>): Promise<void> {
     const from = performance.now()
     await open()
-    if (this.readyAt === 0) this.waited = performance.now() - from
-    this.readyAt ||= performance.now()
+    if (this.readyAt > 0) return
+    this.readyAt = performance.now()
+    this.waited = this.readyAt - from
   }
 
-  /** @param failure the error of its last statement */
-  end(failure: unknown, outcome = outcomeOf(explainDatabaseError(failure))): void {
+  /** @param failure the error of the last statement */
+  end(failure: unknown, outcome = outcomeOf(failure)): void {
     const { attempt, waited, readyAt } = this
-    if (readyAt > 0)
-      channels.transaction.publish({ outcome, attempt, waited, ms: performance.now() - readyAt })
+    const ms = performance.now() - readyAt
+    if (readyAt > 0) channels.transaction.publish({ outcome, attempt, waited, ms })
     this.readyAt = 0
   }
 }
 
-function outcomeOf(error: unknown): TransactionMessage['outcome'] {
-  if (error instanceof OutcomeUnknown) return 'unknown'
-  return error instanceof TransactionConflict ? 'conflict' : 'rolled back'
+function outcomeOf(failure: unknown): TransactionMessage['outcome'] {
+  if (failure instanceof OutcomeUnknown) return 'unknown'
+  return wordOf(failure) === 'conflict' ? 'conflict' : 'rolled back'
 }
