@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/data/database.js'
-import { Isolation } from '../../src/testing/index.js'
+import { expectQueries, Isolation } from '../../src/testing/index.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { failure } from '../support/failure.js'
 
@@ -113,5 +113,11 @@ describe('Isolation', () => {
   it('explains how to fix a second begin, and a mark before the begin', async () => {
     expect(String(await failure(isolation.begin()))).to.include('outermost describe')
     expect(String(await failure(new Isolation(database).mark()))).to.include('Call begin() first')
+  })
+
+  it('keeps the place of a query that waits for other ones', async () => {
+    const count = () => database.transaction((tx) => tx.count(Post))
+    const error = await failure(expectQueries(0, () => Promise.all([count(), count()])))
+    expect(Object(error).message).to.match(/2 x at spec\/testing\/isolation\.spec\.ts:\d+: SELECT COUNT/)
   })
 })

@@ -7,10 +7,8 @@ import type { StatementMessage } from '../data/queries/publish.js'
 import { destroyRecord, saveRecord } from '../data/records/save.js'
 import { loggerOf } from '../logging/request-logger.js'
 
-/** The number of equal queries from one line that is reported. */
+/** The number of equal queries from one line that is reported, and the lines that have been reported. */
 const limit = 6
-
-/** The lines that have been reported. */
 const reported = new Set<string>()
 
 const suggestion =
@@ -34,9 +32,9 @@ export class RequestQueries {
   constructor(private readonly ctx: Context) {
     if (isListening) return
     isListening = true
-    // The framework publishes these messages itself.
-    subscribe(channels.query.name, (message) => requests.getStore()?.add(message as StatementMessage))
-    subscribe(channels.render.name, (message) => requests.getStore()?.addView(message as RenderMessage))
+    for (const { name } of [channels.query, channels.render])
+      // The framework publishes these messages itself.
+      subscribe(name, (message) => requests.getStore()?.add(message as StatementMessage | RenderMessage))
   }
 
   /** Runs the request, and reports its times to the browser. */
@@ -79,7 +77,8 @@ export class RequestQueries {
     return this.count === 1 ? '1 query' : `${this.count} queries`
   }
 
-  private add(message: StatementMessage): void {
+  private add(message: StatementMessage | RenderMessage): void {
+    if ('template' in message) return void (this.view += message.ms)
     const { sql, ms, rows, isQuery } = message
     this.ms += ms
     if (isQuery) this.count += 1
@@ -91,10 +90,6 @@ export class RequestQueries {
     }
     const log = loggerOf(this.ctx)
     if (log?.isLevelEnabled('debug')) log.debug({ ms: rounded(ms), rows, place: message.place }, sql)
-  }
-
-  private addView({ ms }: RenderMessage): void {
-    this.view += ms
   }
 }
 

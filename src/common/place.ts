@@ -16,15 +16,28 @@ export interface Site {
 /** The framework's own folder, which applications in this repository contain. */
 const framework = join(import.meta.dirname, '..') + sep
 
+/** The stack of the call whose work is starting now. */
+let given: Error | undefined
+
 /** Keeps the current stack, whose text is not made yet; undefined in production. */
 export function stackHere(): Error | undefined {
-  if (currentEnvironment() === 'production') return undefined
+  if (given || currentEnvironment() === 'production') return given
   const { stackTraceLimit } = Error
   // The frames of TypeORM can be many.
   Error.stackTraceLimit = 60
   const stack = new Error('here')
   Error.stackTraceLimit = stackTraceLimit
   return stack
+}
+
+/** Starts work with the stack of its call, which ends at a queue. */
+export function withStack<T>(stack: Error | undefined, work: () => T): T {
+  given = stack
+  try {
+    return work()
+  } finally {
+    given = undefined
+  }
 }
 
 /** Finds the application's innermost line in a stack. */

@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
+import { channels } from '../common/channels.js'
+import { stackHere, withStack } from '../common/place.js'
 import { engineOf } from '../data/engines/engines.js'
 import { rejectOwnWait } from '../data/engines/own-waits.js'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
@@ -34,7 +36,10 @@ export class SharedRunner {
     const user = new RunnerUser(this, this.lock)
     const members: Partial<Record<PropertyKey, unknown>> = {
       getReplicationMode: () => mode,
-      query: (...args: Parameters<QueryRunner['query']>) => user.query(() => this.runner.query(...args)),
+      query: (...args: Parameters<QueryRunner['query']>) => {
+        const stack = channels.query.hasSubscribers ? stackHere() : undefined
+        return user.query(() => withStack(stack, () => this.runner.query(...args)))
+      },
       connect: () => this.runner.connect(),
       startTransaction: () => user.begin(),
       commitTransaction: () => user.commit(),
@@ -96,17 +101,10 @@ export class SharedRunner {
     }
   }
 
-  private async inOnePiece<T>(work: () => Promise<T>): Promise<T> {
-    const before = this.statements
-    let end = (): void => {}
-    this.statements = new Promise<void>((resolve) => (end = resolve))
-    // Without `await`, the stack of the work would end here, and not name the place of a query.
-    await before
-    try {
-      return await work()
-    } finally {
-      end()
-    }
+  private inOnePiece<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.statements.then(work)
+    this.statements = done.catch(() => undefined)
+    return done
   }
 
   /** Sets a savepoint, and returns its number. */
