@@ -111,7 +111,7 @@ describe('The imports of src', () => {
   it('of openapi/ are dynamic, so that an application loads it with the first request of a document', () => {
     const outside = files.filter((file) => !file.startsWith('openapi/'))
     const early = outside.filter((file) =>
-      /^(?:import|export) (?!type )[^'"]*'[./]+openapi\//m.test(
+      /^(?:import|export)(?: (?!type )[^'"]*from)? '[./]+openapi\//m.test(
         readFileSync(join(root, 'src', `${file}.ts`), 'utf8'),
       ),
     )

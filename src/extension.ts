@@ -51,7 +51,8 @@ export { exposedProperties, transformRules } from './data/attributes/transform-m
 export { CustomFilter, RenamedFilter } from './data/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
 export { collectionName, itemName, recordName } from './naming/words.js'
-export type { DeclaredDocument, DocumentedRoutes } from './routing/documents.js'
+export type { DeclaredDocument } from './routing/documents.js'
+export type { Declarations } from './routing/scope.js'
 
 // Secrets, durations and processes
 export { sessionSecrets } from './sessions/secrets.js'

@@ -1,7 +1,8 @@
-// Lints the OpenAPI documents of the examples and of the application with everything, and runs a client that openapi-typescript and
-// openapi-fetch make from them. Build first, with the examples, and run `npm ci --prefix scripts/clients`.
+// Lints the OpenAPI documents of the examples, of generated applications with accounts and of the application with everything, and runs
+// a client that openapi-typescript and openapi-fetch make from them. Compiles that of docs/openapi.md.
+// Build first, with the examples, and run `npm ci --prefix scripts/clients`.
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,18 +19,25 @@ const folder = mkdtempSync(join(tmpdir(), 'kit-clients-'))
 mkdirSync(generated, { recursive: true })
 
 const { app } = await documentedApplication()
-for (const [index, declared] of documentsOf(app.documented, {}).entries())
+for (const [index, declared] of documentsOf(app.declarations, {}).entries())
   writeFileSync(
     file(index === 0 ? 'library' : `library-${index}`),
-    toText(buildDocument(app.documented, declared).document),
+    toText(buildDocument(app.declarations, declared).document),
   )
 for (const name of ['blog', 'members'])
   run(process.execPath, [kit, 'openapi', '--out', file(name)], { cwd: join(root, 'examples', name) })
 
-const documents = ['blog', 'members', 'library', 'library-1', 'library-2'].map(file)
+writeAccounts('accounts', [], ['--confirm', '--sessions', '--api'])
+writeAccounts('accounts-api', ['--api'], [])
+
+const names = ['blog', 'members', 'accounts', 'accounts-api', 'library', 'library-1', 'library-2']
+const documents = names.map(file)
 run(bin('redocly'), ['lint', '--extends', 'recommended', '--format', 'summary', ...documents])
 for (const name of ['blog', 'library'])
   run(bin('openapi-typescript'), [file(name), '-o', join(generated, `${name}.d.ts`)])
+const [, handbook = ''] =
+  /```typescript\n(.*?)```/s.exec(readFileSync(join(root, 'docs/openapi.md'), 'utf8')) ?? []
+writeFileSync(join(generated, 'handbook.ts'), handbook.replace("'./api.js'", "'./blog.js'"))
 const options = [
   '--strict',
   '--module',
@@ -40,7 +48,8 @@ const options = [
   '--types',
   'node',
 ]
-run(bin('tsc'), [join(here, 'client.ts'), ...options, '--typeRoots', join(root, 'node_modules/@types')])
+const sources = [join(here, 'client.ts'), join(generated, 'handbook.ts')]
+run(bin('tsc'), [...sources, ...options, '--typeRoots', join(root, 'node_modules/@types')])
 
 const blog = startBlog()
 try {
@@ -52,6 +61,18 @@ try {
   blog.stop()
   await app.close()
   rmSync(folder, { recursive: true })
+}
+
+/** Writes the document of a generated application with accounts, and with posts that a user owns. */
+function writeAccounts(name, options, authOptions) {
+  const cwd = join(folder, name)
+  const inFolder = (...args) =>
+    run(process.execPath, [kit, ...args], { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
+  run(process.execPath, [kit, 'new', name, '--skip-install', ...options], { cwd: folder, stdio: 'ignore' })
+  symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
+  inFolder('generate', 'auth', 'user', ...authOptions)
+  inFolder('generate', 'resource', 'post', 'title', '--owner', 'user')
+  inFolder('openapi', '--out', file(name))
 }
 
 /** Starts examples/blog with a database of its own. */

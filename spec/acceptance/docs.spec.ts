@@ -35,6 +35,8 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
     const checked = [
       '',
       'ts',
+      // Code of a front end, which scripts/clients/check.js compiles.
+      'typescript',
       'js',
       'pug',
       'yaml',

@@ -28,8 +28,8 @@ describe('Requests that are made from an OpenAPI document', function () {
     // Undocumented properties and statuses reject a request of the client.
     tested = testApplication(app, database, { contract: true })
     await tested.hooks.beforeAll()
-    const [declared] = documentsOf(app.documented, { title: 'A', version: '1' })
-    document = buildDocument(app.documented, declared!).document
+    const [declared] = documentsOf(app.declarations, { title: 'A', version: '1' })
+    document = buildDocument(app.declarations, declared!).document
     const { factory } = tested
     const shelf = await factory.make(Shelf, { name: 'shelf', floor: 2 })
     const book = await factory.make(Book, { shelf_id: shelf.id, title: 'title', contact: 'a@example.com' })

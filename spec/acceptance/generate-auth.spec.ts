@@ -287,6 +287,22 @@ describe('The accounts', () => {
     expect((await signIn(grace, { email })).status).to.equal(303)
   })
 
+  it('return the JSON that the OpenAPI document describes', async () => {
+    const json = (method, path, json) => client[method](path, { json, accept: 'json' })
+    const { email } = await makeMember()
+    await signIn(client, { email })
+    const [session] = (await json('get', '/account/sessions')).json
+    expect((await json('delete', '/account/sessions')).status).to.equal(200)
+    expect((await json('delete', '/account/sessions/' + session.id)).status).to.equal(200)
+
+    expect((await json('post', '/confirmation', { email })).status).to.equal(200)
+    expect((await json('post', '/password_reset', { email })).status).to.equal(200)
+    expect((await json('put', '/password_reset', { password })).status).to.equal(400)
+    await client.get(mails.last.text.match(/[/]password_reset[/]open[/]\\S+/)[0])
+    expect((await json('put', '/password_reset', { password: 'short' })).status).to.equal(422)
+    expect((await json('put', '/password_reset', { password })).json.email).to.equal(email)
+  })
+
   /** The status of a sign-in from another network. */
   function statusFrom(localAddress, email, password) {
     const headers = { 'Content-Type': 'application/json', Accept: 'application/json' }

@@ -7,11 +7,11 @@ import { loadExample } from '../support/applications/example.js'
 import { Site } from '../support/site.js'
 
 /** The document of an application at a path. */
-function documentOf({ documented }: App, path = '/openapi.json'): OpenApiDocument {
-  const all = documentsOf(documented, { title: 'Application', version: '1' })
+function documentOf({ declarations }: App, path = '/openapi.json'): OpenApiDocument {
+  const all = documentsOf(declarations, { title: 'Application', version: '1' })
   const declared = all.find((one) => one.path === path)
   if (!declared) throw new Error(`${path} is not one of ${all.map((one) => one.path).join(', ')}.`)
-  return buildDocument(documented, declared).document
+  return buildDocument(declarations, declared).document
 }
 
 // oxlint-disable-next-line no-explicit-any
@@ -65,6 +65,11 @@ describe('The OpenAPI document', () => {
     expect(Object.keys(signIn.responses)).to.deep.equal(['200', '401', '404', '429', 'default'])
     expect(signIn.responses[429].headers).to.have.property('Retry-After')
     expect(signIn.responses[200].headers).to.have.keys('RateLimit', 'RateLimit-Policy')
+    const reset = paths['/password_reset']
+    expect(Object.keys(reset.post.responses)).to.deep.equal(['200', '404', '429', 'default'])
+    expect(Object.keys(reset.put.responses)).to.deep.equal(['200', '404', '422', 'default'])
+    expect(components.schemas.NewPasswordBody.required).to.deep.equal(['password'])
+    expect(Object.keys(paths).filter((path) => path.includes('/open/'))).to.deep.equal([])
     expect(JSON.stringify(components.schemas)).to.not.include('password_hash')
   })
 

@@ -33,7 +33,6 @@ import type { PathArguments, PathName } from '../routing/path-types.js'
 import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import { Declarations, Scope } from '../routing/scope.js'
-import type { DocumentedRoutes } from '../routing/documents.js'
 import { misspelledHandlers, shadowedRoutes } from '../routing/warnings.js'
 import { currentPort, httpAddress } from '../server/port.js'
 import { Lifecycle, type Primary } from '../server/lifecycle.js'
@@ -101,15 +100,6 @@ export class App extends Scope {
    */
   get injector(): Injector {
     return this.declarations.injector
-  }
-
-  /**
-   * The routes that OpenAPI documents describe.
-   *
-   * @internal
-   */
-  get documented(): DocumentedRoutes {
-    return this.declarations.documented
   }
 
   /** The format of responses to clients that accept any: html, or json in an API application. */

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
-import type { DocumentedRoutes } from '../extension.js'
 import { DeclarationError, type App, type Context, type Middleware } from '../index.js'
 import { buildDocument, documentsOf, type OpenApiDocument } from './document.js'
 import type { Schema } from './values.js'
@@ -25,24 +24,20 @@ export class ContractError extends Error {
 /** The statuses of the framework that `default` describes, and 304, which has no description. */
 const ofFramework = [304, 400, 403, 405, 406, 413, 415, 500, 503]
 
-/** An operation of a document, as the contract compares it. */
+/** An operation, the members of its document that the contract reads, and the path of the document. */
 interface Contracted {
-  content: Operation
+  operationId: string
+  requestBody?: Content
+  responses: Record<string, Content & { headers?: Record<string, { required?: boolean }> }>
   document: OpenApiDocument
-  /** The path of the document, for messages. */
   path: string
 }
 
-/** The members of an operation that the contract reads. */
-interface Operation {
-  operationId: string
-  requestBody?: { content: Content }
-  responses: Record<string, { content?: Content; headers?: Record<string, { required?: boolean }> }>
+interface Content {
+  content?: Record<string, { schema?: Schema }>
 }
 
-type Content = Record<string, { schema?: Schema }>
-
-/** The request that an application has handled, and the lists that its handler has bound. */
+/** The request that an application has handled, and whether its handler has bound a list that the document does not have. */
 interface Handled {
   ctx: Context
   listed: boolean
@@ -60,7 +55,16 @@ export class Contract {
    */
   constructor(app: App) {
     this.ajv = createAjv()
-    this.add(app.documented)
+    for (const declared of documentsOf(app.declarations, { title: 'Application', version: '0' })) {
+      const { document, operations } = buildDocument(app.declarations, declared)
+      const path = `${declared.path}${declared.host ?? ''}`
+      this.ajv.addSchema({ $id: idOf(path), components: closed(document.components) })
+      for (const operation of operations) {
+        const content = operation.toJSON() as unknown as Contracted
+        const known = this.operations.get(operation.route)
+        this.operations.set(operation.route, { ...known, [operation.method]: { ...content, document, path } })
+      }
+    }
     app.use(this.observer())
   }
 
@@ -75,25 +79,14 @@ export class Contract {
     this.handled.delete(id)
     if (!handled || isForPages(exchange)) return
     const operation = this.operations.get(handled.ctx.route)?.[handled.ctx.method]
-    if (!operation) return
-    this.checkHandler(operation, handled)
-    this.checkStatus(operation, exchange)
-    this.checkHeaders(operation, exchange)
-    this.checkBody(operation, exchange)
-    this.checkRequest(operation, exchange)
-  }
-
-  private add(application: DocumentedRoutes): void {
-    for (const declared of documentsOf(application, { title: 'Application', version: '0' })) {
-      const { document, operations } = buildDocument(application, declared)
-      const path = `kit:${declared.path}${declared.host ?? ''}`
-      this.ajv.addSchema({ $id: path, components: closed(document.components) })
-      for (const operation of operations) {
-        const known = this.operations.get(operation.route) ?? {}
-        known[operation.method] = { content: operation.toJSON() as unknown as Operation, document, path }
-        this.operations.set(operation.route, known)
-      }
-    }
+    const problem =
+      operation &&
+      (handlerProblem(handled) ??
+        statusProblem(operation, exchange) ??
+        headerProblem(operation, exchange) ??
+        this.bodyProblem(operation, exchange) ??
+        requestProblem(operation, exchange))
+    if (problem !== undefined) throw new ContractError(`${operation?.operationId} ${problem}`)
   }
 
   /** A middleware that runs for no route. It remembers the context of each request by its id. */
@@ -115,91 +108,74 @@ export class Contract {
     return observe
   }
 
-  private checkHandler({ content }: Contracted, { ctx, listed }: Handled): void {
-    if (!listed) return
-    fail(
-      content,
-      `calls ctx.bind with a list, but ${ctx.route.handlerName.split('.')[0]} has no fields, so the document lists every ` +
-        'attribute. Move the list to the "fields" option of @Resource.',
-    )
-  }
-
-  private checkStatus({ content, path }: Contracted, { status, accept }: Exchange): void {
-    const types = Object.values(content.responses).flatMap((one) => Object.keys(one.content ?? {}))
-    if (status === 406 && types.includes(accept))
-      fail(
-        content,
-        `returned 406 for ${accept}, which ${shown(path)} lists. Offer it, or describe the responses.`,
-      )
-    if (content.responses[status] || ofFramework.includes(status)) return
-    const body = status < 400 ? 'Post' : "'problem'"
-    fail(
-      content,
-      `returned ${status}, which ${shown(path)} does not list. Correct the handler, or describe the response: responses: { ${status}: ${body} }.`,
-    )
-  }
-
-  private checkHeaders({ content, path }: Contracted, { status, headers }: Exchange): void {
-    for (const [name, { required }] of Object.entries(content.responses[status]?.headers ?? {})) {
-      if (!required || headers.has(name)) continue
-      fail(
-        content,
-        `returned ${status} without the ${name} header, which ${shown(path)} requires. Set it, or describe the response.`,
-      )
-    }
-  }
-
-  private checkBody({ content, path }: Contracted, { status, headers, text }: Exchange): void {
+  private bodyProblem(operation: Contracted, { status, headers, text }: Exchange): string | undefined {
     const type = (headers.get('content-type') ?? '').split(';', 1).join()
-    if (!/[/+]json$/.test(type) || text === '') return
-    const key = content.responses[status] ? String(status) : 'default'
-    const described = content.responses[key]?.content ?? {}
-    const { schema } = described[type] ?? {}
-    if (described[type] && !schema) return
-    if (!schema) {
-      const types = Object.keys(described)
+    if (!/[/+]json$/.test(type) || text === '') return undefined
+    const { path, responses } = operation
+    const { content = {} } = responses[status] ?? responses['default'] ?? {}
+    if (!content[type]) {
+      const types = Object.keys(content)
       const listed = types.length > 0 ? `lists ${types.join(', ')}` : 'lists no body'
-      return fail(
-        content,
-        `returned ${status} with ${type}, for which ${shown(path)} ${listed}. Describe the response.`,
-      )
+      return `returned ${status} with ${type}, for which ${path} ${listed}. Describe the response.`
     }
-    const validate = this.validatorOf(schema, path)
-    if (validate(JSON.parse(text))) return
+    const { schema } = content[type]
+    const validate = schema && this.validatorOf(schema, path)
+    if (!validate || validate(JSON.parse(text))) return undefined
     const [error] = (validate.errors ?? []).toSorted((a, b) => weight(a) - weight(b))
-    fail(
-      content,
-      `returned ${status} with a body that differs from ${shown(path)}: ${error ? explain(error, schema) : 'it is invalid.'}`,
-    )
-  }
-
-  /** A body that lacks what the document requires has to fail. */
-  private checkRequest({ content, document, path }: Contracted, { json, status }: Exchange): void {
-    if (status >= 400 || typeof json !== 'object' || json === null) return
-    const reference = content.requestBody?.content['application/json']?.schema?.['$ref']
-    const schema = document.components.schemas[nameOf(reference)]
-    const required = (schema?.['required'] as string[] | undefined) ?? []
-    const missing = required.find((name) => !Object.hasOwn(json, name))
-    if (missing === undefined) return
-    fail(
-      content,
-      `returned ${status} for a body without /${missing}, which ${nameOf(reference)} of ${shown(path)} requires. Give it an initial value in ` +
-        'the model, allow null, or reject the request.',
-    )
+    return `returned ${status} with a body that differs from ${path}: ${error ? explain(error, schema) : 'it is invalid.'}`
   }
 
   private validatorOf(schema: Schema, path: string): ValidateFunction {
-    const text = JSON.stringify(closed(schema)).replaceAll('"#/components', `"${path}#/components`)
-    const known = this.validators.get(text)
-    if (known) return known
-    const validate = this.ajv.compile(JSON.parse(text) as object)
+    const text = JSON.stringify(closed(schema)).replaceAll('"#/components', `"${idOf(path)}#/components`)
+    const validate = this.validators.get(text) ?? this.ajv.compile(JSON.parse(text) as object)
     this.validators.set(text, validate)
     return validate
   }
 }
 
-function fail({ operationId }: Operation, problem: string): never {
-  throw new ContractError(`${operationId} ${problem}`)
+/** The id of a document's schemas. A path alone is no URI. */
+function idOf(path: string): string {
+  return `kit:${path}`
+}
+
+function handlerProblem({ ctx, listed }: Handled): string | undefined {
+  if (!listed) return undefined
+  const [resource] = ctx.route.handlerName.split('.')
+  return (
+    `calls ctx.bind with a list, but ${resource} has no fields, so the document lists every attribute. Move the list to the ` +
+    '"fields" option of @Resource.'
+  )
+}
+
+function statusProblem({ responses, path }: Contracted, { status, accept }: Exchange): string | undefined {
+  if (status === 406 && Object.values(responses).some(({ content }) => content?.[accept]))
+    return `returned 406 for ${accept}, which ${path} lists. Offer it, or describe the responses.`
+  if (responses[status] || ofFramework.includes(status)) return undefined
+  const body = status < 400 ? 'Post' : "'problem'"
+  return `returned ${status}, which ${path} does not list. Correct the handler, or describe the response: responses: { ${status}: ${body} }.`
+}
+
+function headerProblem({ responses, path }: Contracted, { status, headers }: Exchange): string | undefined {
+  const described = Object.entries(responses[status]?.headers ?? {})
+  const [name] = described.find(([header, { required }]) => required && !headers.has(header)) ?? []
+  return (
+    name &&
+    `returned ${status} without the ${name} header, which ${path} requires. Set it, or describe the response.`
+  )
+}
+
+/** A body that lacks what the document requires has to fail. */
+function requestProblem(operation: Contracted, { json, status }: Exchange): string | undefined {
+  if (status >= 400 || typeof json !== 'object' || json === null) return undefined
+  const { document, path, requestBody } = operation
+  const name = nameOf(requestBody?.content?.['application/json']?.schema?.['$ref'])
+  const required = (document.components.schemas[name]?.['required'] ?? []) as string[]
+  const missing = required.find((property) => !Object.hasOwn(json, property))
+  return (
+    missing &&
+    `returned ${status} for a body without /${missing}, which ${name} of ${path} requires. Give it an initial value in the model, ` +
+      'allow null, or reject the request.'
+  )
 }
 
 /** Pages and redirects of browsers are not in the document. */
@@ -208,22 +184,16 @@ function isForPages({ accept, headers }: Exchange): boolean {
   return type.includes('html') || (accept.includes('text/html') && !/json|xml/.test(type))
 }
 
-function shown(path: string): string {
-  return path.replace('kit:', '')
-}
-
 function nameOf(reference: unknown): string {
   return String(reference).split('/').at(-1) ?? ''
 }
 
 /** A copy of a schema that allows no undocumented properties. */
-function closed<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(closed) as T
-  if (typeof value !== 'object' || value === null) return value
-  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]))
-  const isObject = copy['type'] === 'object' && typeof copy['properties'] === 'object'
-  return (
-    isObject && !('additionalProperties' in copy) ? { ...copy, additionalProperties: false } : copy
+function closed<T>(schema: T): T {
+  return JSON.parse(JSON.stringify(schema), (_, value: Schema | null) =>
+    value?.['type'] === 'object' && typeof value['properties'] === 'object'
+      ? { additionalProperties: false, ...value }
+      : value,
   ) as T
 }
 
@@ -234,17 +204,17 @@ function weight({ keyword, instancePath }: ErrorObject): number {
 }
 
 function explain(
-  { keyword, instancePath, params, message = '', schemaPath }: ErrorObject,
+  { keyword, instancePath, params, message, schemaPath }: ErrorObject,
   schema: Schema,
 ): string {
-  const given = /schemas\/(\w+)/.exec(schemaPath)?.[1]
   const inner = (schema['items'] as Schema | undefined)?.['$ref'] ?? schema['$ref']
-  const name = given ?? (inner === undefined ? 'the response' : nameOf(inner))
-  const detail: Record<string, unknown> = params
+  const name =
+    /schemas\/(\w+)/.exec(schemaPath)?.[1] ?? (inner === undefined ? 'the response' : nameOf(inner))
+  const { additionalProperty, missingProperty } = params as Record<string, unknown>
   if (keyword === 'additionalProperties')
-    return `${instancePath}/${detail['additionalProperty']} is not in ${name}. Exclude it, or describe the response.`
+    return `${instancePath}/${additionalProperty} is not in ${name}. Exclude it, or describe the response.`
   if (keyword === 'required')
-    return `${instancePath}/${detail['missingProperty']} is missing, but ${name} requires it. Return it, or describe the response.`
+    return `${instancePath}/${missingProperty} is missing, but ${name} requires it. Return it, or describe the response.`
   return `${instancePath || '/'} ${message} in ${name}. Correct the value, the model, or describe the response.`
 }
 

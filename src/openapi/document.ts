@@ -1,6 +1,6 @@
-import type { DeclaredDocument, DocumentedRoutes } from '../extension.js'
+import type { Declarations, DeclaredDocument } from '../extension.js'
 import { BaseResource, DeclarationError, type DeclaredRoute, type DocumentOptions } from '../index.js'
-import { isAction, operationNames } from './names.js'
+import { capitalize, isAction, operationNames } from './names.js'
 import { Operation } from './operation.js'
 import { Schemas, type IncludedRelation } from './schemas.js'
 import type { Schema } from './values.js'
@@ -22,11 +22,11 @@ export interface BuiltDocument {
 
 /** The documents of an application; without `app.openapi`, one of all its routes. */
 export function documentsOf(
-  { documents, routes }: DocumentedRoutes,
+  { documents, table }: Declarations,
   options: DocumentOptions,
 ): readonly DeclaredDocument[] {
   if (documents.length > 0) return documents
-  return [{ path: '/openapi.json', options, scope: routes[0]?.scopes[0] ?? {}, host: undefined }]
+  return [{ path: '/openapi.json', options, scope: table.routes[0]?.scopes[0] ?? {}, host: undefined }]
 }
 
 /**
@@ -34,62 +34,57 @@ export function documentsOf(
  *
  * @throws DeclarationError when two operations or two classes have one name, or a class has no attributes
  */
-export function buildDocument(application: DocumentedRoutes, declared: DeclaredDocument): BuiltDocument {
-  const { isApi, sessionName } = application
-  const routes = routesOf(application, declared)
+export function buildDocument(declarations: Declarations, declared: DeclaredDocument): BuiltDocument {
+  const routes = routesOf(declarations, declared)
   const schemas = new Schemas(includedRelations(routes), declared.path)
-  const operations = routes.flatMap((route) =>
-    methodsOf(route).map(
-      (method) => new Operation(route, method, operationNames(route, method), schemas, isApi),
-    ),
-  )
-  const paths: OpenApiDocument['paths'] = {}
-  const schemes: Schema = {}
-  const ids = new Map<string, Operation>()
   schemas.add('Problem', 'Problem', 'the framework', () => PROBLEM)
+  const operations = routes.flatMap((route) => {
+    const methods = route.methods.filter((method) => method !== 'HEAD')
+    return methods.map((method) => new Operation(route, method, schemas, declarations.options))
+  })
+  const paths: OpenApiDocument['paths'] = {}
+  const ids = new Map<unknown, Operation>()
   for (const operation of operations) {
-    const { route, method } = operation
-    const content = operation.toJSON()
-    rejectTaken(String(content['operationId']), operation, ids, declared)
-    const path = route.path.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}')
+    const content = { ...operation.toJSON(), ...serverOf(operation.route, declared) }
+    const id = content['operationId']
+    const taken = ids.get(id)
+    if (taken) throw sameId(id, [taken, operation], declared)
+    ids.set(id, operation)
+    const path = operation.route.path.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}')
     const item = (paths[path] ??= {})
-    if (item[method.toLowerCase()]) throw twice(operation, declared)
-    item[method.toLowerCase()] = { ...content, ...serverOf(route, declared) }
-    Object.assign(schemes, operation.schemes(sessionName))
+    const method = operation.method.toLowerCase()
+    if (item[method]) throw twice(operation, declared)
+    item[method] = content
   }
   const { page: _page, ...info } = declared.options
-  return {
-    operations,
-    document: {
-      openapi: '3.1.0',
-      info,
-      servers: [{ url: '/' }],
-      paths,
-      components: {
-        schemas: schemas.toJSON(),
-        ...(Object.keys(schemes).length > 0 && { securitySchemes: schemes }),
-      },
-    },
-  }
+  const securitySchemes = Object.assign({}, ...operations.map(({ security }) => security)) as Schema
+  const hasSecurity = Object.keys(securitySchemes).length > 0
+  const components = { schemas: schemas.toJSON(), ...(hasSecurity && { securitySchemes }) }
+  return { operations, document: { openapi: '3.1.0', info, servers: [{ url: '/' }], paths, components } }
 }
 
 /** Whether a route is one that the application describes, or that its model describes. */
-export function isDocumented(route: DeclaredRoute): boolean {
-  const { resource, description, declared, method, path } = route
-  if (description.isHidden || path.includes('{*') || ['HEAD', 'OPTIONS'].includes(method)) return false
-  if (description.responses) return !isForm(route)
-  if (!resource?.model || !isAction(resource.action)) return false
-  return declared !== Reflect.get(BaseResource.prototype, resource.action)
+function isDocumented(route: DeclaredRoute): boolean {
+  const { resource, description, path } = route
+  const hasModel = resource?.model !== undefined && isAction(resource.action)
+  return isDescribable(route) && !path.includes('{*') && (description.responses !== undefined || hasModel)
+}
+
+/** Whether a document may contain a route: neither a form nor a handler of `BaseResource`, which returns 404. */
+function isDescribable({ resource, description, declared, method }: DeclaredRoute): boolean {
+  const { action = '' } = resource ?? {}
+  const isInherited = resource && declared === Reflect.get(BaseResource.prototype, action)
+  if (description.isHidden || ['new', 'edit'].includes(action) || ['HEAD', 'OPTIONS'].includes(method))
+    return false
+  return !isInherited || description.responses !== undefined
 }
 
 /** A line for each route that a document lacks because it has no `responses`, or because it has a wildcard. */
-export function undescribedRoutes({ routes }: DocumentedRoutes): string[] {
-  return routes.flatMap((route) => {
-    const { method, path, handlerName, description, declared, resource } = route
-    const isOwn = ['redirect', 'openapi', 'openapiPage', 'openapiFile'].includes(handlerName)
-    const isInherited = resource && declared === Reflect.get(BaseResource.prototype, resource.action)
-    if (isDocumented(route) || isForm(route) || isOwn || isInherited || description.isHidden) return []
-    if (method === 'HEAD' || method === 'OPTIONS') return []
+export function undescribedRoutes({ table }: Declarations): string[] {
+  return table.routes.flatMap((route) => {
+    const { method, path, handlerName } = route
+    const isOfFramework = ['redirect', 'openapi'].includes(handlerName) || path.startsWith('/kit/')
+    if (isOfFramework || isDocumented(route) || !isDescribable(route)) return []
     const why = path.includes('{*')
       ? 'has a wildcard, which OpenAPI does not express'
       : 'has no "responses", so the document lacks it'
@@ -97,21 +92,12 @@ export function undescribedRoutes({ routes }: DocumentedRoutes): string[] {
   })
 }
 
-/** Whether a route is the form of a resource. */
-function isForm({ resource }: DeclaredRoute): boolean {
-  return resource?.action === 'new' || resource?.action === 'edit'
-}
-
 /** The routes of a document: those whose innermost scope with a document is its own. */
-function routesOf({ routes, documents }: DocumentedRoutes, { scope }: DeclaredDocument): DeclaredRoute[] {
+function routesOf({ table, documents }: Declarations, { scope }: DeclaredDocument): DeclaredRoute[] {
   const scopes = new Set([scope, ...documents.map((one) => one.scope)])
-  return routes.filter(
+  return table.routes.filter(
     (route) => isDocumented(route) && route.scopes.findLast((one) => scopes.has(one)) === scope,
   )
-}
-
-function methodsOf({ methods }: DeclaredRoute): string[] {
-  return methods.filter((method) => method !== 'HEAD')
 }
 
 /** A route of another host is requested there. */
@@ -121,30 +107,18 @@ function serverOf({ host }: DeclaredRoute, declared: DeclaredDocument): Schema {
   return { servers: [{ url: `//${host.pattern}`, ...(host.params.length > 0 && { variables }) }] }
 }
 
-function rejectTaken(
-  id: string,
-  operation: Operation,
-  ids: Map<string, Operation>,
-  { path }: DeclaredDocument,
-): void {
-  const taken = ids.get(id)
-  ids.set(id, operation)
-  if (!taken) return
-  throw new DeclarationError(
-    `Two operations of the document ${path} have the id "${id}": ${nameOf(taken)} and ${nameOf(operation)}. Set the ` +
-      '"operationId" option of one of them.',
-  )
-}
-
-function twice(operation: Operation, { path }: DeclaredDocument): DeclarationError {
+function sameId(id: unknown, both: readonly Operation[], { path }: DeclaredDocument): DeclarationError {
+  const names = both.map(({ method, route }) => `${method} ${route.path} (${route.handlerName})`)
   return new DeclarationError(
-    `The document ${path} has ${operation.method} ${operation.route.path} twice. Declare app.openapi in the group or host of each, or leave ` +
-      'one out with @Describe(false).',
+    `Two operations of the document ${path} have the id "${id}": ${names.join(' and ')}. Set the "operationId" option of one of them.`,
   )
 }
 
-function nameOf({ method, route }: Operation): string {
-  return `${method} ${route.path} (${route.handlerName})`
+function twice({ method, route }: Operation, { path }: DeclaredDocument): DeclarationError {
+  return new DeclarationError(
+    `The document ${path} has ${method} ${route.path} twice. Declare app.openapi in the group or host of each, or leave one out ` +
+      'with @Describe(false).',
+  )
 }
 
 /** The relations that lists can include, by model. */
@@ -160,16 +134,12 @@ function includedRelations(routes: readonly DeclaredRoute[]): Map<Function, Incl
       : Object.entries(include)
     const found = entries.map(([relation, given]): IncludedRelation => {
       const attributes = Array.isArray(given) ? given : (Object(given).attributes as string[] | undefined)
-      const name = item + pascal(relation)
+      const name = item + relation.split('_').map(capitalize).join('')
       return { relation, name, attributes, handler: route.handlerName }
     })
     included.set(model, [...(included.get(model) ?? []), ...found])
   }
   return included
-}
-
-function pascal(name: string): string {
-  return name.replaceAll(/(?:^|_)(\p{L})/gu, (_, letter: string) => letter.toUpperCase())
 }
 
 const messages: Schema = {

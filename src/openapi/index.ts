@@ -1,19 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { DeclaredDocument, DocumentedRoutes } from '../extension.js'
+import type { Declarations, DeclaredDocument } from '../extension.js'
 import type { Context } from '../index.js'
 import { buildDocument } from './document.js'
-import { swaggerFolder } from './page.js'
+import { servePage, servePageFile, swaggerFolder } from './page.js'
 
-export { servePage, servePageFile } from './page.js'
 export { differences } from './differences.js'
-export {
-  buildDocument,
-  documentsOf,
-  undescribedRoutes,
-  isDocumented,
-  type BuiltDocument,
-  type OpenApiDocument,
-} from './document.js'
+export { buildDocument, documentsOf, undescribedRoutes, type OpenApiDocument } from './document.js'
+
+/** The handlers of a document's routes. */
+export const serve = { document: serveDocument, page: servePage, file: servePageFile }
 
 /** A document as it is served. */
 interface Served {
@@ -24,16 +19,12 @@ interface Served {
 const served = new WeakMap<DeclaredDocument, Served>()
 
 /** Serves a document, which is built at the first request. */
-export function serveDocument(ctx: Context, application: DocumentedRoutes, declared: DeclaredDocument): void {
-  const { text, etag } = servedDocument(application, declared)
-  ctx.status = 200
-  ctx.set('ETag', etag)
-  if (ctx.fresh) {
-    ctx.status = 304
-    return
-  }
+function serveDocument(ctx: Context, declared: DeclaredDocument, declarations: Declarations): void {
+  const { text, etag } = servedDocument(declarations, declared)
   ctx.type = 'application/json'
   ctx.body = text
+  ctx.set('ETag', etag)
+  if (ctx.fresh) ctx.status = 304
 }
 
 /**
@@ -42,17 +33,16 @@ export function serveDocument(ctx: Context, application: DocumentedRoutes, decla
  *
  * @throws DeclarationError when it cannot be built, or when the package is missing
  */
-export function checkDocument(application: DocumentedRoutes, declared: DeclaredDocument, env: string): void {
+export function checkDocument(declarations: Declarations, declared: DeclaredDocument, env: string): void {
   if (declared.page !== undefined) swaggerFolder()
-  if (env !== 'production') servedDocument(application, declared)
+  if (env !== 'production') servedDocument(declarations, declared)
 }
 
-function servedDocument(application: DocumentedRoutes, declared: DeclaredDocument): Served {
+function servedDocument(declarations: Declarations, declared: DeclaredDocument): Served {
   const known = served.get(declared)
   if (known) return known
-  const text = toText(buildDocument(application, declared).document)
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
-  const built = { text, etag }
+  const text = toText(buildDocument(declarations, declared).document)
+  const built = { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` }
   served.set(declared, built)
   return built
 }

@@ -7,9 +7,9 @@ import type {
   RouteResource,
   RouteResponse,
 } from '../index.js'
-import { isEntity, itemName } from '../extension.js'
+import { isEntity, itemName, type Declarations } from '../extension.js'
 import { listParameters } from './lists.js'
-import { capitalize, isAction, type OperationNames } from './names.js'
+import { capitalize, isAction, operationNames, type OperationNames } from './names.js'
 import type { Schemas } from './schemas.js'
 import type { Schema } from './values.js'
 
@@ -23,20 +23,27 @@ interface Described {
   description?: string | undefined
 }
 
+/** The options of the application that its operations depend on. */
+type Options = Declarations['options']
+
 /** One operation of the document: a route, and one of its methods. */
 export class Operation {
+  readonly names: OperationNames
+  /** The alternative ways to authenticate, by the names of their schemes. */
+  readonly security: Record<string, object>
   private readonly middleware: readonly MiddlewareDescription[]
 
   constructor(
     readonly route: DeclaredRoute,
     readonly method: string,
-    readonly names: OperationNames,
     private readonly schemas: Schemas,
-    private readonly isApi: boolean,
+    options: Options,
   ) {
+    this.names = operationNames(route, method)
     this.middleware = route.middleware.flatMap(({ openapi }) =>
       openapi ? [typeof openapi === 'function' ? openapi(route) : openapi] : [],
     )
+    this.security = schemesOf(this.middleware, options)
   }
 
   /** The operation as an object of the document. */
@@ -54,27 +61,8 @@ export class Operation {
       ...(parameters.length > 0 && { parameters }),
       ...(requestBody && { requestBody }),
       responses: this.responses(),
-      security: this.alternatives().map((name) => ({ [name]: [] })),
+      security: Object.keys(this.security).map((name) => ({ [name]: [] })),
     }
-  }
-
-  /** The security schemes of the operation, by name. */
-  schemes(sessionName: string): Record<string, object> {
-    const known: Record<string, object> = {
-      session: { type: 'apiKey', in: 'cookie', name: sessionName },
-      bearer: { type: 'http', scheme: 'bearer' },
-    }
-    for (const { security = [] } of this.middleware)
-      for (const one of security) if (typeof one === 'object') known[one.name] = one.scheme
-    return Object.fromEntries(this.alternatives().map((name) => [name, known[name] ?? {}]))
-  }
-
-  /** The last middleware with security decides, because it is the strictest one. */
-  private alternatives(): string[] {
-    const given = this.middleware.findLast(({ security }) => security)?.security ?? []
-    return given
-      .map((one) => (typeof one === 'string' ? one : one.name))
-      .filter((name) => !(this.isApi && name === 'session'))
   }
 
   private queryParameters(): Schema[] {
@@ -92,9 +80,7 @@ export class Operation {
     return {
       content: {
         ...(body && { 'application/json': { schema: body }, 'application/xml': { schema: body } }),
-        ...(files.length > 0 && {
-          'multipart/form-data': { schema: withFiles(body && this.schemas.at(body), files) },
-        }),
+        ...(files.length > 0 && { 'multipart/form-data': { schema: withFiles(body, files) } }),
       },
       required: true,
     }
@@ -180,6 +166,20 @@ export class Operation {
   }
 }
 
+/** The security schemes of an operation. The last middleware with security decides, because it is the strictest one. */
+function schemesOf(
+  middleware: readonly MiddlewareDescription[],
+  { api, sessionName = '_kit_session' }: Options,
+): Record<string, object> {
+  const known = {
+    session: api ? undefined : { type: 'apiKey', in: 'cookie', name: sessionName },
+    bearer: { type: 'http', scheme: 'bearer' },
+  }
+  const given = middleware.findLast(({ security }) => security)?.security ?? []
+  const schemes = given.map((one) => (typeof one === 'string' ? [one, known[one]] : [one.name, one.scheme]))
+  return Object.fromEntries(schemes.filter(([, scheme]) => scheme))
+}
+
 /** The content of an error. */
 const problem = { schema: { $ref: '#/components/schemas/Problem' } }
 const PROBLEM: Schema = { 'application/problem+json': problem, 'application/problem+xml': problem }
@@ -197,26 +197,22 @@ function successOf({ action, queryable }: RouteResource, model: BodyClass): [str
     }
     return [['200', { body: [model], headers }]]
   }
-  if (action !== 'create') return [['200', { body: model }]]
-  return [
-    [
-      '201',
-      { body: model, headers: { Location: { description: 'The path of the record', required: true } } },
-    ],
-  ]
+  const headers = { Location: { description: 'The path of the record', required: true } }
+  return action === 'create' ? [['201', { body: model, headers }]] : [['200', { body: model }]]
 }
 
 function headerObject({ description, required }: HeaderDescription): Schema {
   return { description, ...(required && { required }), schema: { type: 'string' } }
 }
 
-/** The parameters of a path. `post_id` after `/posts` is the id of a record, which is a UUID. */
-function pathParameters({ pattern, path }: DeclaredRoute): Schema[] {
+/** The parameters of a path. `post_id` after `/posts` is the id of a record, which is a UUID, unless a resource without a model finds it. */
+function pathParameters({ pattern, path, resource }: DeclaredRoute): Schema[] {
   const segments = path.split('/')
   return pattern.params.map((name) => {
     const index = segments.findIndex((segment) => segment === `{${name}}` || segment === `:${name}`)
     const before = (segments[index - 1] ?? '').replaceAll(/[^\p{L}\p{N}]+/gu, '_')
-    const isId = index > 0 && before !== '' && name === `${itemName(before)}_id`
+    const hasModel = resource?.param !== name || resource.model !== undefined
+    const isId = index > 0 && before !== '' && name === `${itemName(before)}_id` && hasModel
     return { name, in: 'path', required: true, schema: { type: 'string', ...(isId && { format: 'uuid' }) } }
   })
 }
@@ -229,9 +225,8 @@ function pathKeysOf({ pattern, host, resource }: DeclaredRoute): Set<string> {
 }
 
 /** Some tools know only one of the two members that mark a file. */
-function withFiles(body: Schema | undefined, files: readonly string[]): Schema {
+function withFiles(body: Schema | undefined, names: readonly string[]): Schema {
   const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }
-  const { properties, ...rest } = body ?? {}
-  const fields = Object.fromEntries(files.map((name) => [name, file]))
-  return { type: 'object', ...rest, properties: { ...(properties as object | undefined), ...fields } }
+  const files = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, file])) }
+  return body ? { allOf: [body, files] } : files
 }

@@ -68,9 +68,9 @@ export class Schemas {
 
   /** The schema of the records of a class in a response. */
   response(model: Function, handler: string): Schema {
-    return this.add(model.name, model, handler, () => ({
-      ...objectSchema(recordName(model.name), this.shown(model, handler)),
-    }))
+    return this.add(model.name, model, handler, () =>
+      objectSchema(recordName(model.name), this.shown(model, handler)),
+    )
   }
 
   /** The schema of a list of records. */
@@ -85,11 +85,6 @@ export class Schemas {
    */
   body(name: string, source: object, model: Function, options: BodyOptions, handler: string): Schema {
     return this.add(name, source, handler, () => bodySchema(model, options))
-  }
-
-  /** The schema of a body by its reference, for a form that also has files. */
-  at({ $ref }: Schema): Schema {
-    return this.components.get(String($ref).split('/').at(-1) ?? '')?.schema ?? {}
   }
 
   /** @throws DeclarationError when another class or route has the name */
@@ -127,15 +122,17 @@ export class Schemas {
   }
 
   private plainProperties(model: Function, handler: string): Property[] {
-    const typed = Object.getOwnPropertyNames(instanceOf(model)).filter(
-      (name) => transformRules(model, name, 'toPlain').type,
+    const typed = Object.getOwnPropertyNames(instanceOf(model)).filter((name) =>
+      transformRules(model, name, 'toPlain').type(),
     )
     const names = new Set([...validatedProperties(model), ...typed, ...exposedProperties(model)])
     const properties = [...names].flatMap((name): Property[] => {
       const rules = transformRules(model, name, 'toPlain')
       if (rules.isExcluded) return []
-      if (rules.type && !rules.isChanged) return [[rules.name, this.nested(model, name, rules.type, handler)]]
-      const attribute = rules.isChanged ? undefined : plainAttributeOf(model, name)
+      if (rules.isChanged) return [[rules.name, {}]]
+      const type = rules.type()
+      if (type) return [[rules.name, this.nested(model, name, type, handler)]]
+      const attribute = plainAttributeOf(model, name)
       return [[rules.name, attributeSchema(attribute, 'response'), attribute?.nullable]]
     })
     if (properties.length > 0) return properties

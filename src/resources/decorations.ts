@@ -34,10 +34,12 @@ export interface DecoratedMethod {
 export interface Decorations {
   classes: ClassMiddleware[]
   methods: Map<string, DecoratedMethod>
+  /** Whether the class has `@Describe(false)`. */
+  isHidden?: boolean | undefined
 }
 
 /** The decorations of a class itself, by its prototype: those of its superclasses are on their prototypes. */
-const ownDecorations = memoizeByObject((_prototype: object): Decorations => {
+export const ownDecorations = memoizeByObject((_prototype: object): Decorations => {
   return { classes: [], methods: new Map() }
 })
 
@@ -93,7 +95,7 @@ export function recordClassMiddleware(prototype: object, added: ClassMiddleware)
  */
 export function decorationsOf(prototype: object | null): Decorations {
   if (prototype === null) return { classes: [], methods: new Map() }
-  const { classes, methods } = decorationsOf(Object.getPrototypeOf(prototype))
+  const { classes, methods, isHidden } = decorationsOf(Object.getPrototypeOf(prototype))
   const own = ownDecorations(prototype)
   for (const [name, { routes, middleware, queryable, description }] of own.methods) {
     const inherited = methods.get(name)
@@ -104,7 +106,7 @@ export function decorationsOf(prototype: object | null): Decorations {
       description: description ?? inherited?.description,
     })
   }
-  return { classes: [...classes, ...own.classes], methods }
+  return { classes: [...classes, ...own.classes], methods, isHidden: own.isHidden ?? isHidden }
 }
 
 /** The middleware of a handler: that of its class, then its own. */

@@ -1,11 +1,9 @@
 import { DeclarationError } from '../errors.js'
-import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
+import { checkMethod, ownDecorations, recordMethod, type MethodDecoration } from './decorations.js'
 import type { DescriptionOptions } from './route-description.js'
 
 /** A decorator of a resource class. */
 export type ClassDescription = (target: Function) => void
-
-const hidden = Symbol('resource-kit:hidden')
 
 /**
  * Describes a handler in the OpenAPI document of the application: one of the seven, whose routes are fixed. `@Route` has the same
@@ -43,10 +41,5 @@ function describeClass(target: object, description: DescriptionOptions | false):
       `@Describe of ${target.name} has options, which only a handler can have. Write them above the handler, or @Describe(false) above the class.`,
     )
   }
-  Reflect.defineMetadata(hidden, true, target.prototype)
-}
-
-/** Whether a class, or one that it extends, has `@Describe(false)`. */
-export function isHiddenClass(target: Function): boolean {
-  return Reflect.getMetadata(hidden, target.prototype) === true
+  ownDecorations(target.prototype).isHidden = true
 }

@@ -68,7 +68,8 @@ export function describeRoute(
   handler: string,
   method: string,
 ): RouteDescription {
-  const { summary, description, body, responses, files, operationId, deprecated } = options
+  const { body, ...description } = options
+  const { summary, responses, files } = description
   if (summary !== undefined) checkSummary(summary, handler)
   if (body !== undefined && typeof body !== 'boolean') checkBody(body, handler)
   for (const [status, response] of Object.entries(responses ?? {})) checkResponse(status, response, handler)
@@ -77,15 +78,7 @@ export function describeRoute(
       `${handler} has files, but ${method} requests have no body. Remove the "files" option.`,
     )
   }
-  return {
-    ...(summary !== undefined && { summary }),
-    ...(description !== undefined && { description }),
-    ...(body !== undefined && body !== true && { body }),
-    ...(responses && { responses }),
-    ...(files && { files }),
-    ...(operationId !== undefined && { operationId }),
-    ...(deprecated !== undefined && { deprecated }),
-  }
+  return { ...description, ...(body !== undefined && body !== true && { body }) }
 }
 
 function checkSummary(summary: unknown, handler: string): void {

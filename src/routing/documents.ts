@@ -1,6 +1,5 @@
 import type { Context, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
-import type { DeclaredRoute } from './declared-route.js'
 import type { Mount } from './mount.js'
 import type { Declarations, Scope } from './scope.js'
 
@@ -29,15 +28,6 @@ export interface DeclaredDocument {
   host: string | undefined
 }
 
-/** The routes and documents of an application. */
-export interface DocumentedRoutes {
-  routes: readonly DeclaredRoute[]
-  documents: readonly DeclaredDocument[]
-  isApi: boolean
-  /** The name of the session's cookie. */
-  sessionName: string
-}
-
 /** The extension is loaded with the first request of a document, and not with the framework. */
 const load = () => import('../openapi/index.js')
 
@@ -59,26 +49,19 @@ export function declareDocument(
     )
   }
   declarations.documents.push(document)
-  scope.get(path, async function openapi(ctx: Context) {
-    const { serveDocument } = await load()
-    serveDocument(ctx, declarations.documented, document)
-  })
+  const serve = (part: 'document' | 'page' | 'file') =>
+    async function openapi(ctx: Context) {
+      await (await load()).serve[part](ctx, document, declarations)
+    }
+  scope.get(path, serve('document'))
   if (options.page !== undefined) {
-    scope.get(options.page, async function openapiPage(ctx: Context) {
-      const { servePage } = await load()
-      servePage(ctx, document)
-    })
-    scope.get(`${options.page}/{file}`, async function openapiFile(ctx: Context) {
-      const { servePageFile } = await load()
-      await servePageFile(ctx)
-    })
+    scope.get(options.page, serve('page'))
+    scope.get(`${options.page}/{file}`, serve('file'))
   }
-  const checked: Middleware = (_ctx, next) => next()
+  const check: Middleware = (_ctx, next) => next()
   // A mistake stops the start in development and in specs, and never in production.
-  checked.checkRoutes = async (_routes, _logger, env) => {
-    if (env === 'production' && page === undefined) return
-    const { checkDocument } = await load()
-    checkDocument(declarations.documented, document, env)
+  check.checkRoutes = async (_routes, _logger, env) => {
+    if (env !== 'production' || page !== undefined) (await load()).checkDocument(declarations, document, env)
   }
-  declarations.middleware.add(checked)
+  declarations.middleware.add(check)
 }

@@ -4,9 +4,8 @@ import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { defaultPathName, pathNames, resourceNames } from '../naming/names.js'
-import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
-import { isHiddenClass } from '../resources/describe.js'
-import { describeRoute, type RouteDescription } from '../resources/route-description.js'
+import { handlerMiddleware, nestedMiddleware, type Decorations } from '../resources/decorations.js'
+import { describeRoute } from '../resources/route-description.js'
 import type { RouteOptions } from '../resources/route.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import type { RouteDeclaration } from './declared-route.js'
@@ -31,7 +30,6 @@ export function resourceRoutes(
 ): { item: Mount; routes: RouteDeclaration[] } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
-  const isHidden = isHiddenClass(resource)
   const { singular: isSingular = false, model, fields, policy } = options
   const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
@@ -56,7 +54,7 @@ export function resourceRoutes(
   ]
   const routes = inMountOrder(declared, paths).map(({ handler, ...route }) => ({
     ...route,
-    ...(isHidden && { description: { ...route.description, isHidden } }),
+    ...(isHidden(decorations, handler) && { description: { ...route.description, isHidden: true } }),
     host: mount.host,
     scopes: mount.scopes,
     handlerName: `${resource.name}.${handler}`,
@@ -114,15 +112,17 @@ function parentPathOf(path: string, parentItem: string): string {
   return end > parentItem.length ? path.slice(0, end) : parentItem
 }
 
-function actionRoutes(
-  { actions, options, decorations }: ResourceDefinition,
-  paths: ResourcePaths,
-): HandlerRoute[] {
+/** Whether `@Describe(false)` leaves a handler, or its whole class, out of the OpenAPI document. */
+function isHidden({ isHidden: isWhole, methods }: Decorations, handler: string): boolean {
+  return isWhole === true || methods.get(handler)?.description === false
+}
+
+function actionRoutes(definition: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
+  const { actions, options, decorations } = definition
   const names = pathNames(paths.collection, options.singular)
   return actions.map(({ handler, method, on, suffix, name }) => {
-    const given = decorations.methods.get(handler)?.description ?? {}
-    const description: RouteDescription =
-      given === false ? { isHidden: true } : describeRoute(given, `${paths.resource}.${handler}`, method)
+    const given = decorations.methods.get(handler)?.description || {}
+    const description = describeRoute(given, `${paths.resource}.${handler}`, method)
     return { handler, method, path: paths[on] + suffix, name: names[name], description }
   })
 }
@@ -192,11 +192,12 @@ export function fromOptions(
   handler: string,
   method: string,
 ): Pick<RouteDeclaration, 'name' | 'hasDefaultName' | 'readsBody' | 'description'> {
-  const { name, body } = options
+  const { name, aliases: _, ...description } = options
+  const { body } = description
   return {
     name: name ?? defaultPathName(path),
     hasDefaultName: name === undefined,
     readsBody: body === undefined ? undefined : Boolean(body),
-    description: describeRoute(options, handler, method),
+    description: describeRoute(description, handler, method),
   }
 }

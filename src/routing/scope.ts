@@ -8,12 +8,7 @@ import type { RouteOptions } from '../resources/route.js'
 import type { PolicyClass } from '../policies/policy.js'
 import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
-import {
-  declareDocument,
-  type DeclaredDocument,
-  type DocumentOptions,
-  type DocumentedRoutes,
-} from './documents.js'
+import { declareDocument, type DeclaredDocument, type DocumentOptions } from './documents.js'
 import { toMiddleware } from './handler.js'
 import { fromOptions, resourceRoutes } from './resource-routes.js'
 import type { DeclaredRoute } from './declared-route.js'
@@ -37,14 +32,8 @@ export class Declarations {
 
   constructor(
     readonly injector: Injector,
-    private readonly options: { api?: boolean; sessionName?: string } = {},
+    readonly options: { api?: boolean; sessionName?: string } = {},
   ) {}
-
-  /** The routes and documents of the application. */
-  get documented(): DocumentedRoutes {
-    const { api = false, sessionName = '_kit_session' } = this.options
-    return { routes: this.table.routes, documents: this.documents, isApi: api, sessionName }
-  }
 }
 
 /**
@@ -54,7 +43,8 @@ export class Declarations {
 export class Scope {
   /** @internal */
   constructor(
-    protected readonly declarations: Declarations,
+    /** @internal */
+    readonly declarations: Declarations,
     private mount = new Mount(),
   ) {}
 

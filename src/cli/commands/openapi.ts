@@ -33,9 +33,9 @@ async function openapi({ out, check = false, path }: Options): Promise<void> {
   const app = await loadApp()
   const { buildDocument, documentsOf, toText, undescribedRoutes } = await import('../../openapi/index.js')
   const { name = 'application', version = '0' } = manifestOf(enterApplication()) ?? {}
-  const declared = choose(documentsOf(app.documented, { title: name, version }), path)
-  const text = toText(buildDocument(app.documented, declared).document)
-  for (const line of undescribedRoutes(app.documented)) console.error(line)
+  const declared = choose(documentsOf(app.declarations, { title: name, version }), path)
+  const text = toText(buildDocument(app.declarations, declared).document)
+  for (const line of undescribedRoutes(app.declarations)) console.error(line)
   if (out === undefined) console.log(text.trimEnd())
   else if (check) await compare(out, text)
   else writeFileSync(out, text)

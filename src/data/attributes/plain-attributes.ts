@@ -31,18 +31,12 @@ const RULES = new Map<string | undefined, AttributeKind>([
  * @throws UntypedAttribute if neither the type of a property nor its rules tell the kind of its values
  */
 export const plainAttributesOf = memoizeByObject((model: Function): Attribute[] =>
-  [...rulesByProperty(model)].map(([name, rules]) => attributeOf(model, name, rules)),
+  validatedProperties(model).map((name) => {
+    const attribute = plainAttributeOf(model, name)
+    if (!attribute) throw new UntypedAttribute(model.name, name)
+    return attribute
+  }),
 )
-
-/** The attribute of a property, which may have no decorator of class-validator; undefined if nothing tells the kind of its values. */
-export function plainAttributeOf(model: Function, name: string): Attribute | undefined {
-  try {
-    return attributeOf(model, name, rulesOf(model, name))
-  } catch (error) {
-    if (error instanceof UntypedAttribute) return undefined
-    throw error
-  }
-}
 
 /** The rules of class-validator that a property has. */
 export function rulesOf(model: Function, name: string): readonly ValidationMetadata[] {
@@ -62,13 +56,15 @@ const rulesByProperty = memoizeByObject((model: Function) => {
   return properties
 })
 
-function attributeOf(model: Function, name: string, rules: readonly ValidationMetadata[]): Attribute {
+/** The attribute of a property, also of one without rules; undefined if nothing tells the kind of its values. */
+export function plainAttributeOf(model: Function, name: string): Attribute | undefined {
+  const rules = rulesOf(model, name)
   const type = typeOf(model, name)
   const isList =
     type === Array || rules.some(({ each, name: rule }) => each || /^(isA|a)rray/.test(rule ?? ''))
   const accepted = rules.filter(({ each }) => each === isList).map((rule) => RULES.get(rule.name))
   const kind = TYPES.get(type) ?? accepted.find(Boolean)
-  if (!kind) throw new UntypedAttribute(model.name, name)
+  if (!kind) return undefined
   const nullable = rules.some((rule) => rule.name === 'isOptional')
   return { name, kind, nullable, ...(isList && { isList }) }
 }

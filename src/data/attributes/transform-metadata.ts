@@ -63,15 +63,9 @@ const toPlainType = 1
 
 /** Whether the rules of a class exclude a property from JSON and XML, restrict it to groups, or change its value. */
 export function isHiddenProperty(target: unknown, name: string): boolean {
-  if (!hasTransformMetadata(target, 'toPlain')) return false
-  const storage = storageModule.defaultMetadataStorage
-  const isExposed = storage.getExposedProperties(target, toPlainType).includes(name)
-  return (
-    storage.getExcludedProperties(target, toPlainType).includes(name) ||
-    (storage.getStrategy(target) === 'excludeAll' && !isExposed) ||
-    (storage.findExposeMetadata(target, name)?.options?.groups ?? []).length > 0 ||
-    storage.findTransformMetadatas(target, name, toPlainType).length > 0
-  )
+  if (typeof target !== 'function') return false
+  const { isExcluded, isChanged } = transformRules(target, name, 'toPlain')
+  return isExcluded || isChanged
 }
 
 /** A record as the rules of its class show it in JSON and XML. */
@@ -88,35 +82,24 @@ export function exposedName(target: Function, name: string): string {
 }
 
 /** The rules of a class for a property, in bodies (`toClass`) or in responses (`toPlain`). */
-export function transformRules(target: Function, name: string, direction: Direction): TransformRules {
+export function transformRules(target: Function, name: string, direction: Direction) {
   const storage = storageModule.defaultMetadataStorage
   const type = direction === 'toPlain' ? toPlainType : 0
+  const { groups = [], name: shownName = name } = storage.findExposeMetadata(target, name)?.options ?? {}
   const isExposed = storage.getExposedProperties(target, type).includes(name)
-  const { groups = [], name: rename = name } = storage.findExposeMetadata(target, name)?.options ?? {}
   return {
+    /** Whether bodies or responses lack it. */
     isExcluded:
       storage.getExcludedProperties(target, type).includes(name) ||
       (storage.getStrategy(target) === 'excludeAll' && !isExposed) ||
       groups.length > 0,
+    /** Whether a function changes its value. */
     isChanged: storage.findTransformMetadatas(target, name, type).length > 0,
-    isExposed,
-    name: rename,
-    type: storage.findTypeMetadata(target, name)?.typeFunction(),
+    /** Its name in bodies or responses. */
+    name: shownName,
+    /** Returns the class of `@Type`. */
+    type: () => storage.findTypeMetadata(target, name)?.typeFunction(),
   }
-}
-
-/** The rules of class-transformer for a property. */
-export interface TransformRules {
-  /** Whether bodies or responses lack it. */
-  isExcluded: boolean
-  /** Whether a function changes its value. */
-  isChanged: boolean
-  /** Whether it has `@Expose`, as a getter in JSON has. */
-  isExposed: boolean
-  /** Its name in bodies or responses. */
-  name: string
-  /** The class of `@Type`. */
-  type: Function | undefined
 }
 
 /** The properties with `@Expose` that responses have. */

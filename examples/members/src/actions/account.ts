@@ -103,7 +103,10 @@ export class AccountResource extends BaseResource {
   }
 
   /** GET /account/email/{token}: the link in the mail to the new address. */
-  @Route('GET', '/email/{token}')
+  @Route('GET', '/email/{token}', {
+    summary: 'Changes the address',
+    responses: { 200: User, 409: 'problem', 422: 'problem' },
+  })
   @Use(transactionOptions({ isolation: 'SERIALIZABLE' }))
   async openEmail(ctx: Context) {
     const known = userOf(ctx)

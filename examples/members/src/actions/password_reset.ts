@@ -1,4 +1,14 @@
-import { BadRequest, BaseResource, Resource, Route, Use, ValidationErrors, type Context } from 'resource-kit'
+import { IsString } from 'class-validator'
+import {
+  BadRequest,
+  BaseResource,
+  Describe,
+  Resource,
+  Route,
+  Use,
+  ValidationErrors,
+  type Context,
+} from 'resource-kit'
 import { checkPassword, hashPassword, logAccess, readToken } from 'resource-kit/auth'
 import {
   field,
@@ -12,7 +22,19 @@ import {
 } from '../authentication.js'
 import { passwordChanged } from '../mails/password_changed.js'
 import { passwordReset } from '../mails/password_reset.js'
-import type { User } from '../models/user.js'
+import { User } from '../models/user.js'
+
+/** The body of `POST /password_reset`. */
+class ResetRequest {
+  @IsString()
+  email!: string
+}
+
+/** The body of `PUT /password_reset`. */
+class NewPassword {
+  @IsString()
+  password!: string
+}
 
 /** Lets users choose a new password by a link in a mail. */
 @Resource('/password_reset', { singular: true })
@@ -24,6 +46,11 @@ export class PasswordResetResource extends BaseResource {
   }
 
   /** POST /password_reset: sends the link. The response does not reveal whether the address has an account. */
+  @Describe({
+    summary: 'Sends a link to choose a password',
+    body: ResetRequest,
+    responses: { 200: 'application/json' },
+  })
   async create(ctx: Context) {
     const user = await findByEmail(field(ctx, 'email'))
     if (user) passwordReset(ctx, user)
@@ -33,6 +60,7 @@ export class PasswordResetResource extends BaseResource {
   }
 
   /** GET /password_reset/open/{token}: moves the token to the session, so that the page's address does not contain it. */
+  @Describe(false)
   @Route('GET', '/open/{token}')
   async open(ctx: Context) {
     const { token } = ctx.params
@@ -51,6 +79,7 @@ export class PasswordResetResource extends BaseResource {
   }
 
   /** PUT /password_reset */
+  @Describe({ summary: 'Chooses a password', body: NewPassword, responses: { 200: User, 422: 'problem' } })
   async update(ctx: Context) {
     const known = await this.findUser(ctx.session.password_reset)
     if (!known) return this.expired(ctx)
