@@ -16,38 +16,26 @@ const listed = { style: 'form', explode: false }
 /** The parameters of the query of a list. The limits are those of the query's parser. */
 export function listParameters(model: Function, queryable: Queryable | undefined): Schema[] {
   const { filter = {}, sort = [], search = [], include = [], params = [], pages } = queryable ?? {}
-  const names = sort.map((name) => String(name).replace(/^-/, ''))
+  const columns = sort.map((name) => String(name).replace(/^-/, ''))
+  const orders = columns.flatMap((name) => [name, `-${name}`])
   const relations = Array.isArray(include) ? include : Object.keys(include)
+  const text = { type: 'string' }
+  const number = { type: 'integer', minimum: 1 }
+  const paging =
+    pages === 'cursor'
+      ? [
+          query('after', text, 'The cursor of the record before the page, from the Link header'),
+          query('before', text, 'The cursor of the record after the page, from the Link header'),
+        ]
+      : [query('page', number, 'The number of the page')]
   return [
     ...Object.entries(filter).flatMap(([name, given]) => (given ? filterParameters(model, name, given) : [])),
-    ...(search.length > 0 ? [query('search', { type: 'string' }, 'Words that the records contain')] : []),
-    ...(names.length > 0
-      ? [
-          enumeration(
-            'sort',
-            names.flatMap((name) => [name, `-${name}`]),
-            5,
-            'The order of the records; a minus means descending',
-          ),
-        ]
-      : []),
-    ...(relations.length > 0 ? [enumeration('include', relations, 3, 'Related records to include')] : []),
-    ...params.map((name) => query(name, { type: 'string' })),
-    ...(pages === 'cursor'
-      ? [
-          query(
-            'after',
-            { type: 'string' },
-            'The cursor of the record before the page, from the Link header',
-          ),
-          query(
-            'before',
-            { type: 'string' },
-            'The cursor of the record after the page, from the Link header',
-          ),
-        ]
-      : [query('page', { type: 'integer', minimum: 1 }, 'The number of the page')]),
-    query('per_page', { type: 'integer', minimum: 1 }, 'The number of records of a page'),
+    ...(search.length > 0 ? [query('search', text, 'Words that the records contain')] : []),
+    ...enumeration('sort', orders, 5, 'The order of the records; a minus means descending'),
+    ...enumeration('include', relations, 3, 'Related records to include'),
+    ...params.map((name) => query(name, text)),
+    ...paging,
+    query('per_page', number, 'The number of records of a page'),
   ]
 }
 
@@ -86,9 +74,9 @@ function attributeOf(model: Function, name: string): Partial<Attribute> & Pick<A
   return attribute ?? { kind: kindOf(column?.options.type) ?? 'datetime' }
 }
 
-function enumeration(name: string, values: readonly string[], maxItems: number, description: string): Schema {
-  const items = { type: 'string', enum: values }
-  return { ...query(name, { type: 'array', items, maxItems, uniqueItems: true }, description), ...listed }
+function enumeration(name: string, values: readonly string[], maxItems: number, about: string): Schema[] {
+  const schema = { type: 'array', items: { type: 'string', enum: values }, maxItems, uniqueItems: true }
+  return values.length > 0 ? [{ ...query(name, schema, about), ...listed }] : []
 }
 
 function query(name: string, schema: Schema, description?: string): Schema {

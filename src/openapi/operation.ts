@@ -105,44 +105,33 @@ export class Operation {
   }
 
   private responses(): Record<string, Schema> {
-    const given = Object.entries(this.route.description.responses ?? {}).map(
-      ([status, body]): [string, Described] => [status, { body }],
-    )
+    const { resource, description } = this.route
+    const given = Object.entries(description.responses ?? {})
     const isReplaced = given.some(([status]) => Number(status) < 400)
-    const defaults = this.defaults().filter(([status]) => !(isReplaced && Number(status) < 400))
-    const ofMiddleware = this.middleware.flatMap(({ responses = {} }) =>
-      Object.entries(responses).map(([status, one]): [string, Described] => [
-        status,
-        { body: 'problem', ...one },
-      ]),
-    )
-    const all = new Map([...defaults, ...ofMiddleware, ...given])
-    const sorted = [...all].toSorted(([a], [b]) => Number(a) - Number(b))
-    const headers: Headers = Object.assign({}, ...this.middleware.map((one) => one.headers ?? {}))
-    return {
-      ...Object.fromEntries(sorted.map(([status, one]) => [status, this.response(status, one, headers)])),
-      default: { description: 'Another problem', content: PROBLEM },
-    }
+    // JavaScript sorts these members, because their names are numbers.
+    const all: Record<string, Described> = isReplaced ? {} : successOf(resource)
+    for (const status of this.problems()) all[status] = { body: 'problem' }
+    for (const { responses = {} } of this.middleware)
+      for (const [status, one] of Object.entries(responses)) all[status] = { body: 'problem', ...one }
+    for (const [status, body] of given) all[status] = { body }
+    const described = Object.entries(all).map(([status, one]) => [status, this.response(status, one)])
+    return { ...Object.fromEntries(described), default: { description: 'Another problem', content: PROBLEM } }
   }
 
-  /** The responses that the handlers of a resource have, and those of the framework. */
-  private defaults(): [string, Described][] {
+  /** The statuses of problems that the handlers of a resource have. */
+  private problems(): number[] {
     const { resource, path } = this.route
     const hasPolicy = (resource?.policies ?? []).length > 0 && this.method !== 'GET'
-    const problems = [
+    return [
       ...(resource?.queryable ? [400] : []),
       ...(hasPolicy ? [403] : []),
       ...(path.includes('{') || resource?.isSingular ? [404] : []),
       ...(resource?.model ? (PROBLEMS[resource.action] ?? []) : []),
     ]
-    const found: [string, Described][] = problems.map((status) => [String(status), { body: 'problem' }])
-    return resource?.model && isAction(resource.action)
-      ? [...successOf(resource, resource.model), ...found]
-      : found
   }
 
-  private response(status: string, { body, headers, description }: Described, ofAll: Headers): Schema {
-    const every = { ...ofAll, ...headers }
+  private response(status: string, { body, headers, description }: Described): Schema {
+    const every: Headers = Object.assign({}, ...this.middleware.map((one) => one.headers), headers)
     const content = this.content(body)
     return {
       description: description ?? STATUS_CODES[Number(status)] ?? 'Response',
@@ -187,18 +176,20 @@ const PROBLEM: Schema = { 'application/problem+json': problem, 'application/prob
 /** The problems of a handler, besides those of the path, the policy and the query. */
 const PROBLEMS: Record<string, readonly number[]> = { create: [409, 422], update: [409, 422], destroy: [409] }
 
-/** The success of a handler that serves a model. */
-function successOf({ action, queryable }: RouteResource, model: BodyClass): [string, Described][] {
-  if (action === 'list') {
-    const total = { 'X-Total-Count': { description: 'The number of records on all pages' } }
-    const headers = {
-      Link: { description: 'The first, previous, next and last page (RFC 8288)' },
-      ...(queryable?.pages !== 'cursor' && total),
-    }
-    return [['200', { body: [model], headers }]]
+/** The success of one of the seven handlers that serves a model. */
+function successOf({ action, model, queryable }: Partial<RouteResource> = {}): Record<string, Described> {
+  if (!model || !isAction(action ?? '')) return {}
+  if (action === 'create') {
+    const headers = { Location: { description: 'The path of the record', required: true } }
+    return { 201: { body: model, headers } }
   }
-  const headers = { Location: { description: 'The path of the record', required: true } }
-  return action === 'create' ? [['201', { body: model, headers }]] : [['200', { body: model }]]
+  if (action !== 'list') return { 200: { body: model } }
+  const total = { 'X-Total-Count': { description: 'The number of records on all pages' } }
+  const headers = {
+    Link: { description: 'The first, previous, next and last page (RFC 8288)' },
+    ...(queryable?.pages !== 'cursor' && total),
+  }
+  return { 200: { body: [model], headers } }
 }
 
 function headerObject({ description, required }: HeaderDescription): Schema {

@@ -33,27 +33,14 @@ const LIST_RULES: Record<string, (...constraints: Arguments) => Schema> = {
   arrayUnique: () => ({ uniqueItems: true }),
 }
 
-/** The rules that only some types of values can break. On others they say nothing, so they are left out. */
-const TYPES: Record<string, string> = {
-  present: 'string',
-  isNotEmpty: 'string',
-  min: 'number',
-  max: 'number',
-  isPositive: 'number',
-  isNegative: 'number',
-  isDivisibleBy: 'number',
-  isInt: 'number',
-}
+/** The rules that only text or only numbers can break. On others they say nothing, so they are left out. */
+const ofText = ['present', 'isNotEmpty']
+const ofNumbers = ['min', 'max', 'isPositive', 'isNegative', 'isDivisibleBy', 'isInt']
 
 /** Rules that null does not break. */
-const acceptNull = [
-  'isEmpty',
-  'notEquals',
-  'isNotIn',
-  'whitelistValidation',
-  'customValidation',
-  'nestedValidation',
-]
+const acceptNull = 'isEmpty notEquals isNotIn whitelistValidation customValidation nestedValidation'.split(
+  ' ',
+)
 
 /** Adds the rules of a property to the schema of its values, or of the items of its list. */
 export function withRules(model: Function, name: string, schema: Schema): Schema {
@@ -61,13 +48,14 @@ export function withRules(model: Function, name: string, schema: Schema): Schema
   // A condition may switch off the other rules.
   if (rules.some((rule) => rule.type === 'conditionalValidation' && rule.name !== 'isOptional')) return schema
   let result = schema
-  for (const { name: rule = '', constraints, each } of rules) {
-    const isList = result['type'] === 'array'
-    if (isList && each) {
+  for (const { name: rule = '', constraints = [], each } of rules) {
+    const { type } = result
+    if (type !== 'array') result = merged(result, schemaOf(rule, constraints, type))
+    else if (!each) result = merged(result, LIST_RULES[rule]?.(...constraints) ?? {})
+    else {
       const items = result['items'] as Schema
-      result = { ...result, items: merged(items, schemaOf(RULES, rule, constraints, items['type'])) }
-    } else if (isList) result = merged(result, LIST_RULES[rule]?.(...(constraints ?? [])) ?? {})
-    else result = merged(result, schemaOf(RULES, rule, constraints, result['type']))
+      result = { ...result, items: merged(items, schemaOf(rule, constraints, items['type'])) }
+    }
   }
   return result
 }
@@ -84,17 +72,11 @@ export function isOptional(model: Function, name: string): boolean {
   return rulesOf(model, name).some((rule) => rule.name === 'isOptional')
 }
 
-function schemaOf(
-  table: typeof RULES,
-  rule: string,
-  constraints: Arguments | undefined,
-  type: unknown,
-): Schema {
-  const needed = TYPES[rule]
-  const actual = type === 'integer' ? 'number' : type
-  if (needed !== undefined && needed !== actual) return {}
+function schemaOf(rule: string, constraints: Arguments, type: unknown): Schema {
+  const isNumber = type === 'integer' || type === 'number'
   if (type === undefined || type === 'boolean') return {}
-  return table[rule]?.(...(constraints ?? [])) ?? {}
+  if ((ofText.includes(rule) && type !== 'string') || (ofNumbers.includes(rule) && !isNumber)) return {}
+  return RULES[rule]?.(...constraints) ?? {}
 }
 
 /** Adds a rule. Of two limits the stricter one counts, and a second pattern is added as another condition. */

@@ -109,15 +109,10 @@ export class Schemas {
     if (!isEntity(model)) return this.plainProperties(model, handler)
     const lists = relationIdsOf(model).map(({ name }): Property => [name, idsSchema(name)])
     const included = this.included.get(model) ?? []
-    const relations = [...new Set(included.map(({ relation }) => relation))].map((relation): Property => [
-      relation,
-      this.relationSchema(
-        model,
-        relation,
-        included.filter((one) => one.relation === relation),
-      ),
-      true,
-    ])
+    const relations = [...new Set(included.map(({ relation }) => relation))].map((name): Property => {
+      const all = included.filter(({ relation }) => relation === name)
+      return [name, this.relationSchema(model, name, all), true]
+    })
     return [...columnProperties(model), ...lists, ...getters(model), ...relations]
   }
 
@@ -126,14 +121,12 @@ export class Schemas {
       transformRules(model, name, 'toPlain').type(),
     )
     const names = new Set([...validatedProperties(model), ...typed, ...exposedProperties(model)])
-    const properties = [...names].flatMap((name): Property[] => {
-      const rules = transformRules(model, name, 'toPlain')
-      if (rules.isExcluded) return []
-      if (rules.isChanged) return [[rules.name, {}]]
-      const type = rules.type()
-      if (type) return [[rules.name, this.nested(model, name, type, handler)]]
+    const properties = [...names].flatMap((name) => {
+      const type = transformRules(model, name, 'toPlain').type()
+      if (type) return property(model, name, 'toPlain', () => this.nested(model, name, type, handler))
       const attribute = plainAttributeOf(model, name)
-      return [[rules.name, attributeSchema(attribute, 'response'), attribute?.nullable]]
+      const schema = () => attributeSchema(attribute, 'response')
+      return property(model, name, 'toPlain', schema, attribute?.nullable)
     })
     if (properties.length > 0) return properties
     throw new DeclarationError(
@@ -174,6 +167,18 @@ export class Schemas {
 /** A property of an object: its name, its schema, and whether it may be missing. */
 type Property = [name: string, schema: Schema, isOptional?: boolean | undefined]
 
+/** A property as the rules of class-transformer leave it: none, one of another name, or one of any value. */
+function property(
+  model: Function,
+  name: string,
+  direction: 'toPlain' | 'toClass',
+  schema: () => Schema,
+  isMissable?: boolean,
+): Property[] {
+  const { isExcluded, isChanged, name: shown } = transformRules(model, name, direction)
+  return isExcluded ? [] : [[shown, isChanged ? {} : schema(), isMissable]]
+}
+
 const dateTime: Schema = { type: 'string', format: 'date-time' }
 
 function objectSchema(xmlName: string | undefined, properties: readonly Property[]): Schema {
@@ -189,17 +194,13 @@ function objectSchema(xmlName: string | undefined, properties: readonly Property
 function columnProperties(model: Function): Property[] {
   const columns = columnsOf(model)
     .filter(({ options, mode }) => options.select !== false && mode !== 'virtual')
-    .flatMap((column): Property[] => {
-      const rules = transformRules(model, column.propertyName, 'toPlain')
-      if (rules.isExcluded) return []
-      return [[rules.name, rules.isChanged ? {} : columnSchema(column)]]
-    })
+    .flatMap((column) => property(model, column.propertyName, 'toPlain', () => columnSchema(column)))
   const ancestors: unknown[] = ancestorsOf(model)
   const embedded = getMetadataArgsStorage()
-    .embeddeds.filter(({ target }) => ancestors.includes(target))
-    .flatMap(({ propertyName, type, isArray }): Property[] => {
-      if (transformRules(model, propertyName, 'toPlain').isExcluded || isArray) return []
-      return [[propertyName, objectSchema(undefined, columnProperties((type as () => Function)()))]]
+    .embeddeds.filter(({ target, isArray }) => ancestors.includes(target) && !isArray)
+    .flatMap(({ propertyName, type }) => {
+      const schema = () => objectSchema(undefined, columnProperties((type as () => Function)()))
+      return property(model, propertyName, 'toPlain', schema)
     })
   return [...columns, ...embedded]
 }
@@ -229,11 +230,9 @@ function getters(model: Function): Property[] {
   const columns = columnsOf(model).map(({ propertyName }) => propertyName)
   return exposedProperties(model)
     .filter((name) => !columns.includes(name))
-    .flatMap((name): Property[] => {
-      const rules = transformRules(model, name, 'toPlain')
-      if (rules.isExcluded) return []
+    .flatMap((name) => {
       const type: unknown = Reflect.getMetadata('design:type', model.prototype as object, name)
-      return [[rules.name, (!rules.isChanged && EMITTED.get(type)) || {}]]
+      return property(model, name, 'toPlain', () => EMITTED.get(type) ?? {})
     })
 }
 
@@ -265,17 +264,16 @@ function bodySchema(model: Function, { fields, pathKeys, isNew }: BodyOptions): 
   }
   const properties = attributes
     .filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys.has(name))
-    .flatMap((attribute): Property[] => {
+    .flatMap((attribute) => {
       const { name, isList } = attribute
-      const rules = transformRules(model, name, 'toClass')
-      if (rules.isExcluded) return []
-      const isMissable = isList === true || !isNew || !isRequired(model, attribute, isModel)
-      if (rules.isChanged) return [[rules.name, {}, isMissable]]
-      const value =
-        isList && isModel ? idsSchema(name) : attributeSchema({ ...attribute, nullable: false }, 'body')
-      const schema = withRules(model, name, value)
       const isNullable = attribute.nullable && !rejectsNull(model, name)
-      return [[rules.name, isNullable ? nullable(schema) : schema, isMissable]]
+      const schema = () => {
+        const isIds = isList && isModel
+        const value = isIds ? idsSchema(name) : attributeSchema({ ...attribute, nullable: false }, 'body')
+        return isNullable ? nullable(withRules(model, name, value)) : withRules(model, name, value)
+      }
+      const isMissable = isList === true || !isNew || !isRequired(model, attribute, isModel)
+      return property(model, name, 'toClass', schema, isMissable)
     })
   return objectSchema(isModel ? recordName(model.name) : undefined, properties)
 }

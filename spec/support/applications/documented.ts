@@ -324,6 +324,10 @@ export class SettingResource extends Served<Setting> {
   @Describe(false)
   override async destroy() {}
 
+  @Describe(false)
+  @Route('GET', '/defaults', { responses: { 200: Setting } })
+  async defaults() {}
+
   protected override async find(ctx: Context) {
     const [found] = await ctx.findAll(Setting)
     if (!found) throw new RecordNotFound('Setting')
