@@ -60,7 +60,7 @@ async function compileWithRoutes(root: string, folder: string, scope: Scope): Pr
   try {
     await compile(root, folder, scope)
     // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
-    if (scope === 'application' || !(await readRouteTypes(root, folder))) return
+    if (scope === 'application' || hasCurrentRoutes(root) || !(await readRouteTypes(root, folder))) return
   } catch (error) {
     if (!(error instanceof BuildFailed) || !hasRouteTypes(root)) throw error
     const unchecked = mkdtempSync(join(root, BUILDING))
@@ -72,6 +72,11 @@ async function compileWithRoutes(root: string, folder: string, scope: Scope): Pr
     }
   }
   await compile(root, folder, scope)
+}
+
+/** Whether only specs have changed since the last build that wrote the types of the routes. */
+function hasCurrentRoutes(root: string): boolean {
+  return hasRouteTypes(root) && existsSync(join(root, 'dist', STAMPS.everything)) && !isStale(root)
 }
 
 /**
