@@ -133,7 +133,7 @@ export class Contract {
   }
 }
 
-/** The id of a document's schemas. A path alone is no URI. */
+/** The id of a document's schemas. A path alone isn't a URI. */
 function idOf(path: string): string {
   return `kit:${path}`
 }
