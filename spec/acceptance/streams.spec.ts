@@ -30,10 +30,14 @@ async function rowsOf(ctx: Context, sql: string): Promise<Readable> {
   return rows
 }
 
+/** The rows of 100 MB of CSV, which no buffers of a connection take. MariaDB's driver reads the rest of a stream that has ended early. */
+const MANY = 200_000
+const wide = 'x'.repeat(500)
+
 const toCsv = () =>
   new Transform({
     writableObjectMode: true,
-    transform: (row: { n: number }, _encoding, done) => done(null, `${row.n},${'x'.repeat(50)}\n`),
+    transform: (row: { n: number }, _encoding, done) => done(null, `${row.n},${wide}\n`),
   })
 
 /** The memory in bytes that is still referred to. */
@@ -101,7 +105,7 @@ describe('A stream of rows', () => {
       let read = 0
       let isStalled = (): boolean => false
       library.handle(async (ctx) => {
-        const rows = await rowsOf(ctx, numbers(2_000_000))
+        const rows = await rowsOf(ctx, numbers(MANY))
         rows.on('data', () => (read += 1))
         const csv = rows.pipe(toCsv())
         isStalled = () => rows.readableEnded || (csv.writableNeedDrain && ctx.res.writableNeedDrain)
@@ -111,16 +115,16 @@ describe('A stream of rows', () => {
       response.pause()
       // The buffers of the connection may still take some rows.
       for (let turns = 0; turns < 100; turns = isStalled() ? turns + 1 : 0) await nextTurn()
-      expect(read).to.be.within(1, 500_000)
+      expect(read).to.be.within(1, MANY / 4)
       response.destroy()
     }))
 
   it('ends when the client leaves, and gives its connection back', () =>
     withLibrary({ settings: { pool: 2, acquireTimeout: 60_000 } }, async (library) => {
-      for (let time = 0; time < 6; time += 1) {
+      for (let time = 0; time < 3; time += 1) {
         let rows: Readable | undefined
         library.handle(async (ctx) => {
-          rows = await rowsOf(ctx, numbers(2_000_000))
+          rows = await rowsOf(ctx, numbers(MANY))
           ctx.body = rows.pipe(toCsv())
         })
         const response = await begin(library)
@@ -138,7 +142,7 @@ describe('A stream of rows', () => {
       const id = engine === 'postgres' ? 'pg_backend_pid()' : 'CONNECTION_ID()'
       let connection = 0
       handle(async (ctx) => {
-        const rows = await rowsOf(ctx, `SELECT s.n, ${id} AS id FROM (${numbers(2_000_000)}) s`)
+        const rows = await rowsOf(ctx, `SELECT s.n, ${id} AS id FROM (${numbers(MANY)}) s`)
         rows.once('data', (row: { id: number }) => (connection = Number(row.id)))
         ctx.body = rows.pipe(toCsv())
       })
@@ -156,9 +160,9 @@ describe('A stream of rows', () => {
   it('ends the response in the middle when a row cannot be read', () =>
     withLibrary({ settings: { pool: 2 } }, async (library) => {
       const overflow = engine === 'sqlite' ? 'abs(s.n * 0 - 9223372036854775807 - 1)' : 'EXP(s.n)'
-      const value = `CASE WHEN s.n < 100000 THEN s.n ELSE ${overflow} END`
+      const value = `CASE WHEN s.n < 10000 THEN s.n ELSE ${overflow} END`
       library.handle(async (ctx) => {
-        ctx.body = (await rowsOf(ctx, `SELECT ${value} AS n FROM (${numbers(200_000)}) s`)).pipe(toCsv())
+        ctx.body = (await rowsOf(ctx, `SELECT ${value} AS n FROM (${numbers(20_000)}) s`)).pipe(toCsv())
       })
       const response = await begin(library)
       response.resume()
@@ -179,7 +183,7 @@ describe('A stream of rows', () => {
   it('of HEAD is not read', () =>
     withLibrary({ settings: { pool: 2 } }, async ({ site, handle, database }) => {
       for (let time = 0; time < 4; time += 1) {
-        handle(exports(2_000_000))
+        handle(exports(MANY))
         expect((await site.request('HEAD', '/')).status).to.equal(200)
       }
       await expectFree(database, 2)
@@ -291,7 +295,7 @@ describe('A stream of rows', () => {
   it('leaves half of the connections to other requests: a further one is 503', () =>
     withLibrary({ settings: { pool: 4 } }, async (library) => {
       const { site, handle, database } = library
-      handle(exports(2_000_000))
+      handle(exports(MANY))
       const open = await Promise.all([begin(library), begin(library)])
       const response = await site.get('/', json)
       expect([response.status, response.headers.get('retry-after')]).to.deep.equal([503, '5'])
