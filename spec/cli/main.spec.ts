@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { environment, kit, kitFile, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-const COMMANDS = 'new generate destroy routes openapi locales db dev build start console run info'.split(' ')
+const COMMANDS = 'new dev generate destroy routes openapi locales db build start console run info'.split(' ')
 
 describe('kit', () => {
   let folder: string
@@ -16,12 +16,11 @@ describe('kit', () => {
 
   after(() => rmSync(folder, { recursive: true }))
 
-  it('lists its commands', async () => {
+  it('lists its commands, those that you need first at the top', async () => {
     const { status, output } = await kit(folder, ['--help'])
     expect(status).to.equal(0)
-    for (const name of COMMANDS) {
-      expect(output).to.match(new RegExp(`^  ${name}\\b`, 'm'))
-    }
+    const listed = [...output.matchAll(/^  ([a-z]+)\b/gm)].map(([, name = '']) => name)
+    expect(listed.filter((name) => name !== 'help')).to.deep.equal(COMMANDS)
   })
 
   it('prints no error when the program that reads its help has exited', () => {

@@ -11,13 +11,13 @@ export interface Entry {
 /** The commands, in the order in which they are listed. */
 export const COMMANDS: readonly Entry[] = [
   { name: 'new', summary: 'create an application' },
+  { name: 'dev', summary: 'serve the application and restart it when its code changes' },
   { name: 'generate', alias: 'g', summary: 'generate a resource, model, migration, locale or accounts' },
   { name: 'destroy', alias: 'd', summary: 'delete generated files' },
   { name: 'routes', summary: 'print the routing table' },
   { name: 'openapi', summary: 'print the OpenAPI document, write it or check it' },
   { name: 'locales', summary: 'list the missing texts of each language' },
   { name: 'db', summary: 'migrate, roll back, create, drop or seed the database' },
-  { name: 'dev', summary: 'serve the application and restart it when its code changes' },
   { name: 'build', summary: 'compile the application if it is out of date' },
   { name: 'start', summary: 'build the application if necessary, and serve it' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },

@@ -3,47 +3,37 @@ import { join } from 'node:path'
 import { languageOf, type Catalog } from './catalog.js'
 import { defaultLocale } from './formatters.js'
 
-/** A call of `t` in a template with an id that no locale has. */
-export interface UnknownText {
-  id: string
-  /** `posts/show.pug:3` */
-  place: string
-}
-
-/** The ids that the templates of a folder pass to `t`, and that no locale has. Ids that are computed are not found. */
-export function unknownTexts(catalog: Catalog, folder: string): UnknownText[] {
+/**
+ * The ids that the templates of a folder pass to `t`, and that no locale has, with their places: `posts/show.pug:3`. Ids that
+ * are computed are not found.
+ */
+export function unknownTexts(catalog: Catalog, folder: string): [id: string, place: string][] {
   if (!existsSync(folder)) return []
   const locales = [...catalog.locales, defaultLocale]
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.pug'))
     .toSorted()
     .flatMap((name) => textsIn(readFileSync(join(folder, name), 'utf8'), name))
-    .filter(({ id }) => !locales.some((locale) => catalog.has(locale, id)))
+    .filter(([id]) => !locales.some((locale) => catalog.has(locale, id)))
 }
 
-function textsIn(template: string, name: string): UnknownText[] {
-  return template.split('\n').flatMap((line, index) =>
-    [...line.matchAll(/(?<![\w$.])t\(\s*(['"])([^'"]+)\1\s*[,)]/g)].map(([, , id = '']) => ({
-      id,
-      place: `${name}:${index + 1}`,
-    })),
-  )
+function textsIn(template: string, name: string): [id: string, place: string][] {
+  const calls = /(?<![\w$.])t\(\s*(['"])([^'"]+)\1\s*[,)]/g
+  return template
+    .split('\n')
+    .flatMap((line, index) => [...line.matchAll(calls)].map(([, , id = '']) => [id, `${name}:${index + 1}`]))
 }
 
-/** An id without a text in a language. */
-export interface MissingText {
-  id: string
-  /** The text that pages show instead: of another language, or the id. */
-  shown: string
-}
-
-/** The texts that a locale lacks: those that exist in another locale, but neither in this one nor in its language. */
-export function missingTexts(catalog: Catalog, locale: string): MissingText[] {
+/**
+ * The texts that a locale lacks: those that exist in another locale, but neither in this one nor in its language. With the
+ * text that pages show instead: of another language, or the id.
+ */
+export function missingTexts(catalog: Catalog, locale: string): [id: string, shown: string][] {
   const texts = catalog.textsFor(locale)
   return idsOf(catalog).flatMap((id) => {
     const text = texts.get(id)
     if (text && languageOf(text.locale) === languageOf(locale) && !isIncomplete(text.translation)) return []
-    return [{ id, shown: catalog.translate(locale, id) ?? id }]
+    return [[id, catalog.translate(locale, id) ?? id]]
   })
 }
 

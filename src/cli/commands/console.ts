@@ -11,8 +11,8 @@ import { loadApp, loadDatabase } from '../support/application-modules.js'
 export function consoleCommand(): Command {
   return new Command('console')
     .description(
-      'Evaluates JavaScript line by line, with the variables `app` and `database` and every model. `await` works. The ' +
-        'input can come from a pipe; then the exit status is 1 if a line throws an error.',
+      'Evaluates the JavaScript that you type, with the variables `app` and `database` and every model. You can use `await`. ' +
+        'A script can send lines to the standard input; then the exit status is 1 if a line throws an error.',
     )
     .addHelpText(
       'after',

@@ -26,6 +26,9 @@ interface Flags {
   yes?: boolean
 }
 
+const ASKS =
+  'Asks a question for each file before it deletes any. A script can send the answers to the standard input.'
+
 /** `kit destroy resource | model | auth | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
   const { folder = enterApplication, input = process.stdin, hasRun = hasRunMigration } = settings
@@ -38,8 +41,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     .alias('r')
     .summary('delete the files of a resource')
     .description(
-      'Deletes the files of `kit generate resource`, and the route in src/app.ts. Asks for each of them before it ' +
-        'deletes any; the answers can come from a pipe. Reports edited files, and a migration that has been run.',
+      `Deletes the files of \`kit generate resource\`, and the route in src/app.ts. ${ASKS} Reports edited files, and a migration that has been run.`,
     )
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
@@ -50,8 +52,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     .alias('m')
     .summary('delete the files of a model without a resource')
     .description(
-      'Deletes the files of `kit generate model`. Asks for each of them before it deletes any; the answers can come from ' +
-        'a pipe. Reports edited files, files that need the model, and a migration that has been run.',
+      `Deletes the files of \`kit generate model\`. ${ASKS} Reports edited files, files that need the model, and a migration that has been run.`,
     )
     .argument('<name>', 'singular name: label, blog_label')
     .addHelpText('after', '\nExample:\n  $ kit destroy model label')
@@ -61,8 +62,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
   below('auth')
     .summary('delete the files of accounts')
     .description(
-      'Deletes the files of `kit generate auth`, and its lines in src/app.ts and templates/layout.pug. Asks for each of them ' +
-        'before it deletes any; the answers can come from a pipe. Refuses while another file uses the model of users.',
+      `Deletes the files of \`kit generate auth\`, and its lines in src/app.ts and templates/layout.pug. ${ASKS} Refuses while another file uses the model of users.`,
     )
     .argument('[name]', 'singular name of the model, which the command also finds itself')
     .addHelpText('after', '\nExample:\n  $ kit destroy auth')
@@ -72,8 +72,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
   below('locale')
     .summary('delete the files of a language')
     .description(
-      'Deletes the files of a language in the folder locales. Asks for each of them before it deletes any; the answers ' +
-        'can come from a pipe. Reports files that contain translations.',
+      `Deletes the files of a language in the folder locales. ${ASKS} Reports files that contain translations.`,
     )
     .argument('<language>', 'code of the language: de, fr, pt-BR')
     .addHelpText('after', '\nExample:\n  $ kit destroy locale de')

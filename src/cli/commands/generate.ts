@@ -36,6 +36,13 @@ type AuthFlags = AuthOptions & WriteFlags
  */
 export function generateCommand(out: Output, folder: () => string = enterApplication): Command {
   const print = printTo(out)
+  const writeBy =
+    (generator: typeof resourceActions) =>
+    (name: string, attributes: string[], { dryRun, force, ...options }: ModelFlags) => {
+      const actions = generator(folder(), name, resourceOptions(attributes, options))
+      write(folder(), actions, { dryRun, force }, print)
+      reportSecrets(attributes, print)
+    }
   const command = new Command('generate')
     .alias('g')
     .description(
@@ -51,22 +58,14 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .addOption(dryRunOption())
     .option('--force', 'overwrite existing files')
     .addHelpText('after', RESOURCE_HELP)
-    .action((name: string, attributes: string[], { dryRun, force, ...options }: ModelFlags) => {
-      const actions = resourceActions(folder(), name, resourceOptions(attributes, options))
-      write(folder(), actions, { dryRun, force }, print)
-      reportSecrets(attributes, print)
-    })
+    .action(writeBy(resourceActions))
   withModelArguments(command.command('model').alias('m'))
     .summary('generate a model without a resource')
     .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
     .addOption(dryRunOption())
     .option('--force', 'overwrite existing files')
     .addHelpText('after', '\nExample:\n  $ kit generate model label name:string:unique --spec full')
-    .action((name: string, attributes: string[], { dryRun, force, ...options }: ModelFlags) => {
-      const actions = modelActions(folder(), name, resourceOptions(attributes, options))
-      write(folder(), actions, { dryRun, force }, print)
-      reportSecrets(attributes, print)
-    })
+    .action(writeBy(modelActions))
   command
     .command('auth')
     .summary('generate accounts')

@@ -24,27 +24,17 @@ export function localesCommand(out: Output, folder: () => string = enterApplicat
       const catalog = new Catalog(join(root, 'locales'), { base: frameworkCatalog() })
       const print = printTo(out)
       const places: string[] = []
-      const report = (place: string, rows: string[][], problem: string) => {
+      const report = (place: string, rows: readonly string[][], problem: string) => {
         print(`${place}: ${rows.length === 0 ? 'complete' : `${rows.length} ${problem}`}`)
         if (rows.length === 0) return
-        print(table(undefined, rows))
+        const cells = rows.map((row) => ['', ...row])
+        print(table(undefined, cells))
         places.push(place)
       }
-      for (const locale of catalog.locales.toSorted()) {
-        const missing = missingTexts(catalog, locale)
-        report(
-          locale,
-          missing.map(({ id, shown }) => ['', id, shown]),
-          'missing',
-        )
-      }
+      for (const locale of catalog.locales.toSorted())
+        report(locale, missingTexts(catalog, locale), 'missing')
       const unknown = unknownTexts(catalog, join(root, 'templates'))
-      if (unknown.length > 0)
-        report(
-          'templates',
-          unknown.map(({ id, place }) => ['', id, place]),
-          'unknown',
-        )
+      if (unknown.length > 0) report('templates', unknown, 'unknown')
       if (places.length === 0) return
       throw new CommandError(`Texts are missing in ${places.join(', ')}. Write them in the folder locales.`)
     })

@@ -10,7 +10,7 @@ export function runCommand(): Command {
   return new Command('run')
     .description(
       'Runs a TypeScript file of src, for example a nightly job, with the database of the environment (GO_ENV, default: ' +
-        'development) open. It waits for each await at the top level of the file, and then closes the database. The exit ' +
+        'development) open. Write `await` where the file must wait, also outside of functions. At the end it closes the database. The exit ' +
         'status is process.exitCode, or 1 if the file throws an error.',
     )
     .argument('<file>', 'file in src: src/jobs/nightly.ts')
