@@ -119,6 +119,19 @@ describe('The imports of src', () => {
     expect(early).to.deep.equal([])
   })
 
+  it('have no circle at run time, and at most one circle of folders in types: what a context has', () => {
+    const values = new Map<string, string[]>()
+    const all = new Map<string, string[]>()
+    for (const file of files)
+      for (const { target, isType, isDynamic } of importsOf(file)) {
+        if (isDynamic) continue
+        if (!isType) values.set(file, [...(values.get(file) ?? []), target])
+        all.set(folderOf(file), [...(all.get(folderOf(file)) ?? []), folderOf(target)])
+      }
+    expect(circlesOf(values)).to.deep.equal([])
+    expect(circlesOf(all)).to.deep.equal([['context', 'injection', 'policies', 'resources', 'routing']])
+  })
+
   it('have a rule for every folder and file', () => {
     const places = [...Object.keys(rules), ...extensions, ...assembling]
     expect(files.filter((file) => !isIn(file, places))).to.deep.equal([])
@@ -132,8 +145,37 @@ function violations(file: string, imports: readonly string[], types: readonly st
     .map(({ target, isType }) => `${file} imports ${isType ? 'types of ' : ''}${target}`)
 }
 
+/** The groups of places that lead to each other. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const reached = new Map([...imports.keys()].map((place) => [place, reachedFrom(place, imports)]))
+  const circles = [...reached].map(([place, targets]) =>
+    [...targets].filter((target) => reached.get(target)?.has(place)).toSorted(),
+  )
+  const different = new Map(
+    circles.filter(({ length }) => length > 1).map((circle) => [circle.join(), circle]),
+  )
+  return [...different.values()]
+}
+
+function reachedFrom(place: string, imports: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const reached = new Set<string>()
+  const left = [place]
+  for (let next = left.pop(); next !== undefined; next = left.pop())
+    for (const target of imports.get(next) ?? [])
+      if (!reached.has(target)) {
+        reached.add(target)
+        left.push(target)
+      }
+  return reached
+}
+
+/** `data` of `data/model`; a file of src itself is a place of its own. */
+function folderOf(file: string): string {
+  return file.split('/')[0] ?? file
+}
+
 /** The files of src that a file imports. */
-function importsOf(file: string): { target: string; isType: boolean }[] {
+function importsOf(file: string): { target: string; isType: boolean; isDynamic: boolean }[] {
   const source = readFileSync(join(root, 'src', `${file}.ts`), 'utf8')
   const statements = source.matchAll(
     /^(?:import|export)\s+(type\s)?(?:([^'";]*?)\s+from\s+)?'(\.[^']+)\.js'|\bimport\('(\.[^']+)\.js'\)/gm,
@@ -141,6 +183,7 @@ function importsOf(file: string): { target: string; isType: boolean }[] {
   return [...statements].map(([, type, names = '', path, dynamicPath]) => ({
     target: join(dirname(file), path ?? dynamicPath ?? ''),
     isType: type !== undefined || /^\{(\s*type [^,]+,?)+\s*\}$/.test(names),
+    isDynamic: dynamicPath !== undefined,
   }))
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { generate } from '../../src/generator/files/files.js'
 import { migrationActions } from '../../src/generator/migration-generator.js'
-import type { ResourceOptions } from '../../src/generator/arguments/command-line.js'
+import type { ResourceArguments } from '../../src/generator/arguments/command-line.js'
 import { resourceActions } from '../../src/generator/resource-generator.js'
 import { newDatabase } from '../support/databases.js'
 import { describeOnce, engine, itOnce } from '../support/engine.js'
@@ -124,7 +124,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
         const [DATABASE_URL, TEST_DATABASE_URL] = [await newDatabase(), await newDatabase()]
         Object.assign(app.environment, { DATABASE_URL, TEST_DATABASE_URL })
       }
-      const resource = (name: string, attributes: string[], options: ResourceOptions = {}) =>
+      const resource = (name: string, attributes: string[], options: ResourceArguments = {}) =>
         generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
       const migration = (name: string, ...attributes: string[]) =>
         generate(app.folder, migrationActions(app.folder, name, attributes))

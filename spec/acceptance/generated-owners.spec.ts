@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { authActions } from '../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../src/generator/files/files.js'
 import { resourceActions, resourceDestruction } from '../../src/generator/resource-generator.js'
-import type { ResourceOptions } from '../../src/generator/arguments/command-line.js'
+import type { ResourceArguments } from '../../src/generator/arguments/command-line.js'
 import { newDatabase } from '../support/databases.js'
 import { describeOnce, engine, itOnce } from '../support/engine.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../support/applications/generated.js'
@@ -12,7 +12,7 @@ import { WALK_OF_ROUTES } from '../support/applications/walk-of-routes.js'
 const own = { owner: 'user' }
 
 /** Resources that users own, and resources that are nested in them, in the order in which they are generated. */
-const RESOURCES: [name: string, attributes: string[], options?: ResourceOptions][] = [
+const RESOURCES: [name: string, attributes: string[], options?: ResourceArguments][] = [
   ['label', ['name'], { ...own, search: 'name' }],
   [
     'post',
@@ -129,7 +129,7 @@ describe('Generated resources that users own', () => {
 
   itOnce('are rejected if they cannot belong to the user who has signed in', () => {
     const application = Application.web()
-    const messageOf = (options: ResourceOptions, name = 'note') => {
+    const messageOf = (options: ResourceArguments, name = 'note') => {
       try {
         resourceActions(application.folder, name, options)
       } catch (error) {

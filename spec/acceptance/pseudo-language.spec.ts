@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { generate } from '../../src/generator/files/files.js'
-import type { ResourceOptions } from '../../src/generator/arguments/command-line.js'
+import type { ResourceArguments } from '../../src/generator/arguments/command-line.js'
 import { resourceActions } from '../../src/generator/resource-generator.js'
 import { Catalog, frameworkCatalog } from '../../src/translations/catalog.js'
 import { Application } from '../support/applications/generated.js'
@@ -32,7 +32,7 @@ describe('The generated pages in a pseudo-language', () => {
 
   before(() => {
     app = Application.web()
-    const resource = (name: string, attributes: string[], options: ResourceOptions = {}) =>
+    const resource = (name: string, attributes: string[], options: ResourceArguments = {}) =>
       generate(app.folder, resourceActions(app.folder, name, { attributes, ...options }))
     resource('author', ['name'])
     resource('label', ['name'])

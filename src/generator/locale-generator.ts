@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { CommandError } from '../command-errors.js'
 import { frameworkCatalog, frameworkLocales, languageOf, localeFiles } from '../translations/catalog.js'
-import { pluralRules } from '../translations/formatters.js'
+import { canonicalLocale, pluralRules } from '../translations/formatters.js'
 import { readLocaleFile, type Entry, type Translation } from '../translations/locale-file.js'
 import type { FileAction } from './files/files.js'
 import { frameworkScaffolds } from './files/templates.js'
@@ -81,12 +81,7 @@ export function translationWarning(folder: string, path: string): string | undef
 }
 
 function parseLocale(word: string): string {
-  let locale: string | undefined
-  try {
-    if (/^[a-z]{2,3}(-[a-z0-9]+)*$/i.test(word)) [locale] = Intl.getCanonicalLocales(word)
-  } catch {
-    // It has the form of a language, and is none.
-  }
+  const locale = /^[a-z]{2,3}(-[a-z0-9]+)*$/i.test(word) ? canonicalLocale(word) : undefined
   if (locale === undefined) {
     throw new CommandError(`"${word}" isn't a language. Use a code such as de, fr or pt-BR.`)
   }

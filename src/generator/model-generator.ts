@@ -1,5 +1,5 @@
 import { requireReference } from './application.js'
-import { recordedCommand, type ResourceOptions } from './arguments/command-line.js'
+import { recordedCommand, type ResourceArguments } from './arguments/command-line.js'
 import { namesOf } from './arguments/names.js'
 import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
@@ -7,7 +7,7 @@ import { migrationIn } from './migration-names.js'
 import { filesOf, planOf, type ResourcePlan } from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
-export type ModelOptions = Pick<ResourceOptions, 'attributes' | 'uniques' | 'fullSpec' | 'now'>
+export type ModelOptions = Pick<ResourceArguments, 'attributes' | 'uniques' | 'fullSpec' | 'now'>
 
 /**
  * Returns the steps that generate a model without a resource: its class, its spec and the migration for its table.

@@ -14,7 +14,7 @@ import {
   requireProperties,
   requireReference,
 } from './application.js'
-import { commandLine, recordedCommand, type ResourceOptions } from './arguments/command-line.js'
+import { commandLine, recordedCommand, type ResourceArguments } from './arguments/command-line.js'
 import { KINDS } from './arguments/kinds.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
@@ -61,7 +61,7 @@ export interface ResourcePlan {
  * @param folder the application's folder
  * @throws CommandError whose message explains the problem
  */
-export function resourceActions(folder: string, word: string, options: ResourceOptions = {}): FileAction[] {
+export function resourceActions(folder: string, word: string, options: ResourceArguments = {}): FileAction[] {
   if (options.singular && options.parent !== undefined) {
     throw new CommandError(
       'A singular resource has no --parent. Generate it without one, and nest it by hand.',
@@ -96,7 +96,7 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
 export function planOf(
   folder: string,
   word: string,
-  options: ResourceOptions,
+  options: ResourceArguments,
   generator: 'resource' | 'model' = 'resource',
 ): ResourcePlan {
   const application = isApi(readApplication(folder)) ? 'api' : 'web'
@@ -146,7 +146,7 @@ function parseUnique(word: string, attributes: readonly Attribute[], keys: reado
 }
 
 /** Returns the steps of a plan. */
-function stepsOf(folder: string, plan: ResourcePlan, options: ResourceOptions): FileAction[] {
+function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
   const { kind, names, owner } = plan
   const scaffolds = [
     'resource/common',
@@ -171,7 +171,7 @@ export function filesOf(
   folder: string,
   plan: ResourcePlan,
   scaffolds: readonly string[],
-  { now }: ResourceOptions,
+  { now }: ResourceArguments,
 ): Rendered[] {
   const { names, model } = plan
   const migration = migrationNames(folder, `create_${names.plural}`, now)
@@ -180,7 +180,7 @@ export function filesOf(
   return renderScaffolds(folder, scaffolds, paths, locals)
 }
 
-function isWanted(path: string, options: ResourceOptions): boolean {
+function isWanted(path: string, options: ResourceArguments): boolean {
   const writesModel = !options.skipModel && options.useModel === undefined
   if (/^(src|spec)\/models\//.test(path)) return writesModel
   if (path.startsWith('migrations/')) return writesModel && !options.skipMigration
@@ -193,7 +193,7 @@ function requireOwner(
   folder: string,
   owner: Names,
   { names, routes, accounts }: ResourcePlan,
-  { useModel, skipModel }: ResourceOptions,
+  { useModel, skipModel }: ResourceArguments,
 ): void {
   if (useModel !== undefined || skipModel) {
     throw new CommandError(

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { generate, isCreate } from '../../../src/generator/files/files.js'
-import type { ResourceOptions } from '../../../src/generator/arguments/command-line.js'
+import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import { Application } from '../../support/applications/generated.js'
 
@@ -18,7 +18,7 @@ describe('kit generate resource with --filter, --sort and --search', () => {
     'author:references',
     'notes:json',
   ]
-  const options: ResourceOptions = {
+  const options: ResourceArguments = {
     attributes,
     filter: 'state,title,author,created_at',
     sort: '-created_at,title,state',
@@ -26,12 +26,12 @@ describe('kit generate resource with --filter, --sort and --search', () => {
   }
 
   /** The content of a file that a run would write. */
-  function contentOf(path: RegExp, given: ResourceOptions): string {
+  function contentOf(path: RegExp, given: ResourceArguments): string {
     const action = resourceActions(app.folder, 'post', given).find((one) => path.test(one.path))
     return action && isCreate(action) ? action.content : ''
   }
 
-  function failureOf(given: ResourceOptions): string {
+  function failureOf(given: ResourceArguments): string {
     try {
       resourceActions(app.folder, 'post', { attributes, ...given })
     } catch (error) {
@@ -87,7 +87,7 @@ describe('kit generate resource with --filter, --sort and --search', () => {
     }
   })
 
-  const mistakes: [ResourceOptions, string][] = [
+  const mistakes: [ResourceArguments, string][] = [
     [
       { filter: 'titel' },
       '--filter has "titel", which isn\'t an attribute of the resource. Did you mean "title"?',

@@ -1,5 +1,5 @@
 import { parseAttributes, type Attribute } from '../../../src/generator/arguments/attributes.js'
-import type { ResourceOptions } from '../../../src/generator/arguments/command-line.js'
+import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { collectionName } from '../../../src/naming/words.js'
 import type { Random } from '../random.js'
 
@@ -8,7 +8,7 @@ export interface RandomResource {
   name: string
   /** The name of its model. */
   model: string
-  options: ResourceOptions
+  options: ResourceArguments
   /** The same as a command, for the message of a failure. */
   command: string
   isSingular: boolean
@@ -69,7 +69,7 @@ export class RandomResources {
     const attributes = parseAttributes(words)
     const keys = [parent && `${parent.model}_id`, owner && 'user_id'].filter((key) => key !== undefined)
     const uniques = this.uniques(attributes, keys)
-    const options: ResourceOptions = {
+    const options: ResourceArguments = {
       attributes: words,
       routes: this.some(isSingular ? ITEM_ROUTES : [...ITEM_ROUTES, ...COLLECTION_ROUTES], 2),
       uniques: uniques.map((columns) => columns.join(',')),
@@ -132,7 +132,7 @@ export class RandomResources {
   }
 
   /** The queries that clients may send to the list. */
-  private list(attributes: readonly Attribute[]): ResourceOptions {
+  private list(attributes: readonly Attribute[]): ResourceArguments {
     const shown = attributes.filter(({ isSecret, isList, kind }) => !isSecret && !isList && kind !== 'json')
     const texts = shown.filter(({ kind }) => kind === 'string' || kind === 'text').map(({ name }) => name)
     const names = [...shown.map(({ name }) => name), 'created_at', 'updated_at']
@@ -181,7 +181,7 @@ function isAnyScarce(
 }
 
 /** The command that generates a resource. */
-function commandOf(name: string, options: ResourceOptions): string {
+function commandOf(name: string, options: ResourceArguments): string {
   const { attributes = [], routes = [], uniques = [], filter, sort, search, parent, owner } = options
   const words = [
     name,

@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander'
-import { namesIn } from './lists.js'
 
 /** The arguments and options of `kit generate resource`, except for the name. */
-export interface ResourceOptions {
+export interface ResourceArguments {
   /** `title`, `body:text`, ... */
   attributes?: readonly string[]
   /** `publish:post`, `drafts:get:collection`, ... */
@@ -35,7 +34,7 @@ export interface ResourceOptions {
 
 /** The options of `kit generate resource` and `kit generate model`, as commander reads them. */
 export interface ResourceFlags extends Omit<
-  ResourceOptions,
+  ResourceArguments,
   'attributes' | 'routes' | 'uniques' | 'fullSpec'
 > {
   route?: string[]
@@ -94,16 +93,21 @@ function append(word: string, others: string[] = []): string[] {
   return [...others, word]
 }
 
+/** The names of an option, each once. */
+export function namesIn(option = ''): string[] {
+  return [...new Set(option.split(',').map((name) => name.trim()))].filter((name) => name !== '')
+}
+
 /** The options for the generator. */
 export function resourceOptions(
   attributes: readonly string[],
   { route: routes = [], unique: uniques = [], spec, ...flags }: ResourceFlags,
-): ResourceOptions {
+): ResourceArguments {
   return { ...flags, attributes, routes, uniques, fullSpec: spec === 'full' }
 }
 
 /** Returns the command that generates a resource or a model, for a comment: `kit generate resource post title --spec full`. */
-export function commandLine(kind: 'resource' | 'model', word: string, options: ResourceOptions): string {
+export function commandLine(kind: 'resource' | 'model', word: string, options: ResourceArguments): string {
   const { attributes = [], routes: route, uniques: unique, fullSpec, filter, sort, search } = options
   const [filters, sorts, searches] = [filter, sort, search].map((names) => namesIn(names).join(','))
   const lists = { filter: filters, sort: sorts, search: searches }
@@ -122,7 +126,7 @@ export function commandLine(kind: 'resource' | 'model', word: string, options: R
  *
  * @throws CommanderError when the command is not valid
  */
-export function recordedCommand(text: string): { word: string; options: ResourceOptions } | undefined {
+export function recordedCommand(text: string): { word: string; options: ResourceArguments } | undefined {
   const [, line] = /^\/\/ kit generate (?:resource|model) (.+)$/m.exec(text) ?? []
   if (line === undefined) return undefined
   const words = (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ''))

@@ -2,7 +2,7 @@ import { CommandError } from '../../command-errors.js'
 import { listParameters } from '../../data/lists/declaration.js'
 import { nearest } from '../../naming/spelling.js'
 import type { Attribute } from './attributes.js'
-import type { ResourceOptions } from './command-line.js'
+import { namesIn, type ResourceArguments } from './command-line.js'
 import { KINDS } from './kinds.js'
 
 /** The queries that clients may send to a generated list. */
@@ -31,7 +31,7 @@ export const timestampAttributes: readonly ListAttribute[] = [
  * @throws CommandError for an attribute that the resource lacks, is a secret or cannot be used so
  */
 export function parseList(
-  { filter, sort, search }: ResourceOptions,
+  { filter, sort, search }: ResourceArguments,
   attributes: readonly Attribute[],
 ): ListPlan | undefined {
   if ([filter, sort, search].every((names) => namesIn(names).length === 0)) return undefined
@@ -61,11 +61,6 @@ export function parseList(
     throw new CommandError(`--search has "${name}", which has the type ${kind}. Use attributes of text.`)
   }
   return { filters, sorts, searches }
-}
-
-/** The names of an option, each once. */
-export function namesIn(option = ''): string[] {
-  return [...new Set(option.split(',').map((name) => name.trim()))].filter((name) => name !== '')
 }
 
 function findAttribute(option: string, name: string, known: readonly ListAttribute[]): ListAttribute {

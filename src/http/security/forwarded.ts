@@ -70,9 +70,9 @@ export function trustedValues(header: string, proxies: number): string[] {
   return proxies === 0 ? [] : valuesOf(header).slice(-proxies)
 }
 
-/** The values of a header that is a list. */
-function valuesOf(header: string): string[] {
-  return header
+/** The values of a list that is separated by commas. */
+export function valuesOf(list = ''): string[] {
+  return list
     .split(',')
     .map((value) => value.trim())
     .filter((value) => value !== '')

@@ -8,7 +8,7 @@ import {
   type HttpError,
 } from '../../errors.js'
 import type { Middleware } from '../../context.js'
-import { trustedValues } from './forwarded.js'
+import { trustedValues, valuesOf } from './forwarded.js'
 
 const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
 
@@ -85,7 +85,7 @@ export class DevelopmentHosts {
    * @throws DeclarationError when a configured host is malformed
    */
   constructor(configured: readonly string[], listening = '') {
-    const hosts = [...configured, ...splitList(process.env['DEVELOPMENT_HOSTS'])]
+    const hosts = [...configured, ...valuesOf(process.env['DEVELOPMENT_HOSTS'])]
     const malformed = hosts.find((host) => !isHostPattern(host) && !isIP(host))
     if (malformed !== undefined)
       throw new DeclarationError(
@@ -120,12 +120,4 @@ export class DevelopmentHosts {
 
 function isForwarded(headers: IncomingHttpHeaders): boolean {
   return Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
-}
-
-/** The elements of a list that is separated by commas. */
-function splitList(text = ''): string[] {
-  return text
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
 }
