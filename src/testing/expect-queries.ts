@@ -11,20 +11,14 @@ import type { StatementMessage } from '../data/queries/publish.js'
  * @throws AssertionError with each statement, its number and its place, when the number differs
  */
 export async function expectQueries<T>(count: number, work: () => T | Promise<T>): Promise<T> {
-  const queries: StatementMessage[] = []
-  const collect = (message: unknown): void => {
-    // The framework publishes these messages itself.
-    const statement = message as StatementMessage
-    if (statement.isQuery) queries.push(statement)
-  }
+  const statements: StatementMessage[] = []
+  // The framework publishes these messages itself.
+  const collect = (message: unknown): unknown => statements.push(message as StatementMessage)
   subscribe(channels.query.name, collect)
-  try {
-    const result = await work()
-    if (queries.length === count) return result
-  } finally {
-    unsubscribe(channels.query.name, collect)
-  }
+  const result = await (async () => work())().finally(() => unsubscribe(channels.query.name, collect))
+  const queries = statements.filter(({ isQuery }) => isQuery)
   const actual = queries.length
+  if (actual === count) return result
   const texts = queries.map(({ sql, place = 'an unknown place' }) => `at ${place}: ${sql}`)
   const lines = [...new Set(texts)].map((text) => `${texts.filter((it) => it === text).length} x ${text}`)
   const message = `Expected ${count} queries instead of ${actual}:\n${lines.join('\n') || 'none'}`

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../common/memoize.js'
 import type { QueryMessage } from '../../common/channels.js'
 
-/** What all engines read alike: spaces, values, and the rest. Before a part that none matches, the text ends. */
+/** Spaces, values and other parts that all engines read alike. Before a part that none matches, the text ends. */
 const SPACE = /\s+|\/\*(?!M?!)(?:(?!\/\*|\*\/)[^])*\*\//
 const VALUE = /'(?:[^'\\]|'')*'|\d[\w.]*/
 const REST = /[\p{L}_][\p{L}\p{N}_]*|[^'"`[\]\\$#\d\s/-]|\/(?!\*)|-(?!-)/u

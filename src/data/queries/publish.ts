@@ -15,7 +15,7 @@ const CONTROL = /^\s*(BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET)\b/i
 /** How PostgreSQL reads a stream, which is one query. */
 const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 
-/** What is published about a statement, with what only the framework reads. */
+/** The message about a statement, with members that only the framework reads. */
 export interface StatementMessage extends QueryMessage {
   readonly isQuery: boolean
   readonly stack: Error | undefined
@@ -28,7 +28,7 @@ for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRun
   // The method is overloaded.
   const run = prototype.query as Query
   const query: Query = function query(sql, values, isStructured) {
-    const end = channels.query.hasSubscribers && !CURSOR.test(sql) && beginStatement(this, sql)
+    const end = beginStatement(this, sql)
     if (!end) return run.call(this, sql, values, isStructured)
     return run.call(this, sql, values, true).then(
       (result) => {
@@ -46,7 +46,7 @@ for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRun
 
 /** Notes where and when a statement begins. Returns the function that publishes its end; undefined if nobody listens. */
 export function beginStatement({ dataSource }: QueryRunner, text: string) {
-  if (!channels.query.hasSubscribers) return undefined
+  if (!channels.query.hasSubscribers || CURSOR.test(text)) return undefined
   const [stack, start, engine] = [stackHere(), performance.now(), engineOf(dataSource).name]
   return (rows?: number, failure?: unknown, ms = performance.now() - start): void => {
     const sql = maskedSql(text, engine)
