@@ -149,7 +149,7 @@ describe('testApplication(app, database, { contract: true })', () => {
     [
       'status',
       'POST',
-      'createNote returned 202, which /openapi.json does not list. Correct the handler, or describe the response: responses: { 202: Post }.',
+      'createNote returned 202, which /openapi.json does not list. Correct the handler, or describe the response: responses: { 202: Note }.',
     ],
     [
       'no location',

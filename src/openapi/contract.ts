@@ -82,7 +82,7 @@ export class Contract {
     const problem =
       operation &&
       (handlerProblem(handled) ??
-        statusProblem(operation, exchange) ??
+        statusProblem(operation, exchange, handled.ctx) ??
         headerProblem(operation, exchange) ??
         this.bodyProblem(operation, exchange) ??
         requestProblem(operation, exchange))
@@ -147,11 +147,15 @@ function handlerProblem({ ctx, listed }: Handled): string | undefined {
   )
 }
 
-function statusProblem({ responses, path }: Contracted, { status, accept }: Exchange): string | undefined {
+function statusProblem(
+  { responses, path }: Contracted,
+  { status, accept }: Exchange,
+  { route }: Context,
+): string | undefined {
   if (status === 406 && Object.values(responses).some(({ content }) => content?.[accept]))
     return `returned 406 for ${accept}, which ${path} lists. Offer it, or describe the responses.`
   if (responses[status] || ofFramework.includes(status)) return undefined
-  const body = status < 400 ? 'Post' : "'problem'"
+  const body = status < 400 ? (route.resource?.model?.name ?? 'Post') : "'problem'"
   return `returned ${status}, which ${path} does not list. Correct the handler, or describe the response: responses: { ${status}: ${body} }.`
 }
 
