@@ -133,7 +133,7 @@ const head =
   'POST /shelves HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n'
 
 describe('A slow client', () => {
-  it('that sends its headers byte by byte gets 408', () =>
+  itOnce('that sends its headers byte by byte gets 408', () =>
     withServer(short, async ({ port }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
       for (const client of clients) void drip(client, `GET /shelves HTTP/1.1\r\nX: ${'x'.repeat(500)}`)
@@ -141,9 +141,10 @@ describe('A slow client', () => {
         expect(await ended).to.be.at.least(2490)
         expect(received()).to.match(/^HTTP\/1.1 408 /)
       }
-    }))
+    }),
+  )
 
-  it('that sends its body byte by byte gets 408', () =>
+  itOnce('that sends its body byte by byte gets 408', () =>
     withServer(short, async ({ port, log }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)))
       for (const client of clients) {
@@ -156,7 +157,8 @@ describe('A slow client', () => {
       }
       const errors = log.lines.filter(({ level }) => Number(level) >= 50)
       expect(errors).to.deep.equal([])
-    }))
+    }),
+  )
 
   const incomplete = { headers: 'GET /shelves HTTP/1.1\r\nX: x', body: `${head}{"name":"x` }
   for (const [part, text] of Object.entries(incomplete)) {
@@ -225,7 +227,7 @@ describe('A slow client', () => {
       for (const { socket } of clients) socket.destroy()
     }))
 
-  it('that does not read its response is disconnected', () =>
+  itOnce('that does not read its response is disconnected', () =>
     withServer(short, async ({ port, largeEnded }) => {
       const clients = await Promise.all(Array.from({ length: 5 }, () => open(port)))
       for (const { socket } of clients) {
@@ -238,7 +240,8 @@ describe('A slow client', () => {
         await ended
         expect(received().length).to.be.below(20 * 1024 * 1024)
       }
-    }))
+    }),
+  )
 
   itOnce('that reads its response slowly but steadily gets all of it', () =>
     withServer(short, async ({ port }) => {

@@ -3,6 +3,7 @@ import { App, transaction, type Context } from '../../src/index.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { captureLog } from '../../src/testing/index.js'
 import { newDatabase } from '../support/databases.js'
+import { itOnce } from '../support/engine.js'
 import { Served } from '../support/processes/served.js'
 import { Site } from '../support/site.js'
 
@@ -84,17 +85,19 @@ describe('A rejection that nobody awaits', () => {
       expect((await fetch(served.url)).status).to.equal(204)
     }))
 
-  it('only warns if Node runs with --unhandled-rejections=warn', () =>
+  itOnce('only warns if Node runs with --unhandled-rejections=warn', () =>
     start(async (served) => {
       expect((await post(served, 'unrelated')).status).to.equal(201)
       await served.warned('unrelated')
       expect((await fetch(served.url)).status).to.equal(204)
-    }, '--unhandled-rejections=warn'))
+    }, '--unhandled-rejections=warn'),
+  )
 
-  it("ends the process if it is that of the application's own function", () =>
+  itOnce("ends the process if it is that of the application's own function", () =>
     start(async (served) => {
       await post(served, 'function').catch(() => undefined)
       expect((await served.ended).status).to.equal(1)
       expect(served.errors).to.contain('transaction of this request has ended')
-    }))
+    }),
+  )
 })
