@@ -139,6 +139,13 @@ describe('parameterFilter(options)', () => {
     expect(JSON.stringify(copy)).to.not.include('hunter2')
   })
 
+  it('redacts the names and passwords in URLs that are parameters of a form', () => {
+    expect(filter({ title: 'A', website: 'https://ada:lovelace@example.com/a' })).to.deep.equal({
+      title: 'A',
+      website: 'https://[FILTERED]@example.com/a',
+    })
+  })
+
   it('redacts additional names', () => {
     const own = parameterFilter({ words: ['passport', 'date of birth'] })
     expect(own({ PASSPORT: 'X1', dateOfBirth: '1815-12-10', password: 'x', name: 'Ada' })).to.deep.equal({

@@ -50,35 +50,8 @@ export function parameterFilter({
   }
   const matches = nameMatcher({ ...secretNames, parts: [...secretNames.parts, ...words] })
   const isSecret = memoize((name) => name.length > maxNameLength || matches(name), 500)
-  const filter = (values: unknown): unknown =>
-    shortTexts(values, isSecret, Math.min(limit, longest)) ?? new FilteredCopy(isSecret, limit).of(values)
+  const filter = (values: unknown): unknown => new FilteredCopy(isSecret, limit).of(values)
   return Object.assign(filter, { isSecret })
-}
-
-/** A copy of short texts that are not secret, such as the parameters of a path and most forms; undefined for other values. */
-function shortTexts(
-  values: unknown,
-  isSecret: (name: string) => boolean,
-  limit: number,
-): Record<string, string> | undefined {
-  if (typeof values !== 'object' || values === null || Array.isArray(values)) return undefined
-  const copy: Record<string, string> = {}
-  let length = 0
-  try {
-    if ((Object.getPrototypeOf(values) ?? Object.prototype) !== Object.prototype) return undefined
-    for (const name of Object.keys(values)) {
-      const value: unknown = Reflect.get(values, name)
-      if (typeof value !== 'string') return undefined
-      length += name.length + value.length + 2
-      if (length > limit || name.length > longestName || isSecret(name) || name === '__proto__')
-        return undefined
-      copy[name] = value
-    }
-  } catch {
-    // A getter or a proxy that throws.
-    return undefined
-  }
-  return copy
 }
 
 /** Whether a name is one that a form or a record has, so that it tells no value: `user[password]`, `X-Auth-Token`. */
