@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises'
 import { text as textOf } from 'node:stream/consumers'
 import type { App } from '../application/application.js'
 import { toXml } from '../http/formats/xml.js'
-import { Cookies } from './cookies.js'
 
 /** The fields of a form. A list of values, or of pairs, repeats a name. */
 export type FormFields = Record<string, string | readonly string[]> | Array<[string, string]>
@@ -79,7 +78,7 @@ const formats: Record<string, string> = {
  * await client.close()
  */
 export class Client {
-  private cookies = new Cookies()
+  private cookies = new Map<string, string>()
   private connections = new Agent({ keepAlive: true })
   private readonly accept: string
   private address: string | undefined
@@ -147,10 +146,10 @@ export class Client {
    */
   mark(): () => void {
     const { token, bearer } = this
-    const cookies = new Cookies(this.cookies)
+    const cookies = new Map(this.cookies)
     return () => {
       Object.assign(this, { token, bearer })
-      this.cookies = new Cookies(cookies)
+      this.cookies = new Map(cookies)
     }
   }
 
@@ -183,12 +182,12 @@ export class Client {
       accept: formats[accept] ?? accept,
       ...(type && { 'content-type': type }),
       ...(fromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
-      ...this.cookies.header,
+      ...(this.cookies.size > 0 && { cookie: [...this.cookies].map((pair) => pair.join('=')).join('; ') }),
       ...(this.bearer !== undefined && { authorization: `Bearer ${this.bearer}` }),
       ...options.headers,
     })
     const headers = headersOf(response)
-    this.cookies.keep(headers)
+    keepCookies(headers, this.cookies)
     const received = this.read(response.statusCode ?? 0, headers, await textOf(response))
     if (options.contract !== false)
       this.contract?.check({
@@ -291,6 +290,21 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
   for (let index = 0; index < rawHeaders.length; index += 2)
     headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '')
   return headers
+}
+
+/** Stores the cookies of a response, and removes expired ones (RFC 6265, section 5.3). */
+function keepCookies(headers: Headers, cookies: Map<string, string>): void {
+  for (const cookie of headers.getSetCookie()) {
+    const [pair = '', ...attributes] = cookie.split(';')
+    const [, name = '', value = ''] = /^\s*([^=]+)=(.*)$/.exec(pair) ?? []
+    if (attributes.some(isPast)) cookies.delete(name)
+    else cookies.set(name, value)
+  }
+}
+
+function isPast(attribute: string): boolean {
+  const [name = '', value = ''] = attribute.trim().toLowerCase().split('=')
+  return name === 'max-age' ? Number(value) <= 0 : name === 'expires' && Date.parse(value) <= Date.now()
 }
 
 function documentOf(xml: string | Record<string, object>): string {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BrokenTranslations, DeclarationError } from '../errors.js'
 import { canonicalLocale, defaultLocale, pluralRules } from './formatters.js'
-import { hasPlaceholders, interpolate, type Values } from './interpolation.js'
+import { interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
 /** The folder of the framework's own texts. */
@@ -54,7 +54,6 @@ export class Catalog {
    */
   translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
     const text = this.textsFor(locale).get(id)
-    if (text?.fixed !== undefined && source !== 'application') return text.fixed
     if (!text || (source === 'application' && !this.isOwn(text.locale, id))) return undefined
     return interpolate(choose(text, values), values, text.locale)
   }
@@ -67,7 +66,7 @@ export class Catalog {
     for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
       for (const catalog of [this.base, this])
         for (const [id, translation] of catalog?.textsOf(candidate) ?? [])
-          texts.set(id, { translation, locale: candidate, fixed: fixedText(translation) })
+          texts.set(id, { translation, locale: candidate })
     // Only existing locales are cached, so that requests cannot fill the memory.
     const existing = [...this.locales, ...(this.base?.locales ?? []), this.fallback, defaultLocale]
     if (existing.includes(locale)) this.merged.set(locale, texts)
@@ -102,8 +101,6 @@ export type TextSource = 'application' | 'all'
 export interface Text {
   translation: Translation
   locale: string
-  /** The text itself, if it has neither plural forms nor placeholders. */
-  fixed: string | undefined
 }
 
 /** `de-CH` -> `de` */
@@ -159,10 +156,6 @@ function addOnce(entries: Map<string, Entry>, entry: Entry): void {
     throw new BrokenTranslations(entry.file, entry.line, `The id "${entry.id}" already exists in ${place}.`)
   }
   entries.set(entry.id, entry)
-}
-
-function fixedText(translation: Translation): string | undefined {
-  return typeof translation === 'string' && !hasPlaceholders(translation) ? translation : undefined
 }
 
 function choose({ translation, locale }: Text, { count }: Values): string {

@@ -9,7 +9,7 @@ export type Values = Record<string, unknown>
  * A placeholder without a value remains, so that it is noticed.
  */
 export function interpolate(text: string, values: Values, locale: string): string {
-  if (!hasPlaceholders(text)) return text
+  if (!text.includes('{{')) return text
   let result = ''
   for (const { source, name } of partsOf(text)) {
     const value = name !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
@@ -31,11 +31,6 @@ const partsOf = memoize(
       .map((source, index) => (index % 2 === 0 ? { source } : { source, name: source.slice(2, -2).trim() })),
   1000,
 )
-
-/** Whether a text may contain placeholders. */
-export function hasPlaceholders(text: string): boolean {
-  return text.includes('{{')
-}
 
 /** Joins the lists in values with "or", as choices in validation messages. */
 export function withChoices(values: Values, locale: string): Values {

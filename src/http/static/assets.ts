@@ -7,7 +7,6 @@ import type { StaticFolder } from '../../routing/static-folder.js'
 
 /** The paths of static files with the digests of their contents, which browsers can cache forever. */
 export class Assets {
-  private readonly paths = new Map<string, string | undefined>()
   /** The paths of names, if neither files nor hosts change them. */
   private readonly fixed = new BoundedMap<string>(1000)
 
@@ -40,12 +39,8 @@ export class Assets {
 
   private pathIn(folder: StaticFolder, path: string): string | undefined {
     const file = join(folder.folder, folder.fileOf(path))
-    const key = `${folder.prefix}\0${file}`
-    if (this.isFixed && this.paths.has(key)) return this.paths.get(key)
     const stats = statSync(file, { throwIfNoEntry: false })
-    const found = stats?.isFile() ? withDigest(path, digestOf(file, stats)) : undefined
-    this.paths.set(key, found)
-    return found
+    return stats?.isFile() ? withDigest(path, digestOf(file, stats)) : undefined
   }
 }
 
