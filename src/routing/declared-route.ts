@@ -7,31 +7,21 @@ import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
 
-/** The declaration of a route. */
-export interface RouteDeclaration {
-  method: string
-  path: string
+/** The declaration of a route, whose other members have their defaults. */
+export interface RouteDeclaration
+  extends
+    Pick<DeclaredRoute, 'method' | 'path' | 'handlerName' | 'middleware' | 'handler'>,
+    Partial<
+      Pick<DeclaredRoute, 'scopes' | 'name' | 'hasDefaultName' | 'description' | 'resource' | 'declared'>
+    > {
   /** The virtual host that the route belongs to: `{tenant}.example.com`. */
   host?: string | undefined
-  /** The application, groups and hosts that it is declared in, the outermost first. */
-  scopes?: readonly object[]
   /** Other paths with the same handler. */
   aliases?: string[]
-  name?: string | undefined
-  /** Whether the name was derived from the path. A route that has the name by declaration then takes precedence. */
-  hasDefaultName?: boolean
-  /** `PostsResource.list` */
-  handlerName: string
-  /** Whether the route reads a body; undefined if its method decides. */
+  /** Undefined if its method decides. */
   readsBody?: boolean | undefined
-  description?: RouteDescription
-  resource?: RouteResource
   /** Whether it also handles PATCH. */
   includesPatch?: boolean
-  /** The middleware that was declared before the route, in order. */
-  middleware: readonly Middleware[]
-  handler: Middleware
-  declared?: unknown
 }
 
 /** The resource of a route. */
@@ -79,7 +69,9 @@ export class DeclaredRoute {
   readonly scopes: readonly object[]
   /** `postPath`; undefined if another route has the name that would be derived from the path. */
   name: string | undefined
+  /** Whether the name was derived from the path. A route that has the name by declaration then takes precedence. */
   readonly hasDefaultName: boolean
+  /** `PostsResource.list` */
   readonly handlerName: string
   readonly readsBody: boolean
   /** Its requests and responses, as its options describe them. */
