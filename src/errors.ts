@@ -24,6 +24,9 @@ export class HttpError extends NamedError {
   /** Whether production may show the message, too. */
   readonly isPublic: boolean = true
 
+  /** The `type` of the problem document, if the status says too little: a URI that programs compare (RFC 9457, section 3.1.1). */
+  declare readonly type?: string
+
   /**
    * @param status the HTTP status of the response, 400 to 599
    * @param message the `detail` of the problem document
@@ -228,6 +231,38 @@ export class RequestTimeout extends HttpError {
   /** @param milliseconds the time in which the body has hardly advanced */
   constructor(milliseconds: number) {
     super(408, `The body has hardly advanced for ${milliseconds / 1000} seconds.`, { Connection: 'close' })
+  }
+}
+
+/** 412: the record has changed since the client has read it (`If-Match`, `If-None-Match`), or nothing has compared its version. */
+export class PreconditionFailed extends httpError(412, (message: string) => message) {
+  override readonly type = 'urn:resource-kit:precondition-failed'
+}
+
+/** 428: the resource requires a version that the client has read, in `If-Match` or in the body (RFC 6585, section 3). */
+export class PreconditionRequired extends httpError(
+  428,
+  (field: string) => `Send the version that you have read: its ETag in If-Match, or "${field}" in the body.`,
+) {
+  override readonly type = 'urn:resource-kit:precondition-required'
+}
+
+/** 422: another request has used this `Idempotency-Key`. */
+export class IdempotencyKeyReused extends httpError(
+  422,
+  () => 'Another request has used this Idempotency-Key. Choose a new key for each request.',
+) {
+  override readonly type = 'urn:resource-kit:idempotency-key-reused'
+}
+
+/** 409: the request has been carried out before, and its response was not kept. */
+export class ResponseNotKept extends HttpError {
+  override readonly type = 'urn:resource-kit:response-not-kept'
+
+  /** @param location the path of the record that the first request has created */
+  constructor(location?: string) {
+    const message = 'The request has been carried out before, and its response was not kept.'
+    super(409, message, location === undefined ? {} : { Location: location })
   }
 }
 
@@ -465,6 +500,21 @@ export class ValidationErrors extends HttpError {
   /** The messages by field: `{ title: ['Title cannot be blank.'] }`. */
   get messages(): Record<string, string[]> {
     return Object.fromEntries([...this.fields.keys()].map((field) => [field, this.on(field)]))
+  }
+}
+
+/** 409: the record has changed since the client has read the version that it sent. The rule of `base` is `stale`. */
+export class StaleRecord extends ValidationErrors {
+  override readonly type = 'urn:resource-kit:stale-record'
+
+  constructor() {
+    super(409)
+    this.add(
+      'base',
+      'stale',
+      'The record has been changed since you opened this page. Your changes are not saved yet. Save again to replace the ' +
+        'present values.',
+    )
   }
 }
 

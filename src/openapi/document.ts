@@ -152,6 +152,7 @@ const PROBLEM: Schema = {
   type: 'object',
   description: 'An error (RFC 9457)',
   properties: {
+    type: { type: 'string', description: 'What happened, if the status says too little' },
     status: { type: 'integer' },
     title: { type: 'string' },
     request_id: { type: 'string' },

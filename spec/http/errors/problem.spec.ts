@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import * as errors from '../../../src/errors.js'
 import { BadRequest, HttpError, ValidationErrors } from '../../../src/errors.js'
 import { problemOf, statusOf } from '../../../src/http/errors/problem.js'
 
@@ -60,5 +61,31 @@ describe('problemOf(error, ctx)', () => {
 
   it('has a title for an unknown status', () => {
     expect(problemOf(new HttpError(499, 'x'), ctx).title).to.equal('Error')
+  })
+
+  const types: [error: HttpError, status: number, type: string][] = [
+    [new errors.StaleRecord(), 409, 'stale-record'],
+    [new errors.PreconditionFailed('x'), 412, 'precondition-failed'],
+    [new errors.PreconditionRequired('lock_version'), 428, 'precondition-required'],
+    [new errors.IdempotencyKeyReused(), 422, 'idempotency-key-reused'],
+    [new errors.ResponseNotKept('/posts/1'), 409, 'response-not-kept'],
+  ]
+  for (const [error, status, type] of types) {
+    it(`has the type ${type} for ${error.name}, whose status says too little`, () => {
+      expect(problemOf(error, ctx)).to.include({ type: `urn:resource-kit:${type}`, status })
+    })
+  }
+
+  it('contains the type that an application gives to its own error', () => {
+    class OutOfCredit extends HttpError {
+      override readonly type = 'https://shop.example/problems/out-of-credit'
+    }
+    const error = new OutOfCredit(402, 'There is no credit left.')
+    expect(problemOf(error, ctx).type).to.equal('https://shop.example/problems/out-of-credit')
+  })
+
+  it('tells that a record is stale, for which no other record is to blame', () => {
+    expect(problemOf(new errors.StaleRecord(), ctx)).to.include({ detail: 'the text of error.409.stale' })
+    expect(problemOf(new errors.StaleRecord(), ctx).codes).to.deep.equal({ base: ['stale'] })
   })
 })

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Context } from '../../context.js'
-import { HttpError, ValidationErrors } from '../../errors.js'
+import { HttpError, StaleRecord, ValidationErrors } from '../../errors.js'
 import type { ProblemDetails } from '../formats/format.js'
 import { dataFormats } from '../formats/negotiation.js'
 
@@ -8,12 +8,13 @@ import { dataFormats } from '../formats/negotiation.js'
 export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>): ProblemDetails {
   const status = statusOf(error)
   return {
+    ...(error instanceof HttpError && error.type !== undefined && { type: error.type }),
     status,
     title: STATUS_CODES[status] ?? 'Error',
     ...(isPublic(error, status) ? { detail: error.message } : {}),
     request_id: ctx.requestId,
     ...(error instanceof ValidationErrors && {
-      detail: ctx.t(`error.${error.status}.record`),
+      detail: ctx.t(`error.${error.status}.${error instanceof StaleRecord ? 'stale' : 'record'}`),
       errors: error.messages,
       codes: error.codes,
     }),
