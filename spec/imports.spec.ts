@@ -40,12 +40,18 @@ const rules: Record<string, Rule> = {
   },
   'sessions/': { imports: ['data/', 'http/private-responses'], types: ['context'] },
   'views/': {
-    imports: ['http/binder', 'http/security/own-site', 'translations/formatters'],
+    imports: [
+      'data/records/save',
+      'http/binder',
+      'http/private-responses',
+      'http/security/own-site',
+      'translations/formatters',
+    ],
     types: ['context', 'data/', 'http/', 'routing/', 'sessions/', 'translations/'],
   },
   'middleware/': {
     imports: ['data/', 'http/', 'logging/', 'server/header-list', 'sessions/', 'translations/'],
-    types: ['context'],
+    types: ['context', 'resources/route-description', 'routing/declared-route'],
   },
   'testing/': {
     imports: ['data/', 'http/formats/xml', 'openapi/contract'],

@@ -95,8 +95,12 @@ export interface Hooks {
   needsSecret?: boolean
   /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean
+  /** Whether it sets `ctx.user`. `idempotency()` must be declared below it, because a key belongs to the user. */
+  setsUser?: boolean
+  /** Whether it recognizes a request with a key that is sent again, as `idempotency()` does. */
+  recognizesKeys?: boolean
   /** Its part of the OpenAPI document, for the routes that it runs for. */
-  openapi?: MiddlewareDescription | ((route: DeclaredRoute) => MiddlewareDescription)
+  openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
   /** The properties and methods that it adds to the context of every request. Declare their types in `Context`. */
   contextMembers?: PropertyDescriptorMap & ThisType<Context>
   /**

@@ -96,6 +96,8 @@ export { prefixIndex } from './data/lists/prefix-index.js'
 export type { AnyMiddleware, MiddlewareClass, MiddlewareConstructor } from './injection/middleware-class.js'
 export { csrf, type CsrfOptions } from './middleware/csrf.js'
 export { forceSSL, type ForceSSLOptions, type StrictTransportSecurity } from './middleware/force-ssl.js'
+export { idempotency, type IdempotencyOptions } from './middleware/idempotency/idempotency.js'
+export { idempotencyKeysTable } from './middleware/idempotency/keys.js'
 export { parameterLogger, type ParameterLoggerOptions } from './middleware/parameter-logger.js'
 export {
   securityHeaders,

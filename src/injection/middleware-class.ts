@@ -30,6 +30,8 @@ export const hookNames = [
   'needsSession',
   'needsSecret',
   'callsAgain',
+  'setsUser',
+  'recognizesKeys',
   'openapi',
   'contextMembers',
   'start',

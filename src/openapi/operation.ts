@@ -41,7 +41,7 @@ export class Operation {
   ) {
     this.names = operationNames(route, method)
     this.middleware = route.middleware.flatMap(({ openapi }) =>
-      openapi ? [typeof openapi === 'function' ? openapi(route) : openapi] : [],
+      openapi ? [typeof openapi === 'function' ? openapi(route, method) : openapi] : [],
     )
     this.security = schemesOf(this.middleware, options)
   }
@@ -50,7 +50,7 @@ export class Operation {
   toJSON(): Schema {
     const { route, names } = this
     const { summary, description, deprecated, operationId } = route.description
-    const parameters = [...pathParameters(route), ...this.queryParameters()]
+    const parameters = [...pathParameters(route), ...this.queryParameters(), ...this.headerParameters()]
     const requestBody = this.requestBody()
     return {
       operationId: operationId ?? names.operationId,
@@ -70,6 +70,12 @@ export class Operation {
     if (this.method !== 'GET' || !resource) return []
     if (resource.queryable && resource.model) return listParameters(resource.model, resource.queryable)
     return resource.action === 'list' ? listParameters(Object, undefined) : []
+  }
+
+  private headerParameters(): Schema[] {
+    return this.middleware.flatMap(({ requestHeaders = {} }) =>
+      Object.entries(requestHeaders).map(([name, one]) => ({ name, in: 'header', ...headerObject(one) })),
+    )
   }
 
   private requestBody(): Schema | undefined {

@@ -38,10 +38,10 @@ export interface RouteDescription extends Readonly<Omit<DescriptionOptions, 'bod
   isHidden?: boolean
 }
 
-/** A header of responses in the OpenAPI document. */
+/** A header in the OpenAPI document. */
 export interface HeaderDescription {
   description: string
-  /** Whether each response has it (no). */
+  /** Whether each response, or request, has it (no). */
   required?: boolean
 }
 
@@ -51,6 +51,8 @@ export interface MiddlewareDescription {
   responses?: Readonly<
     Record<number, { description: string; headers?: Readonly<Record<string, HeaderDescription>> }>
   >
+  /** The headers of requests that it reads. */
+  requestHeaders?: Readonly<Record<string, HeaderDescription>>
   /** The headers that it sets in all responses. */
   headers?: Readonly<Record<string, HeaderDescription>>
   /** How a request is authenticated: by one of these. Any name besides `session` and `bearer` has its own scheme. */

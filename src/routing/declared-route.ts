@@ -79,6 +79,10 @@ export class DeclaredRoute {
   readonly resource: RouteResource | undefined
   /** Its middleware in the order in which it runs. */
   readonly middleware: readonly Middleware[]
+  /** The same in the order in which it was declared. */
+  readonly declaredMiddleware: readonly Middleware[]
+  /** Whether its middleware recognizes requests that are sent again. */
+  readonly recognizesKeys: boolean
   /** The part of its middleware that runs before the body is read. */
   readonly beforeBody: readonly Middleware[]
   readonly handler: Middleware
@@ -106,6 +110,8 @@ export class DeclaredRoute {
     this.beforeBody = options.middleware.filter((one) => one.beforeBody)
     const afterBody = options.middleware.filter((one) => !one.beforeBody)
     this.middleware = [...this.beforeBody, ...afterBody]
+    this.declaredMiddleware = options.middleware
+    this.recognizesKeys = afterBody.some((one) => one.recognizesKeys)
     this.handler = options.handler
     this.declared = options.declared
     const { method, includesPatch } = options

@@ -1,5 +1,6 @@
 import { Table } from 'typeorm'
 import type { QueryRunner } from 'typeorm'
+import { asciiJson } from '../common/ascii-json.js'
 import { column } from '../data/attributes/columns.js'
 import type { Database } from '../data/database.js'
 import { ExpiringTable } from '../data/expiring-table.js'
@@ -130,12 +131,4 @@ class DatabaseSessions implements SessionStore {
 function userIdOf(data: SessionData): string | null {
   const id: unknown = Object(data['content'])['user_id']
   return typeof id === 'string' && id.length <= 64 ? id : null
-}
-
-/** Writes JSON in ASCII, which every character set of a database can store. */
-function asciiJson(data: SessionData): string {
-  return JSON.stringify(data).replaceAll(
-    /[\u0080-\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }

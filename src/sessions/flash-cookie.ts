@@ -44,6 +44,12 @@ export class FlashCookie {
     return waiting
   }
 
+  /** The messages that the request has added. */
+  added(ctx: Context): Flash {
+    const { found = [], waiting = [] } = this.states.get(ctx) ?? {}
+    return waiting.filter((message) => !found.includes(message))
+  }
+
   /** Drops the pending messages, because the session has been ended. */
   clear(ctx: Context): void {
     this.of(ctx).waiting = []

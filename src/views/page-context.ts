@@ -1,6 +1,8 @@
 import type { Context } from '../context.js'
 import type { Assets } from '../http/static/assets.js'
+import { pooledRandomBytes } from '../common/random.js'
 import { submittedValue } from '../http/binder.js'
+import { markSecret } from '../http/private-responses.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { RouteTable } from '../routing/route-table.js'
 import type { Flash } from '../sessions/flash.js'
@@ -35,6 +37,13 @@ export class PageContext implements ViewContext {
 
   get csrfToken(): string | undefined {
     return this.ctx.csrfToken
+  }
+
+  newKey(): string | undefined {
+    if (!this.ctx.route?.recognizesKeys) return undefined
+    // No cache may give one key to two visitors.
+    markSecret(this.ctx)
+    return pooledRandomBytes(16).toString('base64url')
   }
 
   get flash(): Flash {

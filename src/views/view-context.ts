@@ -12,6 +12,8 @@ export interface ViewContext {
   readonly timeZone: string
   /** The CSRF token. It is only read by a page with a form. */
   readonly csrfToken?: string | undefined
+  /** Returns a random key for the form of a new record, by which a request that is sent twice is recognized. */
+  newKey?(): string | undefined
   /** The path helpers, by name: `postPath`, `newPostsPath`. */
   readonly paths: Record<string, (...args: never[]) => string>
   /** Returns the path of a static file, with the digest of its content. */

@@ -157,6 +157,11 @@ export function isSaved(record: Partial<Model>): boolean {
   return record.id !== undefined && record.created_at !== undefined
 }
 
+/** Whether an object is a record that does not exist in the database yet. */
+export function isNewRecord(record: object): boolean {
+  return record instanceof Model && !isSaved(record)
+}
+
 /** Whether a written record must be read again: for defaults and versions, and for relations other than many-to-one. */
 function mustReload(metadata: EntityMetadata, record: Model): boolean {
   return (

@@ -19,7 +19,7 @@ export const reservedAttributes: ReadonlyMap<string, string> = new Map([
     'every model has a method of this name',
     words('validateCreate validateUpdate setGeneratedColumns stampUpdate'),
   ),
-  ...because('forms send a field of this name', words('_method authenticity_token')),
+  ...because('forms send a field of this name', words('_method authenticity_token idempotency_key')),
   ...because('the heading of the page that edits a record has the same translation id', ['edit']),
 ])
 

@@ -12,14 +12,14 @@ export interface CorsOptions {
   credentials?: boolean
   /** The request headers that scripts may send (all that they request). */
   allowHeaders?: readonly string[]
-  /** Response headers that scripts may read in addition to `Link`, `Location`, `Retry-After`, `X-Request-Id` and `X-Total-Count`. */
+  /** Response headers that scripts may read in addition to the framework's own: `Link`, `Location`, `Retry-After` and others. */
   exposeHeaders?: readonly string[]
   /** Seconds for which a browser caches the result of a preflight (600). */
   maxAge?: number
 }
 
 /** The framework's response headers that scripts cannot read by default. */
-const ownHeaders = ['Link', 'Location', 'Retry-After', 'X-Request-Id', 'X-Total-Count']
+const ownHeaders = ['Idempotent-Replayed', 'Link', 'Location', 'Retry-After', 'X-Request-Id', 'X-Total-Count']
 
 /** @koa/cors is loaded when an application has the option. */
 const require = createRequire(import.meta.url)

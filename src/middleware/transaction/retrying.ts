@@ -3,7 +3,7 @@ import type { Context } from '../../context.js'
 import { snapshotForRetry } from '../../data/transactions/retry-snapshots.js'
 import { TransactionConflict } from '../../errors.js'
 import { snapshotResponse } from './response-snapshot.js'
-import { IDEMPOTENT_METHODS } from '../../common/methods.js'
+import { isRepeatable } from '../idempotency/request-key.js'
 
 /**
  * Milliseconds within which all attempts of a request must end. Attempts can wait long for locks, so a retry only starts if the
@@ -15,7 +15,10 @@ export const maxDuration = 10_000
 export interface RetryingOptions {
   /** The number of retries of a request whose transaction conflicted with another one (2). */
   retries?: number
-  /** Whether a request may be retried. By default a request with an idempotent method (RFC 9110) and without files. */
+  /**
+   * Whether a request may be retried. By default a request with an idempotent method (RFC 9110), or with a key that
+   * `idempotency()` recognizes, and without files.
+   */
   isRetryable?: (ctx: Context) => boolean
 }
 
@@ -59,5 +62,5 @@ export async function retrying(
 
 /** Whether a retry has the same effect as a single run. Uploaded files may have been moved. */
 function isIdempotent(ctx: Context): boolean {
-  return IDEMPOTENT_METHODS.includes(ctx.method) && Object.keys(ctx.request.files ?? {}).length === 0
+  return isRepeatable(ctx) && Object.keys(ctx.request.files ?? {}).length === 0
 }

@@ -16,7 +16,8 @@ import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
 import { channels } from '../../common/channels.js'
 import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
-import { IDEMPOTENT_METHODS, SAFE_METHODS } from '../../common/methods.js'
+import { SAFE_METHODS } from '../../common/methods.js'
+import { isRepeatable } from '../idempotency/request-key.js'
 import { maxDuration, retrying, type RetryingOptions } from './retrying.js'
 
 /** The options of `transaction()`. */
@@ -109,6 +110,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     })
   }
 
+  databaseOf.set(transaction, database)
   return Object.assign(transaction, {
     callsAgain: true,
     start: async (logger: Logger, env: string) => {
@@ -124,6 +126,9 @@ export function transaction(database: Database, options: TransactionOptions = {}
     check: () => database.check(),
   })
 }
+
+/** The database of each middleware that `transaction()` has made. */
+export const databaseOf = new WeakMap<Middleware, Database>()
 
 /** Creates the transaction of a request. It begins with the first query. */
 function lazyTransaction(
@@ -160,12 +165,11 @@ function warnOfIdle(ctx: Context, idle: number, limit: number): void {
 }
 
 /**
- * Explains a failed commit. If its outcome is unknown, an idempotent request returns 503, because it can be sent again
+ * Explains a failed commit. If its outcome is unknown, a repeatable request returns 503, because it can be sent again
  * whether or not it was committed.
  */
 function explainCommit(ctx: Context, error: unknown): unknown {
-  if (!(error instanceof OutcomeUnknown) || !IDEMPOTENT_METHODS.includes(ctx.method))
-    return explainDatabaseError(error)
+  if (!(error instanceof OutcomeUnknown) || !isRepeatable(ctx)) return explainDatabaseError(error)
   return new ServiceUnavailable('The connection to the database was lost.', 5, { cause: error })
 }
 

@@ -11,6 +11,7 @@ import {
 } from './choices.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
+import { isNewRecord } from '../../data/records/save.js'
 import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
@@ -37,9 +38,14 @@ export class Form extends Fields {
     this.#method = method
   }
 
-  /** Renders the hidden fields: `_method` if HTML cannot send the method, and the CSRF token. */
+  /**
+   * Renders the hidden fields: `_method` if HTML cannot send the method, the CSRF token, and the key of a new record, where
+   * `idempotency()` recognizes it.
+   */
   hiddenFields(): Html {
-    return hiddenFields(this.context, this.#method)
+    const fields = hiddenFields(this.context, this.#method)
+    const key = this.#method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
+    return html`${fields}${key && hiddenField('idempotency_key', key)}`
   }
 
   /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */

@@ -1,0 +1,132 @@
+import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+import { pino, type Logger } from 'pino'
+import {
+  App,
+  column,
+  csrf,
+  Database,
+  idempotency,
+  idempotencyKeysTable,
+  Model,
+  Present,
+  primaryKey,
+  timestamps,
+  transaction,
+  type AppOptions,
+  type Context,
+  type DatabaseConfig,
+  type DatabaseSettings,
+  type IdempotencyOptions,
+  type Middleware,
+} from '../../../src/index.js'
+import { captureLog } from '../../../src/testing/index.js'
+import { databaseWithTables } from '../databases.js'
+import { Site } from '../site.js'
+
+@Entity('notes')
+export class Note extends Model {
+  @Present()
+  @Column('varchar')
+  title!: string
+}
+
+class CreateNotes1795200000000 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    const columns = [primaryKey(runner), column(runner, 'title', 'string'), ...timestamps(runner)]
+    await runner.createTable(new Table({ name: 'notes', columns }))
+    await runner.createTable(idempotencyKeysTable(runner))
+  }
+
+  async down(runner: QueryRunner) {
+    for (const table of ['idempotency_keys', 'notes']) await runner.dropTable(table)
+  }
+}
+
+/** The database of notes and keys at this url. */
+export function config(url: string, settings: Omit<DatabaseSettings, 'url'> = {}): DatabaseConfig {
+  return { test: { url, ...settings }, models: [Note], migrations: [CreateNotes1795200000000] }
+}
+
+/** An application whose handlers a spec sets. */
+export interface Keyed {
+  app: App
+  site: Site
+  database: Database
+  log: ReturnType<typeof captureLog>
+  /** Sets the handler of POST, PATCH, PUT and DELETE at every path. */
+  handle(handler: (ctx: Context) => unknown): void
+  /** The titles of the notes, sorted. */
+  titles(): Promise<string[]>
+  /** The rows of the table of keys. */
+  keys(): Promise<{ id: string; request: string; response: string; expires_at: string | number }[]>
+}
+
+/** The options of a keyed application. */
+export interface KeyedOptions extends AppOptions, IdempotencyOptions {
+  url?: string
+  settings?: Omit<DatabaseSettings, 'url'>
+  /** Middleware between `transaction()` and `idempotency()`. */
+  above?: Middleware[]
+  /** Whether forms need the token of a page (no). */
+  needsToken?: boolean
+  declare?: (app: App) => void
+}
+
+/** Runs part of a spec with an application that recognizes keys. Its handlers save a note. */
+export async function withKeyed(
+  { url, settings, above = [], by, needsToken = false, declare, ...options }: KeyedOptions,
+  work: (keyed: Keyed) => Promise<void>,
+): Promise<void> {
+  const at = url ?? (await databaseWithTables('keyed', migrate))
+  const database = new Database(config(at, settings), 'test')
+  const log = captureLog()
+  const app = new App({ env: 'test', logger: log.logger, ...options })
+  let handler: (ctx: Context) => unknown = save
+  if (needsToken) app.use(csrf())
+  app.use(transaction(database), setUser, ...above, idempotency(database, by ? { by } : {}))
+  declare?.(app)
+  for (const method of ['post', 'patch', 'put', 'delete'] as const)
+    app[method]('/{*path}', (ctx) => handler(ctx))
+  const site = await Site.open(app)
+  try {
+    await work({
+      app,
+      site,
+      database,
+      log,
+      handle: (next) => (handler = next),
+      titles: async () => (await database.manager.find(Note)).map(({ title }) => title).toSorted(),
+      keys: () => database.query('SELECT * FROM idempotency_keys ORDER BY expires_at'),
+    })
+  } finally {
+    await site.close()
+  }
+}
+
+/** Saves the note of the request, and responds with it. */
+export async function save(ctx: Context): Promise<void> {
+  const note = ctx.bind(new Note())
+  const errors = await ctx.save(note)
+  if (errors) return ctx.respond(errors)
+  ctx.set('Location', `/notes/${note.id}`)
+  return ctx.respond(201, {
+    html: () => ctx.seeOther(`/notes/${note.id}`, { success: `Saved ${note.title}.` }),
+    data: note,
+  })
+}
+
+/** The user is named by a header. */
+const setUser: Middleware = function setUser(ctx, next) {
+  const id = ctx.get('X-User')
+  if (id !== '') Object.assign(ctx, { user: { id } })
+  return next()
+}
+
+export async function migrate(url: string): Promise<void> {
+  const database = new Database(config(url), 'test')
+  await database.open()
+  await database.migrate()
+  await database.close()
+}
+
+export const silent: Logger = pino({ level: 'silent' })
