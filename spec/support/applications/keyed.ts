@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 import { pino, type Logger } from 'pino'
 import {
@@ -72,35 +73,54 @@ export interface KeyedOptions extends AppOptions, IdempotencyOptions {
   declare?: (app: App) => void
 }
 
-/** Runs part of a spec with an application that recognizes keys. Its handlers save a note. */
-export async function withKeyed(
-  { url, settings, above = [], by, needsToken = false, declare, ...options }: KeyedOptions,
-  work: (keyed: Keyed) => Promise<void>,
-): Promise<void> {
+/** Opens an application that recognizes keys. Its handlers save a note. */
+export async function openKeyed(options: KeyedOptions): Promise<Keyed> {
+  const { url, settings, above = [], by, needsToken = false, declare, ...others } = options
   const at = url ?? (await databaseWithTables('keyed', migrate))
   const database = new Database(config(at, settings), 'test')
   const log = captureLog()
-  const app = new App({ env: 'test', logger: log.logger, ...options })
+  const app = new App({ env: 'test', logger: log.logger, ...others })
   let handler: (ctx: Context) => unknown = save
   if (needsToken) app.use(csrf())
   app.use(transaction(database), setUser, ...above, idempotency(database, by ? { by } : {}))
   declare?.(app)
   for (const method of ['post', 'patch', 'put', 'delete'] as const)
     app[method]('/{*path}', (ctx) => handler(ctx))
-  const site = await Site.open(app)
-  try {
-    await work({
-      app,
-      site,
-      database,
-      log,
-      handle: (next) => (handler = next),
-      titles: async () => (await database.manager.find(Note)).map(({ title }) => title).toSorted(),
-      keys: () => database.query('SELECT * FROM idempotency_keys ORDER BY expires_at'),
-    })
-  } finally {
-    await site.close()
+  return {
+    app,
+    site: await Site.open(app),
+    database,
+    log,
+    handle: (next) => (handler = next),
+    titles: async () => (await database.manager.find(Note)).map(({ title }) => title).toSorted(),
+    keys: () => database.query('SELECT * FROM idempotency_keys ORDER BY expires_at'),
   }
+}
+
+/** Runs part of a spec with an application of its own. */
+export async function withKeyed(options: KeyedOptions, work: (keyed: Keyed) => Promise<void>): Promise<void> {
+  const keyed = await openKeyed(options)
+  try {
+    await work(keyed)
+  } finally {
+    await keyed.site.close()
+  }
+}
+
+/** Opens an application that the specs of a `describe` share. Each of them begins without rows, and with `save`. */
+export function sharedKeyed(): (work: (keyed: Keyed) => Promise<void>) => Promise<void> {
+  let shared: Keyed
+  before(async () => {
+    shared = await openKeyed({})
+  })
+  beforeEach(async () => {
+    for (const table of ['idempotency_keys', 'notes']) await shared.database.query(`DELETE FROM ${table}`)
+    shared.handle(save)
+    shared.site.forget()
+    shared.log.lines.length = 0
+  })
+  after(() => shared.site.close())
+  return (work) => work(shared)
 }
 
 /** Saves the note of the request, and responds with it. */
@@ -113,6 +133,15 @@ export async function save(ctx: Context): Promise<void> {
     html: () => ctx.seeOther(`/notes/${note.id}`, { success: `Saved ${note.title}.` }),
     data: note,
   })
+}
+
+/** Saves the note of the request, and fails after that from time to time. */
+export async function saveOrFail(ctx: Context): Promise<void> {
+  await save(ctx)
+  const chance = Math.random()
+  if (chance < 0.1) throw new Error('after the insert')
+  if (chance < 0.2) ctx.throw(503)
+  if (chance < 0.5) await setTimeout(chance * 20)
 }
 
 /** The user is named by a header. */
