@@ -178,7 +178,7 @@ describe('Two processes with one database', () => {
         const key = `key-${(begun += 1)}`
         const ids = new Set<string>()
         answers.set(key, ids)
-        // Each key is answered once or several times.
+        // The client gets one to three responses for each key.
         for (let left = 1 + Math.floor(Math.random() * 3); left > 0;) {
           if (begun > ((killed + 1) * keys) / (kills + 1)) {
             killed += 1

@@ -15,12 +15,12 @@ export interface ExpiringTableOptions {
   /** The column with the time at which a row expires, in milliseconds since 1970. */
   expiresAt: string
   /** Milliseconds between two clean-ups (10 minutes). */
-  cleanUpEvery: number | undefined
+  cleanUpEvery?: number | undefined
   /** The consequence if the table is created again. */
   loss: string
 }
 
-/** A table of the framework, which a migration of the application has created, and whose rows expire: sessions, rate limits. */
+/** A table of the framework, which a migration of the application has created, and whose rows expire: sessions, rate limits, keys. */
 export class ExpiringTable {
   private cleanedAt = 0
 
@@ -64,14 +64,14 @@ export class ExpiringTable {
   }
 
   /** Changes a row. Returns whether it exists. */
-  async update(id: string, values: ObjectLiteral): Promise<boolean> {
-    const query = this.database.createQueryBuilder().update(this.options.name).set(values)
+  async update(id: string, values: ObjectLiteral, tx = this.database.manager): Promise<boolean> {
+    const query = tx.createQueryBuilder().update(this.options.name).set(values)
     const { affected } = await this.explained(query.where('id = :id', { id }).execute())
     return affected !== 0
   }
 
-  async delete(id: string): Promise<void> {
-    const query = this.database.createQueryBuilder().delete().from(this.options.name)
+  async delete(id: string, tx = this.database.manager): Promise<void> {
+    const query = tx.createQueryBuilder().delete().from(this.options.name)
     await this.explained(query.where('id = :id', { id }).execute())
   }
 

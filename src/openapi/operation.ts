@@ -73,9 +73,8 @@ export class Operation {
   }
 
   private headerParameters(): Schema[] {
-    return this.middleware.flatMap(({ requestHeaders = {} }) =>
-      Object.entries(requestHeaders).map(([name, one]) => ({ name, in: 'header', ...headerObject(one) })),
-    )
+    const all = this.middleware.flatMap(({ requestHeaders = {} }) => Object.entries(requestHeaders))
+    return all.map(([name, header]) => ({ name, in: 'header', ...headerObject(header) }))
   }
 
   private requestBody(): Schema | undefined {

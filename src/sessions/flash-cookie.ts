@@ -14,12 +14,19 @@ interface FlashState {
   waiting: Flash
 }
 
+const states = new PerRequest<FlashState>()
+
+/** The messages that a request has added for the next page. */
+export function addedFlash(ctx: object): Flash {
+  const { found = [], waiting = [] } = states.get(ctx) ?? {}
+  return waiting.filter((message) => !found.includes(message))
+}
+
 /**
  * The flash messages of each request, in their own signed cookie. So a page that shows messages does not write the
  * session, which another request may have ended in the meantime.
  */
 export class FlashCookie {
-  private readonly states = new PerRequest<FlashState>()
   /** Signs messages in JSON. Many visitors receive the same message. */
   private readonly encode = memoize((json) => this.signer.sign(Buffer.from(json).toString('base64url')))
 
@@ -44,12 +51,6 @@ export class FlashCookie {
     return waiting
   }
 
-  /** The messages that the request has added. */
-  added(ctx: Context): Flash {
-    const { found = [], waiting = [] } = this.states.get(ctx) ?? {}
-    return waiting.filter((message) => !found.includes(message))
-  }
-
   /** Drops the pending messages, because the session has been ended. */
   clear(ctx: Context): void {
     this.of(ctx).waiting = []
@@ -57,7 +58,7 @@ export class FlashCookie {
 
   /** Restores the messages of the request's cookie, because the request failed. */
   undo(ctx: Context): void {
-    this.states.delete(ctx)
+    states.delete(ctx)
   }
 
   /**
@@ -66,17 +67,17 @@ export class FlashCookie {
    * @returns a function that restores them before the request is retried
    */
   takeSnapshot(ctx: Context): () => void {
-    const state = this.states.get(ctx)
+    const state = states.get(ctx)
     const noted = state && { ...state }
     return () => {
-      if (noted) this.states.set(ctx, { ...noted })
-      else this.states.delete(ctx)
+      if (noted) states.set(ctx, { ...noted })
+      else states.delete(ctx)
     }
   }
 
   /** Sets the cookie after the request has been handled, if its messages have changed. */
   write(ctx: Context): void {
-    const state = this.states.get(ctx)
+    const state = states.get(ctx)
     if (!state || ctx.headerSent || JSON.stringify(state.found) === JSON.stringify(state.waiting)) return
     const value = this.fitting(ctx, state.waiting)
     // Without a value the cookie is deleted.
@@ -84,12 +85,12 @@ export class FlashCookie {
   }
 
   private of(ctx: Context): FlashState {
-    const known = this.states.get(ctx)
+    const known = states.get(ctx)
     if (known) return known
     markPrivate(ctx)
     const found = readFlash(this.signer.decode(cookiesOf(ctx).get(this.name, { signed: false }) ?? ''))
     const state = { found, waiting: found }
-    this.states.set(ctx, state)
+    states.set(ctx, state)
     return state
   }
 

@@ -53,13 +53,6 @@ export interface SessionMembers {
 
   /** Returns the pending messages and removes them. */
   takeFlash(): Flash
-
-  /**
-   * The messages that this request has added for the next page.
-   *
-   * @internal
-   */
-  readonly addedFlash: Flash
 }
 
 /** The sessions and flash messages of an application. */
@@ -104,10 +97,6 @@ export function sessionMembers(sessions?: Sessions): SessionMembers & ThisType<C
 
     takeFlash() {
       return sessions?.flash.take(this) ?? []
-    },
-
-    get addedFlash() {
-      return sessions?.flash.added(this) ?? []
     },
   }
 }

@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 import {
   App,
+  BaseResource,
   Database,
   DeclarationError,
   idempotency,
+  Resource,
   transaction,
   type Context,
   type Middleware,
@@ -31,7 +33,7 @@ function keyed(key: string, request: SpecRequest = { json }): SpecRequest {
   return { accept: 'json', ...request, headers: { 'Idempotency-Key': key, ...request.headers } }
 }
 
-/** What a spec expects of a response. */
+/** The status of a response, and whether it is a repetition, or the type of its problem. */
 function summary({ status, headers, text }: SpecResponse): unknown[] {
   const { type } = headers.get('content-type')?.startsWith('application/problem') ? JSON.parse(text) : {}
   return [status, headers.get('idempotent-replayed') ?? type ?? 'carried out']
@@ -427,7 +429,7 @@ describe('idempotency(database)', () => {
       [
         'needs a transaction above it',
         (app, database) => app.use(idempotency(database), transaction(database)).post('/notes', save),
-        /^DeclarationError: idempotency\(\) of POST \/notes has no transaction\(\) of its database above it/,
+        /^DeclarationError: idempotency\(\) of POST \/notes saves keys, so it needs transaction\(\) of the same database above it/,
       ],
       [
         'needs the transaction of its own database',
@@ -435,7 +437,7 @@ describe('idempotency(database)', () => {
           app
             .use(transaction(new Database(config('sqlite::memory:'), 'test')), idempotency(database))
             .post('/notes', save),
-        /has no transaction\(\) of its database above it/,
+        /it needs transaction\(\) of the same database above it/,
       ],
       [
         'needs to be below authenticate',
@@ -544,6 +546,36 @@ describe('idempotency(database)', () => {
       expect(headers.get('access-control-expose-headers')).to.contain('Idempotent-Replayed')
     }),
   )
+
+  itOnce('is in the OpenAPI document of POST and PATCH', () => {
+    @Resource('/documented', { model: Note })
+    class DocumentedResource extends BaseResource {
+      override create(ctx: Context) {
+        return save(ctx)
+      }
+
+      override update(ctx: Context) {
+        return save(ctx)
+      }
+    }
+    const declare = (app: App) =>
+      void app.openapi('/openapi.json', { title: 'Notes', version: '1' }).resource(DocumentedResource)
+    return withKeyed({ declare }, async ({ site }) => {
+      const { paths } = (await site.get('/openapi.json')).json
+      const { post } = paths['/documented']
+      expect(post.parameters).to.deep.include({
+        name: 'Idempotency-Key',
+        in: 'header',
+        description: 'A random key. With the same key, the request is carried out once',
+        schema: { type: 'string' },
+      })
+      expect(post.responses).to.include.keys('201', '400', '409', '422')
+      expect(post.responses[201].headers).to.have.keys('Location', 'Idempotent-Replayed')
+      const { put, patch } = paths['/documented/{documented_id}']
+      expect(patch.parameters.map((one: { name: string }) => one.name)).to.include('Idempotency-Key')
+      expect(JSON.stringify(put)).to.not.contain('Idempoten')
+    })
+  })
 
   itOnce('needs no statement for a request without a key', () =>
     withShared(async ({ site, database, handle }) => {

@@ -97,7 +97,7 @@ export async function openKeyed(options: KeyedOptions): Promise<Keyed> {
   }
 }
 
-/** Runs part of a spec with an application of its own. */
+/** Runs part of a spec with its own application. */
 export async function withKeyed(options: KeyedOptions, work: (keyed: Keyed) => Promise<void>): Promise<void> {
   const keyed = await openKeyed(options)
   try {

@@ -1,72 +1,61 @@
+import { asciiJson } from '../../common/ascii-json.js'
 import { isPlainObject } from '../../common/plain-object.js'
 import type { Context } from '../../context.js'
 import { ResponseNotKept } from '../../errors.js'
 import { addLogFields } from '../../logging/request-logger.js'
+import { addedFlash } from '../../sessions/flash-cookie.js'
 import type { Flash } from '../../sessions/flash.js'
 
 /** A response as the table of keys contains it. */
-export interface KeptResponse {
+interface KeptResponse {
   status: number
-  /** The headers that describe the body, and the path of the record. A repetition has its own cookies and other headers. */
   headers: Record<string, string>
   flash: Flash
-  /** The text of a body of JSON or XML; null if there is none, undefined if it was not kept. */
+  /** The text of JSON or XML; null if there is none, undefined if it was not kept. */
   body?: string | null | undefined
 }
 
+/** The headers that describe the body, or lead to the record. A repetition has its own other headers, and its own cookies. */
 const keptHeaders = ['Content-Type', 'Content-Language', 'Location', 'ETag']
 
 /** The most bytes of a body that are kept. */
 const maxBody = 64 * 1024
 
-/** The part of a request's response that is kept for its repetitions. */
-export function keepResponse(ctx: Context): KeptResponse {
+/** The part of a response that is kept for the repetitions of its request. */
+export function keptResponse(ctx: Context): string {
   const { res, status } = ctx
   const isSecret = /\bno-store\b/i.test(String(res.getHeader('Cache-Control')))
-  const headers = keptHeaders.flatMap((name) => {
-    const value = res.getHeader(name)
-    return typeof value === 'string' ? [[name, value]] : []
-  })
-  return {
-    status,
-    headers: Object.fromEntries(headers),
-    flash: isSecret ? [] : ctx.addedFlash,
-    body: isRedirect(ctx) ? null : isSecret || res.headersSent ? undefined : bodyOf(ctx),
-  }
+  const headers = keptHeaders.filter((it) => res.hasHeader(it)).map((it) => [it, String(res.getHeader(it))])
+  const body = isRedirect(ctx) ? null : isSecret ? undefined : bodyOf(ctx)
+  const flash = isSecret ? [] : addedFlash(ctx)
+  return asciiJson({ status, headers: Object.fromEntries(headers), flash, body } satisfies KeptResponse)
 }
 
 /** Whether the response leads to another page, which shows what the request has done. */
 export function isRedirect({ res, status }: Context): boolean {
-  return status >= 300 && status < 400 && res.hasHeader('Location')
+  return status >= 300 && res.hasHeader('Location')
 }
 
 /**
- * Sends the response of an earlier request again.
+ * Sends a response that was kept.
  *
  * @throws ResponseNotKept (409) when its body was not kept
  */
-export function replayResponse(ctx: Context, { status, headers, flash, body }: KeptResponse): void {
-  const { Location: location } = headers
-  if (body === undefined) throw new ResponseNotKept(location)
+export function replay(ctx: Context, kept: string): void {
+  const { status, headers, flash, body }: KeptResponse = JSON.parse(kept)
+  if (body === undefined) throw new ResponseNotKept(headers['Location'])
   ctx.status = status
-  ctx.set(headers)
+  ctx.set({ ...headers, 'Idempotent-Replayed': 'true' })
   if (body !== null) ctx.body = body
-  else if (status >= 300 && location !== undefined) ctx.redirect(location)
+  else if (isRedirect(ctx)) ctx.redirect(headers['Location'] ?? '')
   for (const { type, message } of flash) ctx.flash(type, message)
-  ctx.set('Idempotent-Replayed', 'true')
   addLogFields(ctx, { replayed: true })
 }
 
 function bodyOf({ body, res }: Context): string | null | undefined {
-  if (body === undefined || body === null) return null
+  if (body === undefined || body === null) return res.headersSent ? undefined : null
   if (!/[/+](?:json|xml)\b/i.test(String(res.getHeader('Content-Type')))) return undefined
-  const text = textOf(body)
-  return text !== undefined && Buffer.byteLength(text) <= maxBody ? text : undefined
-}
-
-/** The text of a body as it is sent; undefined for a stream. */
-function textOf(body: unknown): string | undefined {
-  if (typeof body === 'string') return body
-  if (Buffer.isBuffer(body)) return body.toString()
-  return isPlainObject(body) || Array.isArray(body) ? JSON.stringify(body) : undefined
+  const isData = isPlainObject(body) || Array.isArray(body)
+  const text = isData ? JSON.stringify(body) : Buffer.isBuffer(body) ? body.toString() : body
+  return typeof text === 'string' && Buffer.byteLength(text) <= maxBody ? text : undefined
 }

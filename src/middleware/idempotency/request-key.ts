@@ -6,28 +6,18 @@ import { BadRequest } from '../../errors.js'
 import { bodyKindOf, hasForm } from '../../http/body/body-kind.js'
 import { lastValue } from '../../http/body/form-fields.js'
 
-/** The field of forms that contains a key. */
-const field = 'idempotency_key'
-
-/** The key of a request. */
-interface RequestKey {
-  value: unknown
-  /** Whether it is from a field of a form, and not from the `Idempotency-Key` header. */
-  isOfForm: boolean
-}
-
-/** Whether a key makes a difference: sending a request with another method again does no harm, or has none to do. */
+/** Whether a method needs a key to be sent again. */
 export function takesKeys(method: string): boolean {
   return method === 'POST' || method === 'PATCH'
 }
 
-/** The key of a request, as it was sent. */
-export function keyOf(ctx: Context): RequestKey | undefined {
+/** The key of a request as it was sent: that of its header, or that of a form's field. */
+export function keyOf(ctx: Context): { sent: unknown; isOfForm: boolean } | undefined {
   if (!takesKeys(ctx.method)) return undefined
   const header = ctx.req.headers['idempotency-key']
-  if (header !== undefined) return { value: header, isOfForm: false }
-  const value: unknown = hasForm(ctx) ? lastValue(Reflect.get(Object(ctx.request.body), field)) : undefined
-  return value === undefined ? undefined : { value, isOfForm: true }
+  if (header !== undefined) return { sent: header, isOfForm: false }
+  const sent: unknown = hasForm(ctx) && lastValue(Reflect.get(Object(ctx.request.body), 'idempotency_key'))
+  return sent === false || sent === undefined ? undefined : { sent, isOfForm: true }
 }
 
 /** Whether sending a request again does no harm: because of its method, or because its key is recognized. */
@@ -42,36 +32,28 @@ export function isRepeatable(ctx: Context): boolean {
  *
  * @throws BadRequest (400) when it is empty, longer than 255 characters, or not visible ASCII
  */
-export function readKey({ value, isOfForm }: RequestKey): string {
-  const key = typeof value === 'string' ? value.replace(/^"(.*)"$/, '$1') : ''
+export function readKey(sent: unknown): string {
+  const key = typeof sent === 'string' ? sent.replace(/^"(.*)"$/, '$1') : ''
   if (/^[\x21-\x7e]{1,255}$/.test(key)) return key
-  const name = isOfForm ? `The field ${field}` : 'The Idempotency-Key header'
-  throw new BadRequest(`${name} must consist of 1 to 255 visible ASCII characters.`)
+  throw new BadRequest(
+    'Idempotency-Key, or the field idempotency_key, must be 1 to 255 visible ASCII characters.',
+  )
 }
 
-/**
- * A digest of what a request asks for: method, host of a virtual host, path with query, body and files. A form's CSRF token
- * is another one on each page.
- */
+/** A digest of what a request asks for. It does not depend on the CSRF token, which each page has its own of. */
 export async function digestOf(ctx: Context): Promise<string> {
   const { method, url, route, request } = ctx
   const body = hasForm(ctx) ? { ...Object(request.body), authenticity_token: undefined } : request.body
+  const files = Object.entries(request.files ?? {}).flatMap(([name, value]) =>
+    [value].flat().map(async (file) => [name, file.originalFilename, await fileDigest(file.filepath)]),
+  )
   const host = route.host && ctx.hostname
-  return hashOf([method, host, url, bodyKindOf(ctx), body, await filesOf(ctx)])
+  return hashOf([method, host, url, bodyKindOf(ctx), body, await Promise.all(files)])
 }
 
 /** The SHA-256 of values, in 43 characters. */
 export function hashOf(values: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url')
-}
-
-/** The fields, names and digests of a request's files. */
-async function filesOf({ request }: Context): Promise<unknown[]> {
-  const found: unknown[] = []
-  for (const [name, files] of Object.entries(request.files ?? {}))
-    for (const file of [files ?? []].flat())
-      found.push([name, file.originalFilename, await fileDigest(file.filepath)])
-  return found
 }
 
 async function fileDigest(path: string): Promise<string> {

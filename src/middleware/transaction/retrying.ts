@@ -15,10 +15,7 @@ export const maxDuration = 10_000
 export interface RetryingOptions {
   /** The number of retries of a request whose transaction conflicted with another one (2). */
   retries?: number
-  /**
-   * Whether a request may be retried. By default a request with an idempotent method (RFC 9110), or with a key that
-   * `idempotency()` recognizes, and without files.
-   */
+  /** Whether a request may be retried. By default one with an idempotent method (RFC 9110) or a key, and without files. */
   isRetryable?: (ctx: Context) => boolean
 }
 

@@ -110,8 +110,8 @@ export function transaction(database: Database, options: TransactionOptions = {}
     })
   }
 
-  databaseOf.set(transaction, database)
   return Object.assign(transaction, {
+    database,
     callsAgain: true,
     start: async (logger: Logger, env: string) => {
       await database.open()
@@ -126,9 +126,6 @@ export function transaction(database: Database, options: TransactionOptions = {}
     check: () => database.check(),
   })
 }
-
-/** The database of each middleware that `transaction()` has made. */
-export const databaseOf = new WeakMap<Middleware, Database>()
 
 /** Creates the transaction of a request. It begins with the first query. */
 function lazyTransaction(
