@@ -311,7 +311,7 @@ import {
   type Relation,
 } from 'typeorm'
 import {
-  App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, Describe, filter, forceSSL, html, HttpError, Model, nothing, Parent,
+  App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, Describe, filter, forceSSL, html, HttpError, idempotency, Model, nothing, Parent,
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
