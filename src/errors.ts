@@ -399,6 +399,9 @@ export class TransactionConflict extends ServiceUnavailable {
   }
 }
 
+/** 503: another request has changed or deleted a record since this one has read it. The transaction was rolled back. */
+export class VersionConflict extends TransactionConflict {}
+
 /** 500: the connection was lost during the commit, so it is not known whether the request was carried out. */
 export class OutcomeUnknown extends HttpError {
   constructor(options?: ErrorOptions) {

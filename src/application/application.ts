@@ -17,7 +17,7 @@ import { rejectCrossSiteForm } from '../http/security/cross-site.js'
 import { developmentHosts } from '../http/security/hosts.js'
 import { readForwarded } from '../http/security/forwarded.js'
 import { readQuery } from '../http/query.js'
-import { checkFields } from '../http/writable.js'
+import { checkFields, checkVersions } from '../http/writable.js'
 import { removeStaleUploads } from '../http/body/upload-folders.js'
 import { Injector } from '../injection/injector.js'
 import { createLogger, withRedactedErrors } from '../logging/logger.js'
@@ -162,6 +162,7 @@ export class App extends Scope {
     const warnings = [...shadowedRoutes(table), ...misspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
     checkFields(table.routes)
+    checkVersions(table.routes)
     // Not awaited: it may have many files to delete, and it never fails.
     void removeStaleUploads()
     for (const middleware of this.lifecycles) await middleware.start?.(logger, this.env)

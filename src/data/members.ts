@@ -15,7 +15,9 @@ import { paginateRequest, type ListRequest } from './lists/request.js'
 import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
+import { foundBy } from './records/record-state.js'
 import { referencesOutOfScope } from './records/scope.js'
+import { staleErrors } from './records/stale.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -111,14 +113,20 @@ export interface DataMembers {
    * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database is an error of
    * its field, too.
    *
+   * A record whose model has a version is only updated if it has the version that was read, and if the request contains no
+   * other version. Otherwise the errors have the status 409 and the rule `stale`.
+   *
    * @returns the errors, or undefined if the record was saved
+   * @throws PreconditionFailed (412), PreconditionRequired (428) because of `If-Match`, `If-None-Match` and `requireMatch`
+   * @throws VersionConflict (503, or retried) when another request was faster
    */
   save(record: Model): Promise<ValidationErrors | undefined>
 
   /**
    * Deletes a record. The object keeps its id, so that the response can show it.
    *
-   * @throws ValidationErrors (409) when another record refers to it
+   * @throws ValidationErrors (409) when another record refers to it, or when the request contains another version
+   * @throws PreconditionFailed, PreconditionRequired, VersionConflict as `save` does
    */
   destroy(record: Model): Promise<void>
 
@@ -137,7 +145,7 @@ export interface FindAllOptions<T> {
 }
 
 /** The parts of the context that these members use. */
-interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
+interface DataRequest extends ListRequest, Omit<RecordWork, 'tx' | 'isTagged'> {
   readonly env: string
   readonly method: string
   readonly locale: string
@@ -148,6 +156,8 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
+  isStale(record: object, attempt: object, foundBy?: object): boolean
+  isTagged(record: object, attempt: object): boolean
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 }
 
@@ -209,7 +219,13 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
 
   save(record) {
     return inTransaction(this, async (work) => {
-      await this.noteWrite(record, isSaved(record) ? 'update' : 'create')
+      const isNew = !isSaved(record)
+      await this.noteWrite(record, isNew ? 'create' : 'update')
+      if (!isNew && this.isStale(record, work.tx, foundBy(record)))
+        return withLanguage(
+          this,
+          await staleErrors(work, record, this.bound(record), this.unreadable(record)),
+        )
       const errors = await saveRecord(work, record, await boundErrors(this, work, record))
       return withLanguage(this, errors)
     })
@@ -218,6 +234,8 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   destroy(record) {
     return inTransaction(this, async (work) => {
       await this.noteWrite(record, 'destroy')
+      if (this.isStale(record, work.tx, foundBy(record)))
+        throw withLanguage(this, await staleErrors(work, record))
       await destroyRecord(work, record)
     })
   },
@@ -247,6 +265,10 @@ class RequestWork implements RecordWork {
 
   get pathKeys() {
     return this.ctx.pathKeys
+  }
+
+  isTagged(record: object) {
+    return this.ctx.isTagged(record, this.tx)
   }
 
   scopeFor(model: Function | string) {

@@ -12,6 +12,7 @@ import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
 import { visitorCookies } from './private-responses.js'
 import { setPageHeaders } from './page-headers.js'
+import { isStale, isTagged } from './preconditions.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
 import { listedFields, writableAttributes } from './writable.js'
 
@@ -90,6 +91,20 @@ export interface HttpMembers {
   unreadable(record: object): readonly UnreadableField[]
 
   /**
+   * Whether the request contains another version of a saved record than the present one.
+   *
+   * @internal
+   */
+  isStale(record: object, attempt: object, foundBy?: object): boolean
+
+  /**
+   * Whether the request names the version of a record in `If-Match`.
+   *
+   * @internal
+   */
+  isTagged(record: object, attempt: object): boolean
+
+  /**
    * The columns that the path sets: the keys of the record's parents.
    *
    * @internal
@@ -136,6 +151,14 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
 
     get cookies() {
       return visitorCookies(this)
+    },
+
+    isStale(record, attempt, foundBy) {
+      return isStale(this, record, attempt, foundBy)
+    },
+
+    isTagged(record, attempt) {
+      return isTagged(this, record, attempt)
     },
 
     prefersHtml(errors) {

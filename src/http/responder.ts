@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto'
 import type { Context } from '../context.js'
+import { versionIn } from '../data/attributes/attributes.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
+import { namesTag } from './entity-tags.js'
 import { dataFormats, formatOfType, formats, negotiate, type FormatName } from './formats/negotiation.js'
 import { problemOf, writeProblem } from './errors/problem.js'
 import { toPlain } from './formats/serializer.js'
@@ -34,6 +37,8 @@ export async function respond(ctx: Context, status: number, responses: Responses
   if (!format) throw new NotAcceptable(offered)
   // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
   ctx.response.status = status
+  // The handler has set the tag.
+  if (isFresh(ctx, status)) return notModified(ctx)
   const given = valueFor(format)
   const value: unknown = typeof given === 'function' ? await given() : given
   if (format !== 'html') writeValue(ctx, format, value)
@@ -53,10 +58,38 @@ export function chooseFormat(ctx: Context, offered: readonly FormatName[] = form
 function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown): void {
   if (value instanceof ValidationErrors) {
     ctx.translateErrors(value)
+    ctx.remove('ETag')
     writeProblem(ctx, name, { ...problemOf(value, ctx), status: ctx.status })
     return
   }
   const format = dataFormats[name]
   ctx.response.set('Content-Type', `${format.mediaTypes[0]}; charset=utf-8`)
-  ctx.response.body = format.write(toPlain(value), () => rootName(value, ctx.route?.resource))
+  const text = format.write(toPlain(value), () => rootName(value, ctx.route?.resource))
+  ctx.response.body = text
+  const version = versionIn(value)
+  if (version !== undefined && ctx.status < 300) tagRecord(ctx, version, text)
+}
+
+/**
+ * Sets the tag of a record, `"7-mZ3kQ2v0aB1cD4eF"`: the version and a digest of the body, which also depends on loaded relations,
+ * on the user and on the release. A client that has the body receives 304.
+ */
+function tagRecord(ctx: Context, version: unknown, text: string): void {
+  if (!ctx.res.hasHeader('ETag'))
+    ctx.set('ETag', `"${version}-${hash('sha256', text, 'base64url').slice(0, 16)}"`)
+  if (!ctx.res.hasHeader('Cache-Control')) ctx.set('Cache-Control', 'private, no-cache')
+  if (isFresh(ctx, ctx.status)) notModified(ctx)
+}
+
+/** Whether the client has the representation with the tag of the response (RFC 9110, section 13.1.2). */
+function isFresh(ctx: Context, status: number): boolean {
+  const header = ctx.req.headers['if-none-match']
+  if (header === undefined || status >= 300 || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return false
+  const tag = ctx.response.get('ETag')
+  return tag !== '' && namesTag(header, tag)
+}
+
+function notModified(ctx: Context): void {
+  ctx.status = 304
+  ctx.body = null
 }

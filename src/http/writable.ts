@@ -1,4 +1,4 @@
-import { attributesOf, isEntity, type Attribute } from '../data/attributes/attributes.js'
+import { attributesOf, isEntity, versionOf, type Attribute } from '../data/attributes/attributes.js'
 import { plainAttributesOf } from '../data/attributes/plain-attributes.js'
 import { DeclarationError, NoAttributes, UnknownAttribute, UnlistedField } from '../errors.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
@@ -47,6 +47,21 @@ export function listedFields(
   const unlisted = only?.find((name) => !fields.includes(name))
   if (unlisted !== undefined) throw new UnlistedField(handlerName, unlisted)
   return only ?? fields
+}
+
+/**
+ * Checks the `requireMatch` option of the resources that have routes.
+ *
+ * @throws DeclarationError when the model has no version, or when there is no model
+ */
+export function checkVersions(routes: readonly ServingRoute[]): void {
+  for (const { resource, handlerName } of routes) {
+    if (!resource?.requiresMatch || (resource.model && versionOf(resource.model) !== undefined)) continue
+    const missing = resource.model
+      ? `${resource.model.name} has no version. Add a property with @VersionColumn().`
+      : 'it has no model. Add the option "model".'
+    throw new DeclarationError(`${handlerName.split('.')[0]} has the option requireMatch, but ${missing}`)
+  }
 }
 
 /**

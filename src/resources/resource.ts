@@ -47,6 +47,11 @@ export interface ResourceOptions<M extends object = any> {
    * to `ctx.bind`, and no longer one.
    */
   fields?: readonly AttributeOf<NoInfer<M>>[]
+  /**
+   * Whether a request with PUT, PATCH or DELETE must contain the version of the record that its client has seen (no), in
+   * `If-Match` or in the body. Without it, the response is 428. Forms need none. The model needs a `@VersionColumn()`.
+   */
+  requireMatch?: boolean
   /** The policy of the model: who may see and change its records. */
   policy?: PolicyClass
   /** Whether it has pages (yes). The `collectionLinks()` of a template leave out a resource that returns only JSON and XML. */

@@ -34,6 +34,10 @@ export interface RouteResource {
   hasPages: boolean
   /** The parameter of the item, which a singular resource lacks. The other parameters are those of its parents. */
   param: string
+  /** The property of its records that the parameter contains, if it is not the id: `slug`. */
+  itemKey?: string | undefined
+  /** Whether a request that changes an item must contain the version that its client has seen. */
+  requiresMatch?: boolean | undefined
   /** The foreign keys from its records to those of its parents. */
   parentKeys: readonly string[]
   /** `/posts/{post_id}`, or `/session` of a singular resource. */

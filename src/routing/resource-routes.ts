@@ -30,7 +30,7 @@ export function resourceRoutes(
 ): { item: Mount; routes: RouteDeclaration[] } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
-  const { singular: isSingular = false, model, fields, policy } = options
+  const { singular: isSingular = false, model, fields, policy, requireMatch: requiresMatch } = options
   const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
   const itemPath = isSingular ? path : `${path}/{${param}}`
@@ -64,6 +64,8 @@ export function resourceRoutes(
       isSingular,
       hasPages: options.pages ?? true,
       param,
+      itemKey: param === names.param ? undefined : param,
+      requiresMatch,
       parentKeys: mount.parentKeys,
       itemPath,
       parentPath: parentPathOf(path, mount.itemPath),

@@ -14,7 +14,7 @@ import { Site, type SpecRequest, type SpecResponse } from '../../support/site.js
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const origin = 'https://admin.example.com'
-const exposed = 'Idempotent-Replayed,Link,Location,Retry-After,X-Request-Id,X-Total-Count'
+const exposed = 'ETag,Idempotent-Replayed,Link,Location,Retry-After,X-Request-Id,X-Total-Count'
 
 describe('new App({ cors })', () => {
   let site: Site

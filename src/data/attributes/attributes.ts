@@ -45,6 +45,19 @@ export function relationIdsOf(model: Function): RelationIdsProperty[] {
   return ancestorsOf(model).flatMap(ownRelationIds)
 }
 
+/** The property of a model with the decorator `@VersionColumn`; undefined if it has none. */
+export const versionOf = memoizeByObject(
+  (model: Function): string | undefined =>
+    columnsOf(model).find(({ mode }) => mode === 'version')?.propertyName,
+)
+
+/** The version of a record; undefined if its model has none, and for other values. */
+export function versionIn(value: unknown): unknown {
+  const model: unknown = typeof value === 'object' && value !== null ? value.constructor : undefined
+  const property = typeof model === 'function' ? versionOf(model) : undefined
+  return property === undefined ? undefined : Reflect.get(Object(value), property)
+}
+
 /** Whether a class, or a class that it extends, is marked with `@Entity`. */
 export function isEntity(model: Function): boolean {
   const ancestors: unknown[] = ancestorsOf(model)

@@ -6,7 +6,7 @@ import { fastPath } from './fast-path/fast-path.js'
 import { linksOf, loadLinks } from './links.js'
 import { scopedWhere } from './scope.js'
 import { lockOption, type FindRecordOptions } from './locking.js'
-import { markLocked } from './record-state.js'
+import { markFound, markLocked } from './record-state.js'
 import type { RecordWork } from './work.js'
 
 /**
@@ -42,6 +42,7 @@ export async function findRecordBy<T extends Model>(
   const record = read && where && (await findOne(tx, metadata, where, lock))
   if (!record) throw notFound(metadata)
   if (lock) markLocked(record)
+  if (metadata.versionColumn && !('id' in conditions)) markFound(record, conditions)
   if (linksOf(metadata).length > 0) await loadLinks(work, metadata, [record])
   return record
 }

@@ -6,8 +6,8 @@ import { isId } from '../ids.js'
 import type { Model } from '../model.js'
 import { assignedIds, linksOf, referencedBy, scopedKeys, setLoadedIds, type Links } from './links.js'
 import { recordsOf } from './loaded-relations.js'
-import { lockOption } from './locking.js'
-import { isAsLoaded } from './record-state.js'
+import { lockRow } from './locking.js'
+import { isAsLoaded, loadedElements } from './record-state.js'
 import type { RecordWork } from './work.js'
 
 /** The new links of a record. */
@@ -21,6 +21,22 @@ export function assignmentsOf(metadata: EntityMetadata, record: object): Assignm
     const ids = assignedIds(record, links.property)
     return ids ? [{ ...links, ids }] : []
   })
+}
+
+/** Whether a record is written with other links than it was read with. The order of the ids means nothing. */
+export function changesLinks(
+  metadata: EntityMetadata,
+  record: object,
+  assignments: readonly Assignment[],
+): boolean {
+  return (
+    assignments.some(
+      ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
+    ) ||
+    metadata.manyToManyRelations.some(
+      ({ isLazy, propertyName }) => !isLazy && Reflect.get(record, propertyName) !== undefined,
+    )
+  )
 }
 
 /** Returns an error for each property with ids of records that do not exist. */
@@ -52,7 +68,10 @@ export async function writeLinks(
   assignments: readonly Assignment[],
 ): Promise<void> {
   const { tx } = work
-  if (assignments.length > 0 && !isNew) await lockOwner(tx, record)
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  // Without the lock, two requests that write the links of a record at the same time could leave those of both.
+  const isLocked = isNew || metadata.versionColumn || !engineOf(tx.dataSource).rowLock
+  if (assignments.length > 0 && !isLocked) await lockRow(tx, metadata, record)
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment
     const owner: unknown = referencedBy(toOwner).getEntityValue(record)
@@ -69,14 +88,6 @@ export async function writeLinks(
       .callListeners(false)
       .execute()
   }
-}
-
-/** Without the lock, two requests that write the links of a record at the same time could leave those of both. */
-async function lockOwner(tx: EntityManager, record: Model): Promise<void> {
-  if (!engineOf(tx.dataSource).rowLock) return
-  const metadata = tx.dataSource.getMetadata(record.constructor)
-  const options = { select: { id: true }, where: { id: record.id }, loadEagerRelations: false }
-  await tx.findOne(metadata.target, { ...options, ...lockOption(tx, metadata) })
 }
 
 async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignment): Promise<void> {

@@ -1,4 +1,5 @@
 import type { EntityManager, EntityMetadata, FindOneOptions } from 'typeorm'
+import { VersionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
 import { isLocked } from './record-state.js'
@@ -24,6 +25,35 @@ export function lockOption(
 ): Pick<FindOneOptions, 'lock'> {
   const lock = engineOf(dataSource).rowLock?.(metadata)
   return lock ? { lock } : {}
+}
+
+/** Locks the row of a record, and returns its version, if its model has one; undefined if there is no such row. */
+export async function lockRow(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  record: Model,
+): Promise<{ version: unknown } | undefined> {
+  const { propertyPath } = metadata.versionColumn ?? { propertyPath: 'id' }
+  const query = tx
+    .createQueryBuilder(metadata.target, 'kept')
+    .select(`kept.${propertyPath}`, 'version')
+    .where({ id: record.id })
+    .withDeleted()
+    .setOption('disable-global-order')
+  if (engineOf(tx.dataSource).rowLock) query.setLock('pessimistic_write')
+  return query.getRawOne<{ version: unknown }>()
+}
+
+/**
+ * Locks the row of a record whose model has a version, before TypeORM writes it: its `save` and `remove` compare no versions.
+ *
+ * @throws VersionConflict when the row has another version than the record, or does not exist
+ */
+export async function lockVersion(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<void> {
+  if (!metadata.versionColumn) return
+  const read: unknown = metadata.versionColumn.getEntityValue(record)
+  const row = await lockRow(tx, metadata, record)
+  if (!row || (read !== undefined && String(read) !== String(row.version))) throw new VersionConflict()
 }
 
 /**

@@ -4,6 +4,8 @@ interface RecordState {
   readonly loaded: Map<string, { value: unknown; elements: readonly unknown[] }>
   /** Whether it was read under a lock. */
   isLocked: boolean
+  /** The conditions that have found it, if its model has a version and they do not contain its id. */
+  foundBy?: object
 }
 
 const states = new WeakMap<object, RecordState>()
@@ -22,10 +24,25 @@ export function isLocked(record: object): boolean {
   return states.get(record)?.isLocked === true
 }
 
+/** Notes the conditions that have found a record, because its values can change later. */
+export function markFound(record: object, conditions: object): void {
+  stateOf(record).foundBy = conditions
+}
+
+/** The conditions that have found a record whose model has a version; undefined if it was found by its id. */
+export function foundBy(record: object): object | undefined {
+  return states.get(record)?.foundBy
+}
+
 /** Marks the current value of a property as loaded: it is not written with the record. */
 export function markLoaded(record: object, property: string): void {
   const value: unknown = Reflect.get(record, property)
   stateOf(record).loaded.set(property, { value, elements: elementsOf(value) })
+}
+
+/** The elements of the list that a property was loaded with; undefined if it was not loaded. */
+export function loadedElements(record: object, property: string): readonly unknown[] | undefined {
+  return states.get(record)?.loaded.get(property)?.elements
 }
 
 /** Forgets the value with which a property was loaded: whatever is assigned later is written. */

@@ -1,5 +1,5 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
-import { ValidationErrors } from '../../errors.js'
+import { PreconditionFailed, ValidationErrors, VersionConflict } from '../../errors.js'
 import { translateAdded } from '../validation/added-errors.js'
 import { explainDatabaseError } from '../database-errors.js'
 import { engineOf } from '../engines/engines.js'
@@ -7,9 +7,16 @@ import { insertChosenId, Model } from '../model.js'
 import { inSavepoint } from '../transactions/transaction-manager.js'
 import { validate } from '../validation/validation.js'
 import { fastPath } from './fast-path/fast-path.js'
-import { assignmentsOf, syncLinks, unknownIds, writeLinks, type Assignment } from './link-writes.js'
+import {
+  assignmentsOf,
+  changesLinks,
+  syncLinks,
+  unknownIds,
+  writeLinks,
+  type Assignment,
+} from './link-writes.js'
 import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
-import { updateLocked } from './locking.js'
+import { lockVersion, updateLocked } from './locking.js'
 import type { RecordWork } from './work.js'
 import { translate, violationsOf } from '../validation/violations.js'
 
@@ -78,12 +85,15 @@ async function tryWrite(
   try {
     if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return undefined
     await protectedWrite(tx, metadata, record, async (manager) => {
+      if (!isNew) await lockVersion(manager, metadata, record)
+      if (!isNew && metadata.versionColumn && changesLinks(metadata, record, links)) touch(record)
       await writeColumns(manager, metadata, record, isNew)
       await writeLinks({ tx: manager, scopeFor: (model) => work.scopeFor(model) }, record, isNew, links)
     })
     return undefined
   } catch (error) {
     Object.assign(record, { id, created_at, updated_at })
+    rejectConflict(work, record, error)
     return translate(await violationsOf(tx, record, error, work.pathKeys), record, work.translate)
   }
 }
@@ -99,13 +109,28 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
     if (await fastPath(tx, metadata)?.remove(tx, record)) return
-    await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
+    await protectedWrite(tx, metadata, record, async (manager) => {
+      await lockVersion(manager, metadata, record)
+      await manager.remove(record)
+    })
   } catch (error) {
+    rejectConflict(work, record, error)
     const explained = explainDatabaseError(error, metadata)
     throw explained instanceof ValidationErrors ? translate(explained, record, work.translate) : explained
   } finally {
     record.id = id
   }
+}
+
+/** Changes the time of the update, so that TypeORM updates the row and raises its version. */
+function touch(record: Model): void {
+  record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
+}
+
+/** @throws PreconditionFailed (412) after a conflict over a record whose version the client has named */
+function rejectConflict(work: RecordWork, record: Model, error: unknown): void {
+  if (error instanceof VersionConflict && work.isTagged?.(record))
+    throw new PreconditionFailed(`The ${record.constructor.name} has changed since you have read it.`)
 }
 
 async function writeColumns(

@@ -133,10 +133,14 @@ export class LazyTransaction {
     return this.work.query(() => (this.readsCommitted ? this.attemptRead(query) : this.attempt(query)))
   }
 
-  /** Runs one statement in a savepoint, so that the transaction survives if the database rejects it. */
+  /**
+   * Runs one statement in a savepoint, so that the transaction survives if the database rejects it.
+   *
+   * @returns the `QueryResult`, with the number of changed rows
+   */
   write(sql: string, values: unknown[]): Promise<unknown> {
     this.hasWritten = true
-    return this.work.nestStatement(() => this.inSavepoint(() => this.runner.query(sql, values)))
+    return this.work.nestStatement(() => this.inSavepoint(() => this.runner.query(sql, values, true)))
   }
 
   /** Whether rows of a stream have not been read yet. */

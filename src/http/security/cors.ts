@@ -19,7 +19,15 @@ export interface CorsOptions {
 }
 
 /** The framework's response headers that scripts cannot read by default. */
-const ownHeaders = ['Idempotent-Replayed', 'Link', 'Location', 'Retry-After', 'X-Request-Id', 'X-Total-Count']
+const ownHeaders = [
+  'ETag',
+  'Idempotent-Replayed',
+  'Link',
+  'Location',
+  'Retry-After',
+  'X-Request-Id',
+  'X-Total-Count',
+]
 
 /** @koa/cors is loaded when an application has the option. */
 const require = createRequire(import.meta.url)

@@ -13,6 +13,7 @@ import { explainMissingTable, pendingMigrations } from '../../data/migrations/pe
 import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../../data/transactions/request-transaction.js'
 import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
+import { rejectUncompared } from '../../http/preconditions.js'
 import { channels } from '../../common/channels.js'
 import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
@@ -73,7 +74,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
     beginTransaction(ctx, lazy)
     try {
       await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
-      if (ctx.status < 400) await checkBeforeCommit(ctx)
+      if (ctx.status < 400) {
+        await checkBeforeCommit(ctx)
+        rejectUncompared(ctx, lazy.manager)
+      }
     } catch (error) {
       await rollback(ctx, lazy)
       throw explainDatabaseError(

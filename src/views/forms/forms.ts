@@ -39,13 +39,15 @@ export class Form extends Fields {
   }
 
   /**
-   * Renders the hidden fields: `_method` if HTML cannot send the method, the CSRF token, and the key of a new record, where
-   * `idempotency()` recognizes it.
+   * Renders the hidden fields: `_method` if HTML cannot send the method, the CSRF token, the version of a saved record, and the key
+   * of a new record, where `idempotency()` recognizes it.
    */
   hiddenFields(): Html {
-    const fields = hiddenFields(this.context, this.#method)
+    const version = this.context.versionField?.(this.record)
     const key = this.#method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
-    return html`${fields}${key && hiddenField('idempotency_key', key)}`
+    return html`${hiddenFields(this.context, this.#method)}${version && hiddenField(version.name, version.value)}${
+      key && hiddenField('idempotency_key', key)
+    }`
   }
 
   /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */

@@ -1,9 +1,11 @@
+import { QueryResult } from 'typeorm'
 import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { BoundedMap, memoizeByObject } from '../../../common/memoize.js'
 import type { Model } from '../../model.js'
 import { engineOf } from '../../engines/engines.js'
+import { VersionConflict } from '../../../errors.js'
 import { inSavepoint, TransactionManager } from '../../transactions/transaction-manager.js'
 import { lockClause } from '../locking.js'
 import { hasOnlyColumns, hasPlainWrites, isPlain } from './plain-model.js'
@@ -47,6 +49,8 @@ export class FastPath {
   private readonly queries = new BoundedMap<string>(maxQueries)
   private readonly insertion: string
   private readonly deletion: string
+  /** The column with the version of a row; undefined if the model has none. */
+  private readonly version: string | undefined
 
   constructor(private readonly metadata: EntityMetadata) {
     const { driver } = metadata.dataSource
@@ -65,7 +69,8 @@ export class FastPath {
     const names = this.columns.map((column) => driver.escape(column.databaseName)).join(', ')
     const places = this.columns.map((_, index) => this.place(index)).join(', ')
     this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
-    this.deletion = `DELETE FROM ${this.table} WHERE ${this.id} = ${this.place(0)}`
+    this.version = metadata.versionColumn && driver.escape(metadata.versionColumn.databaseName)
+    this.deletion = `DELETE FROM ${this.table} WHERE ${this.condition(0)}`
   }
 
   /** Finds the first record that meets a condition. With `lock`, its row is locked until the transaction ends. */
@@ -102,7 +107,11 @@ export class FastPath {
     return record
   }
 
-  /** Inserts a record, or updates those of its columns that differ from the database. */
+  /**
+   * Inserts a record, or updates those of its columns that differ from the database.
+   *
+   * @throws VersionConflict when its row has another version than the record
+   */
   async save(tx: EntityManager, record: Model, isNew: boolean): Promise<boolean> {
     if (!this.writes(tx, record, SAVING)) return false
     if (!isNew) return this.update(tx, record)
@@ -110,14 +119,23 @@ export class FastPath {
     return true
   }
 
-  /** Deletes a record. */
+  /**
+   * Deletes a record.
+   *
+   * @throws VersionConflict when its row has another version, or does not exist
+   */
   async remove(tx: EntityManager, record: Model): Promise<boolean> {
     if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
-    await write(tx, this.deletion, [record.id])
+    const { versionColumn } = this.metadata
+    if (!versionColumn) await write(tx, this.deletion, [record.id])
+    else if (valueOf(record, versionColumn) === undefined) return false
+    else await writeVersion(tx, this.deletion, [record.id, valueOf(record, versionColumn)])
     return true
   }
 
   private writes(tx: EntityManager, record: Model, events: Events): boolean {
+    // Without a query runner, the number of changed rows is unknown.
+    if (this.version && !tx.queryRunner) return false
     return this.canWrite && !isHeard(tx, events) && hasOnlyColumns(this.metadata, record)
   }
 
@@ -125,14 +143,18 @@ export class FastPath {
     const stamped = stampsOf(record).setGeneratedColumns()
     if (stamped) await stamped
     // NULL for columns without a value.
-    const values = this.columns.map((column) => this.stored(column, valueOf(record, column)) ?? null)
+    const values = this.columns.map((column) =>
+      column.isVersion ? 1 : (this.stored(column, valueOf(record, column)) ?? null),
+    )
     await write(tx, this.insertion, values)
+    this.setVersion(record, 1)
     this.fillWithNull(record)
   }
 
   /** Returns false if the database does not have the record. */
   private async update(tx: EntityManager, record: Model): Promise<boolean> {
     const found = await this.find(tx, { id: record.id })
+    const version = this.version && this.versionOf(record, found)
     if (!found) return false
     if (this.changesOf(record, found).length === 0) return true
 
@@ -143,10 +165,32 @@ export class FastPath {
     const assignments = changes.map(
       ([{ databaseName }], index) => `${driver.escape(databaseName)} = ${this.place(index)}`,
     )
-    const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${this.id} = ${this.place(changes.length)}`
-    await write(tx, sql, [...changes.map(([, value]) => value), record.id])
+    if (this.version) assignments.push(`${this.version} = ${this.version} + 1`)
+    const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${this.condition(changes.length)}`
+    const values = [...changes.map(([, value]) => value), record.id]
+    await (version === undefined ? write(tx, sql, values) : writeVersion(tx, sql, [...values, version]))
+    this.setVersion(record, Number(version) + 1)
     this.fillWithNull(record)
     return true
+  }
+
+  /** The condition on the row of a record: its id, and its version if there is one. */
+  private condition(index: number): string {
+    const condition = `${this.id} = ${this.place(index)}`
+    return this.version ? `${condition} AND ${this.version} = ${this.place(index + 1)}` : condition
+  }
+
+  /** The version that a record was read with. The values of another version say nothing about what the handler has changed. */
+  private versionOf(record: object, found: object | undefined): unknown {
+    const { versionColumn } = this.metadata
+    const [read, present] = [record, found ?? {}].map((one) => versionColumn && valueOf(one, versionColumn))
+    if (!found || (read !== undefined && read !== present)) throw new VersionConflict()
+    return present
+  }
+
+  private setVersion(record: object, version: number): void {
+    const { versionColumn } = this.metadata
+    if (versionColumn) Reflect.set(record, versionColumn.propertyName, version)
   }
 
   /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
@@ -219,16 +263,36 @@ export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
 
+/**
+ * Writes the row that has a version.
+ *
+ * @throws VersionConflict when there is none
+ */
+async function writeVersion(tx: EntityManager, sql: string, values: unknown[]): Promise<void> {
+  const result = await write(tx, sql, values, runCounted)
+  if (!(result instanceof QueryResult && result.affected === 1)) throw new VersionConflict()
+}
+
+/** Runs a statement, and returns a `QueryResult` with the number of changed rows. */
+async function runCounted(tx: EntityManager, sql: string, values: unknown[]): Promise<unknown> {
+  return tx.queryRunner?.query(sql, values, true)
+}
+
 /** Runs a query that only reads records, and locks nothing. The transaction of a request may run it before it begins. */
 export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
 
 /** Runs a statement that the database may reject, in a savepoint if the engine would then reject all later statements. */
-function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unknown> {
-  if (!engineOf(tx.dataSource).failureAborts) return run(tx, sql, values)
+function write(
+  tx: EntityManager,
+  sql: string,
+  values: unknown[],
+  execute: typeof runCounted = run,
+): Promise<unknown> {
+  if (!engineOf(tx.dataSource).failureAborts) return execute(tx, sql, values)
   if (tx instanceof TransactionManager) return tx.write(sql, values)
-  return inSavepoint(tx, (savepoint) => run(savepoint, sql, values))
+  return inSavepoint(tx, (savepoint) => execute(savepoint, sql, values))
 }
 
 /** The protected methods of `Model` that set ids and timestamps. A model may override them by asynchronous ones. */

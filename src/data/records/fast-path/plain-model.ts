@@ -1,6 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
+import { kindOf } from '../../attributes/attributes.js'
 import { engineOf } from '../../engines/engines.js'
 import { Model } from '../../model.js'
 
@@ -55,7 +56,6 @@ function isPlainColumn(column: ColumnMetadata): boolean {
   const isSpecial =
     column.isVirtual ||
     column.isGenerated ||
-    column.isVersion ||
     column.isDeleteDate ||
     column.isArray ||
     !column.isSelect ||
@@ -65,6 +65,7 @@ function isPlainColumn(column: ColumnMetadata): boolean {
     column.transformer !== undefined
   // Only the timestamps of Model are set here. The database sets others.
   const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
+  if (column.isVersion) return !isSpecial && kindOf(column.type) === 'int'
   return !isSpecial && (isTimestamp || !isSetElsewhere) && PLAIN_TYPES.has(column.type)
 }
 

@@ -1,0 +1,65 @@
+import { StaleRecord } from '../../errors.js'
+import { recordName } from '../../naming/words.js'
+import { attributesOf, type Attribute } from '../attributes/attributes.js'
+import { isHiddenProperty } from '../attributes/transform-metadata.js'
+import type { Model } from '../model.js'
+import { markTranslated, translateAdded } from '../validation/added-errors.js'
+import type { Translate } from '../validation/validation.js'
+import { findRecord } from './find.js'
+import type { RecordWork } from './work.js'
+
+/** The number of characters of a present value that are shown. */
+const maxLength = 200
+
+/**
+ * The errors of a record that has changed since the client has read it: `stale` for the record, and `changed` for each field
+ * whose present value differs from the sent one. The record keeps what was sent, and takes the present version, so that the form
+ * that is shown again can be saved.
+ *
+ * @param bound the names of the attributes that the request has set
+ * @param unreadable the fields that could not be converted, which differ from any value
+ */
+export async function staleErrors(
+  work: RecordWork,
+  record: Model,
+  bound: ReadonlySet<string> = new Set(),
+  unreadable: readonly { attribute: Attribute }[] = [],
+): Promise<StaleRecord> {
+  const { tx, translate: t = () => undefined } = work
+  const model = record.constructor
+  const { versionColumn } = tx.dataSource.getMetadata(model)
+  // The handler may have found it outside of its scope, which still applies to related records.
+  const scopeFor = (other: Function | string) => (other === model ? undefined : work.scopeFor(other))
+  const present = await findRecord<Model>({ tx, scopeFor }, model, record.id)
+  versionColumn?.setEntityValue(record, versionColumn.getEntityValue(present))
+  const errors = new StaleRecord()
+  translateAdded(errors, model, t)
+  for (const attribute of attributesOf(model).filter(({ name }) => bound.has(name))) {
+    const { name, kind, isList } = attribute
+    const value: unknown = Reflect.get(present, name)
+    const isUnreadable = unreadable.some((one) => one.attribute.name === name)
+    if (!isUnreadable && textOf(value) === textOf(Reflect.get(record, name))) continue
+    const isShown = !isList && kind !== 'uuid' && !isHiddenProperty(model, name)
+    const values = { value: isShown ? shown(value, attribute, model, t) : undefined }
+    const id = `validation.changed${isShown ? '' : '_hidden'}`
+    errors.add(name, 'changed', t(id, values) ?? 'This has been changed, too.', values)
+  }
+  markTranslated(errors)
+  return errors
+}
+
+/** A value as text that is equal for equal values. The order of ids means nothing. */
+function textOf(value: unknown): string {
+  return JSON.stringify(Array.isArray(value) ? value.toSorted() : (value ?? null))
+}
+
+/** A value for people: a date for their language, a translated word, or text that is not too long. */
+function shown(value: unknown, { name, kind }: Attribute, model: Function, t: Translate): unknown {
+  if (value === null || value === '') return t('kit.none', {})
+  if (typeof value === 'boolean') return t(value ? 'kit.yes' : 'kit.no', {})
+  if (value instanceof Date) return value
+  if (kind === 'date') return new Date(String(value))
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (kind === 'enum') return t(`${recordName(model.name)}.${name}.${text}`, {}) ?? text
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+}

@@ -1,0 +1,26 @@
+/** Tags of HTTP in the headers `ETag`, `If-Match` and `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1). */
+
+/** What proxies append to a tag when they compress a response. */
+const SUFFIX = /--?(?:gzip|br|zstd|deflate)$/
+
+/** The tags in a header without their quotes, as proxies may have weakened them: `7-abc` for `W/"7-abc"`. */
+function tagsIn(header: string): string[] {
+  return header.split(',').flatMap((part) => /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(part)?.[1] ?? [])
+}
+
+/** Whether a header names any representation. */
+export function isAny(header: string): boolean {
+  return header.trim() === '*'
+}
+
+/** Whether a header contains a tag of the framework with this version: `"7"`, or of any format `"7-mZ3kQ2v0aB1cD4eF"`. */
+export function namesVersion(header: string, version: unknown): boolean {
+  return isAny(header) || tagsIn(header).some((tag) => tag.split('-', 1)[0] === String(version))
+}
+
+/** Whether `If-None-Match` contains a tag. The comparison is weak, and ignores what proxies append. */
+export function namesTag(header: string, tag: string): boolean {
+  if (isAny(header)) return true
+  const [own] = tagsIn(tag)
+  return tagsIn(header).some((listed) => listed === own || listed.replace(SUFFIX, '') === own)
+}

@@ -1,0 +1,104 @@
+import { SAFE_METHODS } from '../common/methods.js'
+import type { Context } from '../context.js'
+import { versionIn, versionOf } from '../data/attributes/attributes.js'
+import { exposedName } from '../data/attributes/transform-metadata.js'
+import { PreconditionFailed, PreconditionRequired } from '../errors.js'
+import { hasForm } from './body/body-kind.js'
+import { lastValue } from './body/form-fields.js'
+import { isAny, namesVersion } from './entity-tags.js'
+
+/**
+ * The record that was compared with the conditions of a request (RFC 9110, section 13), by the transaction of the attempt: a
+ * request that is repeated compares again.
+ */
+const compared = new WeakMap<object, object>()
+
+/** The field with the version of a saved record in bodies, `{ name: 'lock_version', value: '7' }`; undefined if there is none. */
+export function versionField(record: object): { name: string; value: string } | undefined {
+  const [property, version] = [versionOf(record.constructor), versionIn(record)]
+  if (property === undefined || version === undefined || version === null) return undefined
+  return { name: exposedName(record.constructor, property), value: String(version) }
+}
+
+/**
+ * Compares the version of a saved record with the conditions of the request, if the path names this record.
+ *
+ * @param attempt the manager of the transaction
+ * @param foundBy the conditions that have found the record, unless they contain its id
+ * @returns whether the body contains another version
+ * @throws PreconditionRequired (428) when the resource requires a condition and the request has none
+ * @throws PreconditionFailed (412) when a header does not allow the version
+ */
+export function isStale(ctx: Context, record: object, attempt: object, foundBy?: object): boolean {
+  const property = versionOf(record.constructor)
+  if (property === undefined || SAFE_METHODS.includes(ctx.method)) return false
+  if (compared.has(attempt) || !isNamedByPath(ctx, record, foundBy)) return false
+  compared.set(attempt, record)
+  const name = exposedName(record.constructor, property)
+  const version = String(versionIn(record))
+  const sent = lastValue(Reflect.get(Object(ctx.request.body), name)) ?? undefined
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
+  if (ifMatch === undefined && sent === undefined && requiresMatch(ctx)) throw new PreconditionRequired(name)
+  const { name: model } = record.constructor
+  if (ifMatch !== undefined && !namesVersion(ifMatch, version))
+    throw new PreconditionFailed(`The ${model} has changed since you have read it.`)
+  if (ifNoneMatch !== undefined && namesVersion(ifNoneMatch, version))
+    throw new PreconditionFailed(`The ${model} has a version that If-None-Match excludes.`)
+  return ifMatch === undefined && sent !== undefined && !isVersion(sent, version)
+}
+
+/** Whether the client has named the version of a record in `If-Match`, so that another version must not be changed. */
+export function isTagged({ req }: Context, record: object, attempt: object): boolean {
+  const header = req.headers['if-match']
+  return header !== undefined && !isAny(header) && compared.get(attempt) === record
+}
+
+/**
+ * Rejects a successful request whose conditions were compared with nothing, before its transaction is committed.
+ *
+ * @throws PreconditionFailed (412) when it has conditions
+ * @throws PreconditionRequired (428) when its resource requires one
+ */
+export function rejectUncompared(ctx: Context, attempt: object): void {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
+  const isRequired = requiresMatch(ctx)
+  if (ifMatch === undefined && ifNoneMatch === undefined && !isRequired) return
+  if (SAFE_METHODS.includes(ctx.method) || compared.has(attempt)) return
+  if (ifNoneMatch !== undefined || (ifMatch !== undefined && !isAny(ifMatch)))
+    throw new PreconditionFailed(
+      'No version was compared with the condition of this request, so nothing was saved.',
+    )
+  if (ifMatch === undefined)
+    throw new PreconditionRequired(versionOf(Object(ctx.route.resource?.model)) ?? '')
+}
+
+/** Whether a request needs a condition: one that changes the item of a resource with `requireMatch`, except for forms. */
+function requiresMatch(ctx: Context): boolean {
+  // Without an App, a request has no route.
+  const resource = (ctx as Partial<Context>).route?.resource
+  if (!resource?.requiresMatch) return false
+  return (resource.action === 'update' || resource.action === 'destroy') && !hasForm(ctx)
+}
+
+/** Whether the path names a record: by its id or another key, or in a singular resource by its model. */
+function isNamedByPath({ route, params }: Context, record: object, foundBy?: object): boolean {
+  const { resource, pattern } = route
+  if (resource?.isSingular) return resource.model !== undefined && record instanceof resource.model
+  const text = params[resource?.param ?? pattern.params.at(-1) ?? '']?.toLowerCase()
+  const has = (one: object | undefined, key: string) =>
+    text !== undefined && String(Reflect.get(Object(one), key)).toLowerCase() === text
+  if (has(record, 'id')) return true
+  const { itemKey, model } = resource ?? {}
+  if (itemKey === undefined || (model && !(record instanceof model))) return false
+  return has(record, itemKey) || has(foundBy, itemKey)
+}
+
+/** Whether a value of a body is the version. */
+function isVersion(sent: unknown, version: string): boolean {
+  if (typeof sent !== 'string' && typeof sent !== 'number') return false
+  return (
+    String(sent)
+      .trim()
+      .replace(/^0+(?=\d)/, '') === version
+  )
+}
