@@ -1,7 +1,7 @@
 /** Tags of HTTP in the headers `ETag`, `If-Match` and `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1). */
 
-/** What proxies append to a tag when they compress a response. */
-const SUFFIX = /--?(?:gzip|br|zstd|deflate)$/
+/** What proxies append to a tag when they compress a response, or nothing. */
+const SUFFIX = /^(?:--?(?:gzip|br|zstd|deflate))?$/
 
 /** The tags in a header without their quotes, as proxies may have weakened them: `7-abc` for `W/"7-abc"`. */
 function tagsIn(header: string): string[] {
@@ -21,6 +21,7 @@ export function namesVersion(header: string, version: unknown): boolean {
 /** Whether `If-None-Match` contains a tag. The comparison is weak, and ignores what proxies append. */
 export function namesTag(header: string, tag: string): boolean {
   if (isAny(header)) return true
-  const [own] = tagsIn(tag)
-  return tagsIn(header).some((listed) => listed === own || listed.replace(SUFFIX, '') === own)
+  return tagsIn(tag).some((own) =>
+    tagsIn(header).some((listed) => listed.startsWith(own) && SUFFIX.test(listed.slice(own.length))),
+  )
 }

@@ -85,8 +85,8 @@ function tagRecord(ctx: Context, version: unknown, text: string): void {
 function isFresh(ctx: Context, status: number): boolean {
   const header = ctx.req.headers['if-none-match']
   if (header === undefined || status >= 300 || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return false
-  const tag = ctx.response.get('ETag')
-  return tag !== '' && namesTag(header, tag)
+  const tag = ctx.res.getHeader('ETag')
+  return typeof tag === 'string' && namesTag(header, tag)
 }
 
 function notModified(ctx: Context): void {

@@ -82,6 +82,20 @@ export class HeardLetter extends Model {
   }
 }
 
+/** A model with a policy. */
+@Entity('guarded_letters')
+export class GuardedLetter extends Model {
+  @Present()
+  @Column('varchar')
+  title!: string
+
+  @Column('boolean', { default: false })
+  sealed!: boolean
+
+  @VersionColumn()
+  lock_version!: number
+}
+
 @Entity('stamps')
 export class Stamp extends Model {
   @Column('varchar')
@@ -121,7 +135,7 @@ export class Postcard extends Model {
   title!: string
 }
 
-const models = [Letter, HeardLetter, Stamp, Parcel, Postcard]
+const models = [Letter, HeardLetter, GuardedLetter, Stamp, Parcel, Postcard]
 const none = '00000000-0000-0000-0000-000000000000'
 
 /** The handlers of a generated resource. */
@@ -184,7 +198,7 @@ export class LettersResource extends Handlers<Letter> {
 
   @Route('POST', '/empty')
   async empty(ctx: Context) {
-    await ctx.tx.update(Letter, {}, { body: '' })
+    await ctx.tx.updateAll(Letter, { body: '' })
     return ctx.respond({ data: { done: true } })
   }
 }
@@ -264,11 +278,11 @@ class LetterPolicy {
     return {}
   }
 
-  update(_user: unknown, letter: Letter) {
+  update(_user: unknown, letter: GuardedLetter) {
     return !letter.sealed
   }
 
-  destroy(_user: unknown, letter: Letter) {
+  destroy(_user: unknown, letter: GuardedLetter) {
     return !letter.sealed
   }
 
@@ -277,12 +291,12 @@ class LetterPolicy {
   }
 }
 
-@Resource('/guarded', { model: Letter, policy: LetterPolicy })
-class GuardedResource extends Handlers<Letter> {
-  readonly model = Letter
+@Resource('/guarded', { model: GuardedLetter, policy: LetterPolicy })
+class GuardedResource extends Handlers<GuardedLetter> {
+  readonly model = GuardedLetter
 
   override async find(ctx: Context) {
-    return ctx.authorize(await ctx.find(Letter, ctx.params['guarded_id']))
+    return ctx.authorize(await ctx.find(GuardedLetter, ctx.params['guarded_id']))
   }
 }
 
@@ -307,7 +321,7 @@ export async function lettersUrl(): Promise<string> {
 
 /** Opens the application. */
 export async function openOffice(
-  { withPolicy = false, ...options }: AppOptions & TransactionOptions & { withPolicy?: boolean } = {},
+  options: AppOptions & TransactionOptions = {},
   extend: (app: App, database: Database) => void = () => {},
 ): Promise<Office> {
   const database = await openLetters(await lettersUrl())
@@ -316,6 +330,7 @@ export async function openOffice(
   app.use(transaction(database, options))
   const resources = [
     HeardResource,
+    GuardedResource,
     StrictResource,
     TitlesResource,
     ParcelsResource,
@@ -325,7 +340,6 @@ export async function openOffice(
   const letters = app.resource(LettersResource)
   letters.resource(RepliesResource)
   for (const resource of resources) app.resource(resource)
-  if (withPolicy) app.resource(GuardedResource)
   extend(app, database)
   return { site: await Site.open(app), database, log }
 }
