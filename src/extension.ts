@@ -38,6 +38,7 @@ export {
   kindOf,
   relationIdsOf,
   toAttribute,
+  versionOf,
   type Attribute,
 } from './data/attributes/attributes.js'
 export {
@@ -47,7 +48,7 @@ export {
   rulesOf,
   validatedProperties,
 } from './data/attributes/plain-attributes.js'
-export { exposedProperties, transformRules } from './data/attributes/transform-metadata.js'
+export { exposedName, exposedProperties, transformRules } from './data/attributes/transform-metadata.js'
 export { CustomFilter, RenamedFilter } from './data/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
 export { collectionName, itemName, recordName } from './naming/words.js'

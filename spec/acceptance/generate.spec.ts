@@ -312,6 +312,39 @@ describe('kit generate and kit destroy', () => {
     )
   })
 
+  it('writes a version with --locking, which changes the model, its table and the specs only, and destroys it', async () => {
+    const words = ['resource', 'post', 'title', 'body:nulls.Text', '--spec', 'full']
+    const empty = app.tree()
+    await kitGenerate(...words)
+    const plain = app.tree()
+    await kitDestroy(['resource', 'post', '-y'])
+    await kitGenerate(...words, '--locking')
+    const locking = app.tree()
+    const textIn = (tree: Record<string, string>, path: string) =>
+      Object.entries(tree).find(([name]) => name.replace(/\d{13}/, '') === path)?.[1] ?? ''
+    const withoutCommand = (text: string) => text.replace(/^\/\/ kit generate .*$/m, '')
+    const differing = Object.keys(locking)
+      .map((path) => path.replace(/\d{13}/, ''))
+      .filter((path) => withoutCommand(textIn(locking, path)) !== withoutCommand(textIn(plain, path)))
+    expect(differing.toSorted()).to.deep.equal([
+      'migrations/_create_posts.ts',
+      'spec/actions/posts.spec.ts',
+      'src/models/post.ts',
+    ])
+    expect(locking['src/models/post.ts']).to.contain('  @VersionColumn()\n  lock_version!: number\n')
+    expect(textIn(locking, 'migrations/_create_posts.ts')).to.contain(
+      "column(runner, 'lock_version', 'int', { default: '1' }),\n",
+    )
+    expect(locking['src/actions/posts.ts']).to.contain('// kit generate resource post title body:nulls.Text')
+    expect(await app.unformatted()).to.deep.equal([])
+    expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(empty)
+    await kitGenerate('model', 'label', 'name', '--locking')
+    expect(app.read('src/models/label.ts')).to.contain('@VersionColumn()')
+    expect(await kitDestroy(['model', 'label', '-y'])).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(empty)
+  })
+
   it('writes migrations that add and remove a many-to-many relation', async () => {
     await kitGenerate('model', 'label', 'name')
     for (const name of ['add_labels_to_issues', 'remove_labels_from_issues'])

@@ -7,7 +7,7 @@ import { migrationIn } from './migration-names.js'
 import { filesOf, planOf, type ResourcePlan } from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
-export type ModelOptions = Pick<ResourceArguments, 'attributes' | 'uniques' | 'fullSpec' | 'now'>
+export type ModelOptions = Pick<ResourceArguments, 'attributes' | 'uniques' | 'locking' | 'fullSpec' | 'now'>
 
 /**
  * Returns the steps that generate a model without a resource: its class, its spec and the migration for its table.
@@ -28,8 +28,8 @@ export function modelActions(folder: string, word: string, options: ModelOptions
  */
 export function modelDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
   const recorded = recordedCommand(migrationIn(folder, `create_${namesOf(word).plural}`))
-  const { attributes = [], uniques = [], fullSpec = false } = recorded?.options ?? {}
-  const options = { attributes, uniques, fullSpec }
+  const { attributes = [], uniques = [], locking = false, fullSpec = false } = recorded?.options ?? {}
+  const options = { attributes, uniques, locking, fullSpec }
   const actions = stepsOf(folder, planOf(folder, recorded?.word ?? word, options, 'model'), options)
   if (!recorded) rejectUnrecorded(folder, 'model', word, actions)
   return destructionOf(folder, actions, hasRun)

@@ -45,6 +45,8 @@ export interface ResourcePlan {
   /** The queries that clients may send to the list; undefined if there are none. */
   list: ListPlan | undefined
   owner: Names | undefined
+  /** Whether the model has a version. */
+  hasVersion: boolean
   /** The model of the users who sign in. */
   accounts: Names | undefined
   /** The attributes of accounts that lists may include. */
@@ -73,6 +75,7 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
   if (owner) requireOwner(folder, owner, plan, options)
+  if (plan.hasVersion) rejectSharedModel('--locking', options)
   rejectImportedNames(plan)
   return stepsOf(folder, plan, options)
 }
@@ -105,7 +108,9 @@ export function planOf(
   const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
   const belongsTo = [parent, owner].flatMap((one) => one?.singular ?? [])
   const keys = belongsTo.map((singular) => `${singular}_id`)
-  const attributes = parseAttributes(options.attributes ?? [], [...belongsTo, ...keys])
+  const hasVersion = options.locking ?? false
+  const taken = [...belongsTo, ...keys, ...(hasVersion ? ['lock_version'] : [])]
+  const attributes = parseAttributes(options.attributes ?? [], taken)
   const list = parseList(options, attributes)
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
@@ -121,6 +126,7 @@ export function planOf(
     uniques: (options.uniques ?? []).map((columns) => parseUnique(columns, attributes, keys)),
     list,
     owner,
+    hasVersion,
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
@@ -193,13 +199,9 @@ function requireOwner(
   folder: string,
   owner: Names,
   { names, routes, accounts }: ResourcePlan,
-  { useModel, skipModel }: ResourceArguments,
+  options: ResourceArguments,
 ): void {
-  if (useModel !== undefined || skipModel) {
-    throw new CommandError(
-      '--owner adds a column to the model. Generate the resource without --use-model and --skip-model.',
-    )
-  }
+  rejectSharedModel('--owner', options)
   if (!accounts)
     throw new CommandError('There are no accounts that could own records. Run `kit generate auth` first.')
   if (owner.model !== accounts.model) {
@@ -215,6 +217,14 @@ function requireOwner(
   const scope = routes.find(({ handler }) => handler === 'scope')
   if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
   requireModel(folder, owner)
+}
+
+/** @throws CommandError for an option that adds a column, if the model is not generated */
+function rejectSharedModel(option: string, { useModel, skipModel }: ResourceArguments): void {
+  if (useModel === undefined && !skipModel) return
+  throw new CommandError(
+    `${option} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+  )
 }
 
 /** Rejects a model with the name of a class of resource-kit that the same handlers import. */

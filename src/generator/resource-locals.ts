@@ -1,4 +1,9 @@
-import { isReference, type Attribute, type ReferenceAttribute } from './arguments/attributes.js'
+import {
+  isReference,
+  versionAttributes,
+  type Attribute,
+  type ReferenceAttribute,
+} from './arguments/attributes.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { Names } from './arguments/names.js'
 import { nestingOf, type Nesting } from './arguments/nesting.js'
@@ -103,7 +108,8 @@ function headingLocals({ names, model, list }: ResourcePlan, attributes: readonl
 }
 
 /** The variables of the model and of its migration. */
-function modelLocals({ names, attributes: all, uniques, list, owner }: ResourcePlan) {
+function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: ResourcePlan) {
+  const all = hasVersion ? [...attributes, ...versionAttributes()] : attributes
   const belongsTo = [owner, names.parent].filter((one) => one !== undefined)
   const keys = belongsTo.map(({ singular }) => `${singular}_id`)
   // The list of a nested resource has conditions on its parent, and with an owner on both.
@@ -124,7 +130,8 @@ function modelLocals({ names, attributes: all, uniques, list, owner }: ResourceP
     /** The foreign keys of the parent and of the owner. */
     keys,
     ownerKey: owner && `${owner.singular}_id`,
-    modelImports: modelImports(all, table.relations.length > 0, pairs.length > 0),
+    hasVersion,
+    modelImports: modelImports(attributes, table.relations.length > 0, pairs.length > 0, hasVersion),
     imports: modelImportsOf(related, `src/models/${names.singular}`).filter(
       ({ model }) => model !== names.model,
     ),
@@ -232,7 +239,12 @@ function choicesOf(one: string, references: readonly ReferenceAttribute[]): Choi
   })
 }
 
-function modelImports(attributes: readonly Attribute[], hasKeys: boolean, hasPairs: boolean) {
+function modelImports(
+  attributes: readonly Attribute[],
+  hasKeys: boolean,
+  hasPairs: boolean,
+  hasVersion: boolean,
+) {
   const hasLists = attributes.some(({ isList }) => isList)
   const typeorm = [
     (hasKeys || attributes.some(({ isList }) => !isList)) && 'Column',
@@ -242,6 +254,7 @@ function modelImports(attributes: readonly Attribute[], hasKeys: boolean, hasPai
     hasLists && 'JoinTable, ManyToMany',
     hasKeys && 'ManyToOne',
     (hasKeys || hasLists) && 'type Relation',
+    hasVersion && 'VersionColumn',
   ]
   const kit = [
     'Model',

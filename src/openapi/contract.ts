@@ -22,7 +22,7 @@ export class ContractError extends Error {
 }
 
 /** The statuses of the framework that `default` describes, and 304, which has no description. */
-const ofFramework = [304, 400, 403, 405, 406, 413, 415, 500, 503]
+const ofFramework = [304, 400, 403, 405, 406, 412, 413, 415, 500, 503]
 
 /** An operation, the members of its document that the contract reads, and the path of the document. */
 interface Contracted {

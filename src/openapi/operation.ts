@@ -7,7 +7,7 @@ import type {
   RouteResource,
   RouteResponse,
 } from '../index.js'
-import { isEntity, itemName, type Declarations } from '../extension.js'
+import { isEntity, itemName, versionOf, type Declarations } from '../extension.js'
 import { listParameters } from './lists.js'
 import { capitalize, isAction, operationNames, type OperationNames } from './names.js'
 import type { Schemas } from './schemas.js'
@@ -50,7 +50,13 @@ export class Operation {
   toJSON(): Schema {
     const { route, names } = this
     const { summary, description, deprecated, operationId } = route.description
-    const parameters = [...pathParameters(route), ...this.queryParameters(), ...this.headerParameters()]
+    const conditions = this.comparesVersion ? [IF_MATCH] : []
+    const parameters = [
+      ...pathParameters(route),
+      ...this.queryParameters(),
+      ...conditions,
+      ...this.headerParameters(),
+    ]
     const requestBody = this.requestBody()
     return {
       operationId: operationId ?? names.operationId,
@@ -63,6 +69,13 @@ export class Operation {
       responses: this.responses(),
       security: Object.keys(this.security).map((name) => ({ [name]: [] })),
     }
+  }
+
+  /** Whether it changes an item whose model has a version. */
+  private get comparesVersion(): boolean {
+    const { path, resource } = this.route
+    if (this.method === 'GET' || resource?.action === 'create') return false
+    return isVersioned(resource?.model) && path.startsWith(resource?.itemPath ?? '')
   }
 
   private queryParameters(): Schema[] {
@@ -132,11 +145,13 @@ export class Operation {
       ...(hasPolicy ? [403] : []),
       ...(path.includes('{') || resource?.isSingular ? [404] : []),
       ...(resource?.model ? (PROBLEMS[resource.action] ?? []) : []),
+      ...(this.comparesVersion ? [412, ...(resource?.requiresMatch ? [428] : [])] : []),
     ]
   }
 
   private response(status: string, { body, headers, description }: Described): Schema {
-    const every: Headers = Object.assign({}, ...this.middleware.map((one) => one.headers), headers)
+    const ofAll = this.middleware.map((one) => one.headers)
+    const every: Headers = Object.assign({}, ...ofAll, headers, isVersioned(body) && { ETag })
     const content = this.content(body)
     return {
       description: description ?? STATUS_CODES[Number(status)] ?? 'Response',
@@ -172,6 +187,20 @@ function schemesOf(
   const given = middleware.findLast(({ security }) => security)?.security ?? []
   const schemes = given.map((one) => (typeof one === 'string' ? [one, known[one]] : [one.name, one.scheme]))
   return Object.fromEntries(schemes.filter(([, scheme]) => scheme))
+}
+
+/** Whether a class is a model with a version. */
+function isVersioned(model: unknown): boolean {
+  return typeof model === 'function' && versionOf(model) !== undefined
+}
+
+/** The tag of a record, and the condition with which a client sends it. */
+const ETag: HeaderDescription = { description: 'The version of the record and a digest of the body' }
+const IF_MATCH: Schema = {
+  name: 'If-Match',
+  in: 'header',
+  description: 'The ETag of the record that the client has read. Another version is 412',
+  schema: { type: 'string' },
 }
 
 /** The content of an error. */

@@ -3,6 +3,7 @@ import {
   ancestorsOf,
   attributesOf,
   columnsOf,
+  exposedName,
   exposedProperties,
   instanceOf,
   isEntity,
@@ -14,6 +15,7 @@ import {
   toAttribute,
   transformRules,
   validatedProperties,
+  versionOf,
   type Attribute,
 } from '../extension.js'
 import { DeclarationError } from '../index.js'
@@ -275,6 +277,9 @@ function bodySchema(model: Function, { fields, pathKeys, isNew }: BodyOptions): 
       const isMissable = isList === true || !isNew || !isRequired(model, attribute, isModel)
       return property(model, name, 'toClass', schema, isMissable)
     })
+  const version = isNew ? undefined : versionOf(model)
+  if (version !== undefined)
+    properties.push([exposedName(model, version), nullable(valueSchema({ kind: 'int' }, 'body')), true])
   return objectSchema(isModel ? recordName(model.name) : undefined, properties)
 }
 

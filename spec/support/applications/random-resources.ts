@@ -77,6 +77,7 @@ export class RandomResources {
       parent: parent?.name,
       owner,
       singular: isSingular,
+      locking: random.chance(0.3),
       fullSpec: true,
       api: isApi,
     }
@@ -192,6 +193,7 @@ function commandOf(name: string, options: ResourceArguments): string {
       value ? `--${option}=${value}` : [],
     ),
     ...(options.singular ? ['--singular'] : []),
+    ...(options.locking ? ['--locking'] : []),
     ...(options.api ? ['--api'] : []),
     '--spec full',
   ]

@@ -59,6 +59,16 @@ export function parseAttributes(words: readonly string[], taken: readonly string
   return [...attributes.filter(({ isList }) => !isList), ...attributes.filter(({ isList }) => isList)]
 }
 
+/** The version of a model, as an attribute of the model and its table that neither pages nor requests have. */
+export function versionAttributes(): Attribute[] {
+  return parseAttributes(['lock_version:int']).map((attribute) => ({
+    ...attribute,
+    isRequired: false,
+    decorator: '@VersionColumn()',
+    migration: "column(runner, 'lock_version', 'int', { default: '1' })",
+  }))
+}
+
 /** Adds the source texts for the scaffolds to an attribute. */
 function attributeOf(words: AttributeArgument): Attribute {
   const { name, kind, isNullable, isList, values } = words

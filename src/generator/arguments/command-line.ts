@@ -18,6 +18,8 @@ export interface ResourceArguments {
   owner?: string | undefined
   /** Whether there is only one record: `/profile`. */
   singular?: boolean
+  /** Whether the model has a version, so that no change overwrites another one. */
+  locking?: boolean
   /** Whether the specs are complete instead of placeholders. */
   fullSpec?: boolean
   skipMigration?: boolean
@@ -60,6 +62,7 @@ export function withResourceArguments(command: Command): Command {
     .option('--search <names>', 'let clients search in attributes of text: title')
     .addOption(specOption())
     .addOption(uniqueOption())
+    .addOption(lockingOption())
     .option('--skip-migration', 'do not generate a migration')
     .option('--skip-model', 'do not generate a model, its spec and its migration')
     .option('--skip-templates', 'do not generate templates')
@@ -73,6 +76,7 @@ export function withModelArguments(command: Command): Command {
     .argument('<name>', 'singular name: label, blog_label')
     .argument('[attributes...]', ATTRIBUTES)
     .addOption(uniqueOption())
+    .addOption(lockingOption())
     .addOption(specOption())
 }
 
@@ -87,6 +91,10 @@ function uniqueOption(): Option {
 function specOption(): Option {
   const text = 'placeholder specs, which fail until you replace them, or complete specs'
   return new Option('--spec <kind>', text).choices(['placeholder', 'full'])
+}
+
+function lockingOption(): Option {
+  return new Option('--locking', 'add a version, so that a change never overwrites another one')
 }
 
 function append(word: string, others: string[] = []): string[] {
