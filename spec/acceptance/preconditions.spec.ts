@@ -275,6 +275,32 @@ describe('The conditions of a request', () => {
       expect((await request('PUT', path, { xml: { letter: { lock_version: 4 } } })).status).to.equal(200)
     })
 
+    it('name the present value of each field that differs, unless the value is hidden or a reference', async () => {
+      const long = 'x'.repeat(300)
+      const path = `/letters/${letter.id}`
+      const present = { body: long, due: '2026-05-01', sealed: true, note: 'secret', count: 5, slug: null }
+      await request('PUT', path, { json: { ...present, reply_to_id: letter.id } })
+      const sent = { title: 'third', body: 'y', due: null, sealed: 'no', note: 'z', count: 'many', slug: 's' }
+      const json = { ...sent, reply_to_id: null, lock_version: 3 }
+      const { status, json: problem, text } = await request('PUT', path, { json })
+      expect(status).to.equal(409)
+      expect(problem.errors).to.deep.equal({
+        base: [
+          'The record has been changed since you opened this page. Your changes are not saved yet. Save again to replace the ' +
+            'present values.',
+        ],
+        slug: ['Now: None'],
+        body: [`Now: ${'x'.repeat(200)}…`],
+        count: ['Now: 5'],
+        due: ['Now: May 1, 2026'],
+        sealed: ['Now: Yes'],
+        note: ['This has been changed, too.'],
+        reply_to_id: ['This has been changed, too.'],
+      })
+      expect(problem.codes).to.deep.include({ base: ['stale'], note: ['changed'] })
+      expect(text).to.not.contain('secret')
+    })
+
     it('never become a value of the record, and of a new record mean nothing', async () => {
       const created = await request('POST', '/letters', { json: { title: 'new', lock_version: 70 } })
       expect(created.json).to.include({ lock_version: 1 })

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { App, BaseResource, Describe, Resource, Route, type Context } from '../../src/index.js'
 import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/index.js'
 import { documentedApplication, Message, TagsResource } from '../support/applications/documented.js'
+import { Letter } from '../support/applications/letters.js'
 import { loadExample } from '../support/applications/example.js'
 import { Site } from '../support/site.js'
 
@@ -49,6 +50,39 @@ describe('The OpenAPI document', () => {
       const { valid, errors } = await new Validator().validate(documentOf(app) as Any)
       expect(valid, JSON.stringify(errors)).to.equal(true)
     }
+  })
+
+  it('has the tags and the conditions of a model with a version', () => {
+    @Resource('/letters', { model: Letter, fields: ['title'], requireMatch: true })
+    class LettersResource extends BaseResource {
+      @Route('POST', '/{letter_id}/seal', { responses: { 200: Letter } })
+      seal() {}
+      override create() {}
+      override show() {}
+      override update() {}
+    }
+    const app = new App({ api: true })
+    app.openapi('/openapi.json', { title: 'Letters', version: '1' })
+    app.resource(LettersResource)
+    const { paths, components } = documentOf(app) as Any
+    const item = paths['/letters/{letter_id}']
+    const statusesOf = ({ responses }: Any) => Object.keys(responses)
+    expect(statusesOf(item.get)).to.deep.equal(['200', '404', 'default'])
+    expect(statusesOf(item.put)).to.deep.equal(['200', '404', '409', '412', '422', '428', 'default'])
+    expect(statusesOf(paths['/letters'].post)).to.deep.equal(['201', '409', '422', 'default'])
+    const seal = paths['/letters/{letter_id}/seal'].post
+    expect(statusesOf(seal)).to.include('412').and.not.include('428')
+    for (const one of [item.get.responses[200], item.put.responses[200], seal.responses[200]])
+      expect(one.headers).to.have.property('ETag')
+    expect(item.put.responses[409]).to.not.have.property('headers')
+    expect(item.put.parameters.map(({ name }: Any) => name)).to.deep.equal(['letter_id', 'If-Match'])
+    expect(item.get.parameters.map(({ name }: Any) => name)).to.deep.equal(['letter_id'])
+    const { Letter: shown, LetterChanges: changes, LetterInput: input, Problem: problem } = components.schemas
+    expect(shown.required).to.include('lock_version')
+    expect(changes.properties).to.have.keys('title', 'lock_version')
+    expect(changes.properties.lock_version.type).to.deep.equal(['integer', 'null'])
+    expect(input.properties).to.have.keys('title')
+    expect(problem.properties.type.type).to.equal('string')
   })
 
   it('has the security and the limits of accounts', async () => {

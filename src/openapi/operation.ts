@@ -145,7 +145,8 @@ export class Operation {
       ...(hasPolicy ? [403] : []),
       ...(path.includes('{') || resource?.isSingular ? [404] : []),
       ...(resource?.model ? (PROBLEMS[resource.action] ?? []) : []),
-      ...(this.comparesVersion ? [412, ...(resource?.requiresMatch ? [428] : [])] : []),
+      ...(this.comparesVersion ? [412] : []),
+      ...(resource?.requiresMatch && ['update', 'destroy'].includes(resource.action) ? [428] : []),
     ]
   }
 

@@ -109,6 +109,9 @@ export class Parcel extends Model {
   @Column('varchar')
   title!: string
 
+  @Column('date', { nullable: true })
+  due!: string | null
+
   @Column('uuid', { nullable: true })
   letter_id!: string | null
 

@@ -3,8 +3,9 @@ import { recordName } from '../../naming/words.js'
 import { attributesOf, type Attribute } from '../attributes/attributes.js'
 import { isHiddenProperty } from '../attributes/transform-metadata.js'
 import type { Model } from '../model.js'
-import { markTranslated, translateAdded } from '../validation/added-errors.js'
+import { markTranslated } from '../validation/added-errors.js'
 import type { Translate } from '../validation/validation.js'
+import { translate } from '../validation/violations.js'
 import { findRecord } from './find.js'
 import type { RecordWork } from './work.js'
 
@@ -33,7 +34,7 @@ export async function staleErrors(
   const present = await findRecord<Model>({ tx, scopeFor }, model, record.id)
   versionColumn?.setEntityValue(record, versionColumn.getEntityValue(present))
   const errors = new StaleRecord()
-  translateAdded(errors, model, t)
+  translate(errors, record, t)
   for (const attribute of attributesOf(model).filter(({ name }) => bound.has(name))) {
     const { name, kind, isList } = attribute
     const value: unknown = Reflect.get(present, name)

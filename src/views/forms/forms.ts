@@ -52,7 +52,7 @@ export class Form extends Fields {
 
   /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */
   errorSummary(): Html {
-    return this.summary('kit.errors')
+    return this.summary('kit.errors', (attribute) => attribute !== 'base')
   }
 
   /** Renders a text field. Set `type` for an email address, a password, a phone number and so on. */
