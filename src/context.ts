@@ -91,8 +91,8 @@ export interface Hooks {
   guardsFiles?: boolean
   /** Whether it needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
-  /** Whether it needs the secret of sessions also in an API application, whose tokens in links the secret signs. */
-  needsSecret?: boolean
+  /** What needs the secret of sessions also in an API application, for the message without one: `Signed tokens`. */
+  needsSecret?: string
   /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean
   /** Whether it sets `ctx.user`. `idempotency()` must be declared below it, because a key belongs to the user. */

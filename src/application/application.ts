@@ -274,7 +274,7 @@ export class App extends Scope {
 
   private checkMiddlewareOfApi(): void {
     for (const { name, needsSession, needsSecret } of this.declarations.middleware) {
-      if (needsSecret) sessionSecrets(this.settings.secret, this.env, 'Signed tokens')
+      if (needsSecret) this.koa.keys = sessionSecrets(this.settings.secret, this.env, needsSecret)
       if (!needsSession) continue
       throw new DeclarationError(
         `${name}() needs sessions, but an API application has none. Remove ${name}().`,

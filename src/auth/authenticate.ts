@@ -47,7 +47,7 @@ export function authenticate<User extends Account>(
   }
 
   if (tokens) acceptsTokens.add(authenticate)
-  return Object.assign(authenticate, { beforeBody: true, needsSecret: true, setsUser: true })
+  return Object.assign(authenticate, { beforeBody: true, needsSecret: 'Signed tokens', setsUser: true })
 
   /** The user that a session or a token names, unless the password has changed since. */
   async function userOf(named: { id: string; stamp: string } | undefined): Promise<User | undefined> {

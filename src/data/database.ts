@@ -4,9 +4,10 @@ import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotIn
 import { currentEnvironment } from '../common/environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
 import { explainConnectionError } from './engines/connection-errors.js'
-import { hidePassword } from './engines/database-url.js'
+import { addressOf, hidePassword } from './engines/database-url.js'
 import type { ConnectionLimits } from './engines/engine.js'
 import { engineForUrl, engineOf } from './engines/engines.js'
+import type { Replication, Servers } from './engines/servers.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
 import type { Ping } from './engines/ping.js'
@@ -27,6 +28,13 @@ export interface DatabaseSettings {
   acquireTimeout?: number
   /** Milliseconds after which the server cancels a statement (no limit). SQLite cannot cancel one. */
   statementTimeout?: number
+  /**
+   * The URLs of the servers that requests may read: each PostgreSQL server of the cluster, the primary included (none). The
+   * `test` environment ignores them.
+   */
+  replicas?: readonly string[]
+  /** Milliseconds that data read from a replica may be old: 2,000 or more (5,000). */
+  maxLag?: number
   /** The events that TypeORM logs to the console, for example `['query', 'error']` (none). */
   logging?: LoggerOptions
 }
@@ -57,13 +65,22 @@ export class Database extends DataSource {
   readonly pool: number
   /** Milliseconds that a query waits for a connection, or for a lock. */
   readonly acquireTimeout: number
+  /**
+   * The servers that requests may read, if there are any.
+   *
+   * @internal
+   */
+  readonly replication: Replication
   private readonly sendPing: Ping
+  private watching: Promise<Servers | undefined> | undefined
   private opening: Promise<this> | undefined
   private closing: Promise<void> | undefined
 
   /**
-   * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` overrides the URL of its settings.
-   * @throws DeclarationError when no engine supports the URL, or when the engine's driver is not installed
+   * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` and `DATABASE_REPLICA_URLS` override the URLs
+   *   of its settings.
+   * @throws DeclarationError when no engine supports the URL, when the engine's driver is not installed, or when the engine has no
+   *   replicas
    */
   constructor(config: DatabaseConfig, environment: string = currentEnvironment()) {
     const settings = settingsOf(config, environment)
@@ -78,6 +95,7 @@ export class Database extends DataSource {
     const limits = limitsOf(settings)
     this.pool = limits.size
     this.acquireTimeout = limits.acquireTimeout
+    this.replication = replicationOf(settings, environment, limits)
     this.sendPing = engineOf(this).adapt(this, limits)
   }
 
@@ -116,7 +134,7 @@ export class Database extends DataSource {
   }
 
   /**
-   * Checks that the database responds.
+   * Checks that the database responds: its primary, or a replica that requests read.
    *
    * @throws ServiceUnavailable when it does not, or on SQLite when the database file has been deleted or replaced
    */
@@ -124,7 +142,8 @@ export class Database extends DataSource {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
     await engineOf(this).check?.(this)
     const signal = AbortSignal.timeout(PING_TIMEOUT)
-    await this.sendPing(signal).catch((cause: unknown) => {
+    await this.sendPing(signal).catch(async (cause: unknown) => {
+      if ((await this.watching)?.hasReplica) return
       const reason = signal.aborted ? `did not respond within ${PING_TIMEOUT / 1000} s` : 'does not respond'
       throw new ServiceUnavailable(`The database ${reason}.`, 5, { cause })
     })
@@ -143,6 +162,16 @@ export class Database extends DataSource {
     } finally {
       await runner.release()
     }
+  }
+
+  /**
+   * Begins to watch its servers, if it has several, until it is closed.
+   *
+   * @param log receives each change
+   * @internal
+   */
+  async watch(log: (change: string) => void): Promise<Servers | undefined> {
+    return (this.watching ??= engineOf(this).servers?.(this, this.replication, log))
   }
 
   /** Runs the pending migrations and returns their names. `report` is called after each of them. */
@@ -176,6 +205,8 @@ export class Database extends DataSource {
   private async closeOnce(): Promise<void> {
     const { opening } = this
     await opening?.catch(() => undefined)
+    await (await this.watching)?.stop()
+    this.watching = undefined
     if (this.isInitialized) await this.destroy()
     this.opening = undefined
   }
@@ -192,6 +223,29 @@ function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettin
     )
   }
   return { ...(isSettings(settings) && settings), url }
+}
+
+/** @throws DeclarationError when the engine has no replicas, when one belongs to another engine, or when `maxLag` is too short */
+function replicationOf(
+  settings: DatabaseSettings,
+  environment: string,
+  limits: ConnectionLimits,
+): Replication {
+  const listed = process.env['DATABASE_REPLICA_URLS']?.split(',') ?? settings.replicas ?? []
+  const urls = environment === 'test' ? [] : listed.map((url) => url.trim()).filter((url) => url !== '')
+  const { maxLag = 5000 } = settings
+  if (!(maxLag >= 2000)) throw new DeclarationError(`maxLag is ${maxLag}. Use 2,000 milliseconds or more.`)
+  if (urls.length > 0 && !engineForUrl(settings.url).hasReplicas) {
+    const place = hidePassword(settings.url)
+    throw new DeclarationError(
+      `Only PostgreSQL databases have replicas, and the url is ${place}. Remove them.`,
+    )
+  }
+  for (const url of urls) {
+    if (engineForUrl(url) === engineForUrl(settings.url)) addressOf(url)
+    else throw new DeclarationError(`The replica ${hidePassword(url)} is not a PostgreSQL database.`)
+  }
+  return { urls, maxLag, limits }
 }
 
 function isSettings(value: DatabaseConfig[string]): value is DatabaseSettings {

@@ -15,7 +15,7 @@ describe('A request with a conflict', () => {
       now += milliseconds
       throw new TransactionConflict()
     }
-    app.put('/', (ctx) => retrying(ctx, { retries: 5 }, conflict, () => now))
+    app.put('/', (ctx) => retrying(ctx, { retries: 5 }, conflict, false, () => now))
     const site = await Site.open(app)
     const { status } = await site.put('/')
     await site.close()

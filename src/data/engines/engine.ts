@@ -5,6 +5,7 @@ import type { AttributeKind } from '../attributes/attributes.js'
 import type { ColumnDetails } from '../attributes/columns.js'
 import type { ConnectionProblem } from './connection-errors.js'
 import type { Ping } from './ping.js'
+import type { Replication, Servers } from './servers.js'
 
 /** The problems that an error of a database can report, the same for every engine. */
 export type Problem =
@@ -136,6 +137,8 @@ export interface Engine {
   readonly schemaChangesCommit?: true
   /** Whether cached statements can write the records of plain models. */
   readonly hasFastWrites?: true
+  /** Whether requests can read from `replicas`. */
+  readonly hasReplicas?: true
   /** Whether a transaction that locks a row can still read it as it was at the transaction's first read. */
   readonly readsSnapshots?: true
 
@@ -151,6 +154,16 @@ export interface Engine {
   check?(dataSource: DataSource): Promise<void>
   /** Reads what else must be known of an open database. */
   opened?(dataSource: DataSource): Promise<void>
+  /**
+   * Begins to watch the servers of an open database with several; undefined if it has one.
+   *
+   * @param log receives each change
+   */
+  servers?(
+    dataSource: DataSource,
+    replicas: Replication,
+    log: (change: string) => void,
+  ): Promise<Servers | undefined>
   /** Whether each query of a transaction returns what is committed when the query begins (READ COMMITTED), as without one. */
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */

@@ -18,6 +18,7 @@ import { RowStream } from './row-stream.js'
 import { RunningWork } from './running-work.js'
 import { explainBegin, TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
+import type { TransactionPlace } from './transaction-place.js'
 import type { TransactionWatch } from './transaction-watch.js'
 
 /** How a request's transaction begins. */
@@ -26,10 +27,15 @@ export interface BeginOptions {
   isolation?: IsolationLevel | undefined
   /** Whether it is read-only (no). The database rejects a statement that writes, and SQLite does not wait for the write lock. */
   readOnly?: boolean | undefined
+  /**
+   * Whether it may read from a replica. The default is yes, unless the request sends `Authorization` without a position, because
+   * its client may just have written. Without `replicas`, it does nothing.
+   */
+  replica?: boolean | undefined
 }
 
 /** The options of a LazyTransaction. */
-export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
+export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'> {
   /** Whether the client has disconnected. Then a transaction that has not begun yet does not begin. */
   isAbandoned?: () => boolean
   /** Receives the errors of work that was not awaited. */
@@ -44,6 +50,8 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation'> {
   now?: () => number
   /** Publishes how it has ended. */
   watch?: TransactionWatch | undefined
+  /** Where it reads, on a database with several servers. */
+  place?: TransactionPlace | undefined
 }
 
 /**
@@ -70,6 +78,8 @@ export class LazyTransaction {
   private readonly isReading: boolean
   private isolation: IsolationLevel | undefined
   private isReadOnly = false
+  private replica: boolean | undefined
+  private readonly place: TransactionPlace | undefined
   private readonly isAbandoned: () => boolean
   private readonly onIdle: LazyOptions['onIdle']
   private readonly health: TransactionHealth
@@ -107,6 +117,8 @@ export class LazyTransaction {
     this.waited = options.waited ?? 0
     this.isReading = mode === 'slave'
     this.isolation = isolation
+    this.replica = options.replica
+    this.place = options.place
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
     this.watch = options.watch
@@ -121,10 +133,12 @@ export class LazyTransaction {
    *
    * @throws TransactionAlreadyBegun when it has already begun
    */
-  configure({ isolation = this.isolation, readOnly = this.isReadOnly }: BeginOptions): void {
+  configure(options: BeginOptions): void {
+    const { isolation = this.isolation, readOnly = this.isReadOnly, replica = this.replica } = options
     if (this.isUsed) throw new TransactionAlreadyBegun()
     this.isolation = isolation
     this.isReadOnly = readOnly
+    this.replica = replica
   }
 
   /** Runs a query that only reads records, and locks nothing. */
@@ -187,6 +201,7 @@ export class LazyTransaction {
     try {
       if (this.hasBegun || (await this.begun())) await this.commitAll()
       else if (this.health.end) throw this.health.end
+      else await this.place?.end(this.runner)
       this.watch?.end(undefined, 'committed')
     } catch (error) {
       await this.rollback().catch(() => undefined)
@@ -200,6 +215,7 @@ export class LazyTransaction {
   async rollback(): Promise<void> {
     this.end()
     if (!this.isUsed) return
+    this.place?.fail()
     try {
       if (await this.closeRows()) return await this.discard()
       await this.work.settled()
@@ -253,8 +269,10 @@ export class LazyTransaction {
     for (; this.open > 0; this.open -= 1) await this.runner.rollbackTransaction()
     if (this.health.isInDoubt) await this.health.check()
     try {
-      while (this.runner.isTransactionActive) await this.runner.commitTransaction()
+      while (this.runner.isTransactionActive)
+        await (this.place?.commit(this.runner, this.hasWritten) ?? this.runner.commitTransaction())
     } catch (error) {
+      this.place?.note(error)
       throw (this.health.failure = this.health.noteCommit(error))
     }
   }
@@ -280,8 +298,9 @@ export class LazyTransaction {
     const { runner, isolation } = this
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
+      if (this.place) await this.place.choose(runner, this.beginOptions)
       await this.inTime(
-        this.isReadOnly
+        this.isReadOnly || this.place?.isReplica
           ? engineOf(runner.dataSource).beginReadOnly(runner, isolation)
           : runner.startTransaction(isolation),
       )
@@ -292,6 +311,7 @@ export class LazyTransaction {
       }
       this.hasBegun = true
     } catch (error) {
+      this.place?.note(error)
       throw explainBegin(error)
     }
   }
@@ -342,12 +362,18 @@ export class LazyTransaction {
   private async obtain(): Promise<void> {
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
+      if (this.place) await this.place.choose(this.runner, this.beginOptions)
       await this.runner.connect()
       // It may have waited for a connection.
       if (this.isAbandoned()) throw new ClientClosedRequest()
     } catch (error) {
+      this.place?.note(error)
       throw explainBegin(error)
     }
+  }
+
+  private get beginOptions(): BeginOptions {
+    return { isolation: this.isolation, readOnly: this.isReadOnly, replica: this.replica }
   }
 
   /** Whether each query reads what is committed when it begins, so that all of them may read different states. */
@@ -383,6 +409,7 @@ export class LazyTransaction {
       if (this.waited > this.shortensAt) await this.shortenLocks()
       return await command()
     } catch (error) {
+      this.place?.note(error)
       throw this.health.note(error, this.isReadOnly)
     } finally {
       this.waited += performance.now() - from

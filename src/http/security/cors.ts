@@ -10,7 +10,7 @@ export interface CorsOptions {
   origins: readonly string[] | '*'
   /** Whether browsers send cookies (no). */
   credentials?: boolean
-  /** The request headers that scripts may send (all that they request). */
+  /** The request headers that scripts may send in addition to `Database-Position` (all that they request). */
   allowHeaders?: readonly string[]
   /** Response headers that scripts may read in addition to the framework's own: `Link`, `Location`, `Retry-After` and others. */
   exposeHeaders?: readonly string[]
@@ -20,6 +20,7 @@ export interface CorsOptions {
 
 /** The framework's response headers that scripts cannot read by default. */
 const ownHeaders = [
+  'Database-Position',
   'ETag',
   'Idempotent-Replayed',
   'Link',
@@ -52,7 +53,7 @@ export class Cors {
     this.settings = {
       origin: origins === '*' ? '*' : (ctx: Context) => this.lists(ctx) && ctx.get('Origin'),
       credentials,
-      allowHeaders,
+      allowHeaders: allowHeaders && [...allowHeaders, 'Database-Position'],
       exposeHeaders: [...ownHeaders, ...exposeHeaders],
       maxAge: String(maxAge),
       // Every error becomes a response in an inner middleware, and keeps the headers.

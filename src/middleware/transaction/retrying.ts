@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../context.js'
 import { snapshotForRetry } from '../../data/transactions/retry-snapshots.js'
+import { ReplicaFailed } from '../../data/transactions/transaction-place.js'
 import { TransactionConflict } from '../../errors.js'
 import { snapshotResponse } from './response-snapshot.js'
 import { isRepeatable } from '../idempotency/request-key.js'
@@ -19,32 +20,52 @@ export interface RetryingOptions {
   isRetryable?: (ctx: Context) => boolean
 }
 
+/** One run of a request. */
+export interface Attempt {
+  /** The number of runs before it that conflicted. */
+  count: number
+  /** The milliseconds that they took. */
+  waited: number
+  /** Whether it must run on the primary, because its replica has failed. */
+  needsPrimary: boolean
+}
+
 /**
  * Runs a request, and retries it if its transaction conflicted with another one. For a retry, the response, the session
  * and `ctx.state` are reset to what they were before the first attempt.
  *
- * @param run runs the request; `attempt` is the number of earlier attempts, and `elapsed` the milliseconds that they took
+ * @param hasReplicas whether a request that reads may run on a replica; if that fails, it runs once more on the primary
  * @throws TransactionConflict when the request may not be retried, when no retry is left, or when a retry may
  * end after 10 seconds
  */
 export async function retrying(
   ctx: Context,
   { retries = 2, isRetryable = isIdempotent }: RetryingOptions,
-  run: (attempt: number, elapsed: number) => Promise<void>,
+  run: (attempt: Attempt) => Promise<void>,
+  hasReplicas = false,
   now: () => number = () => performance.now(),
 ): Promise<void> {
   // A request that is never retried needs no snapshot.
-  if (isRetryable === isIdempotent && !isIdempotent(ctx)) return run(0, 0)
+  if (!hasReplicas && isRetryable === isIdempotent && !isIdempotent(ctx))
+    return run({ count: 0, waited: 0, needsPrimary: false })
   const start = now()
   let longest = 0
+  let needsPrimary = false
   const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
-  for (let attempt = 0; ; attempt += 1) {
+  for (let count = 0; ; count += 1) {
     const began = now()
     try {
-      return await run(attempt, began - start)
+      return await run({ count, waited: began - start, needsPrimary })
     } catch (error) {
+      if (error instanceof ReplicaFailed) {
+        if (ctx.res.headersSent) throw error.cause
+        needsPrimary = true
+        count -= 1
+        for (const restore of restores) restore()
+        continue
+      }
       longest = Math.max(longest, now() - began)
-      const isOver = attempt >= retries || now() + longest >= start + maxDuration || ctx.res.headersSent
+      const isOver = count >= retries || now() + longest >= start + maxDuration || ctx.res.headersSent
       if (!(error instanceof TransactionConflict) || isOver || !isRetryable(ctx)) throw error
       ctx.log.warn(
         { err: error },
@@ -53,7 +74,7 @@ export async function retrying(
     }
     for (const restore of restores) restore()
     // A random delay, so that the two transactions do not collide again.
-    await delay(10 * (attempt + Math.random()))
+    await delay(10 * (count + Math.random()))
   }
 }
 

@@ -15,6 +15,11 @@ import { NoTransaction } from '../../errors.js'
  *   async update(ctx: Context) {
  *     // ...
  *   }
+ *
+ *   \@Use(transactionOptions({ replica: false }))
+ *   async show(ctx: Context) {
+ *     // ...
+ *   }
  * }
  *
  * @throws NoTransaction when there is no `transaction()` above it, TransactionAlreadyBegun when the request has already sent a

@@ -12,6 +12,7 @@ import { watchWaits } from '../../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
 import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
 import { beginTransaction } from '../../data/transactions/request-transaction.js'
+import type { TransactionPlace } from '../../data/transactions/transaction-place.js'
 import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
 import { rejectUncompared } from '../../http/preconditions.js'
 import { channels } from '../../common/channels.js'
@@ -19,12 +20,23 @@ import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
-import { maxDuration, retrying, type RetryingOptions } from './retrying.js'
+import type { Places } from './places.js'
+import { maxDuration, retrying, type Attempt, type RetryingOptions } from './retrying.js'
+
+/** How clients other than browsers return the position of their last write. */
+const positionHeader = 'Database-Position'
+const positionDescription =
+  'Return it in the same header of the next request, which then reads what this one has written'
 
 /** The options of `transaction()`. */
 export interface TransactionOptions extends RetryingOptions {
   /** The isolation level. The default is that of the engine. */
   isolation?: IsolationLevel
+  /**
+   * Whether requests that only read may read from a replica. The default is yes, unless they send `Authorization` without a
+   * position, because their client may just have written. Without `replicas`, it does nothing.
+   */
+  replica?: boolean
   /** Whether requests are rejected while migrations are pending. The default is true in development, else false. */
   checksMigrations?: boolean
   /**
@@ -57,9 +69,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
   let pending: string[] = []
   /** The number of responses that stream rows. */
   let streams = 0
+  let places: Places | undefined
 
   function transaction(ctx: Context, next: Next): Promise<void> {
-    const run = () => retrying(ctx, options, (...attempt) => runOnce(ctx, next, ...attempt))
+    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt), places !== undefined)
     return pending.length > 0 ? rejectPending().then(run) : run()
   }
 
@@ -68,9 +81,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
     if (pending.length > 0) throw new PendingMigrations(pending)
   }
 
-  /** Runs the middleware below and the handler in a transaction. The first attempt is 0. */
-  async function runOnce(ctx: Context, next: Next, attempt: number, waited: number): Promise<void> {
-    const lazy = lazyTransaction(ctx, database, options, attempt, waited)
+  /** Runs the middleware below and the handler in a transaction. */
+  async function runOnce(ctx: Context, next: Next, attempt: Attempt): Promise<void> {
+    const place = places?.of(ctx, attempt.needsPrimary)
+    const lazy = lazyTransaction(ctx, database, options, attempt, place)
     beginTransaction(ctx, lazy)
     try {
       await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
@@ -78,8 +92,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
         await checkBeforeCommit(ctx)
         rejectUncompared(ctx, lazy.manager)
       }
+      place?.rejectFailure()
     } catch (error) {
       await rollback(ctx, lazy)
+      place?.rejectFailure(error)
       throw explainDatabaseError(
         await explainMissingTable(database, error, environmentOf(ctx) === 'development'),
         undefined,
@@ -92,6 +108,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     try {
       await lazy.commit()
     } catch (error) {
+      place?.rejectFailure(error)
       throw explainCommit(ctx, error)
     }
     await runHooks(ctx, lazy)
@@ -117,10 +134,16 @@ export function transaction(database: Database, options: TransactionOptions = {}
   return Object.assign(transaction, {
     database,
     callsAgain: true,
+    ...(database.replication.urls.length > 0 && {
+      needsSecret: 'The positions of replicas',
+      openapi: { headers: { [positionHeader]: { description: positionDescription } } },
+    }),
     start: async (logger: Logger, env: string) => {
       await database.open()
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
+      const servers = await database.watch((change) => logger.warn(change))
+      if (servers) places = new (await import('./places.js')).Places(servers, database.replication.maxLag)
     },
     checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
       const lists = declaredLists(database, routes)
@@ -135,20 +158,26 @@ export function transaction(database: Database, options: TransactionOptions = {}
 function lazyTransaction(
   ctx: Context,
   database: Database,
-  { isolation, idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity }: TransactionOptions,
-  attempt: number,
-  waited: number,
+  {
+    isolation,
+    replica,
+    idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity,
+  }: TransactionOptions,
+  { count, waited }: Attempt,
+  place: TransactionPlace | undefined,
 ): LazyTransaction {
   // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
   // retry uses `master`, which waits for the write lock before it reads.
-  const mode = SAFE_METHODS.includes(ctx.method) && attempt === 0 ? 'slave' : 'master'
+  const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'slave' : 'master'
   return new LazyTransaction(database, mode, {
     isolation,
+    replica,
+    place,
     waited,
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,
     onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
-    watch: channels.transaction.hasSubscribers ? new TransactionWatch(attempt) : undefined,
+    watch: channels.transaction.hasSubscribers ? new TransactionWatch(count) : undefined,
     onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,
   })
 }

@@ -1,0 +1,50 @@
+import type { QueryRunner } from 'typeorm'
+import type { ConnectionLimits } from './engine.js'
+
+/** The replicas of a database. */
+export interface Replication {
+  /** The URL of each server, the primary included. */
+  urls: readonly string[]
+  /** Milliseconds that data read from a replica may be old. */
+  maxLag: number
+  /** The limits of the connections to each of them. */
+  limits: ConnectionLimits
+}
+
+/** What a request is about to read. */
+export interface Reading {
+  /** Who reads: the same visitor reads from the same server. */
+  visitor: string
+  /** The position that must be visible: that of the client's last write. */
+  position: bigint | undefined
+  /** Whether another server than the primary may be read. */
+  allowsReplica: boolean
+}
+
+/** The server of a request's transaction. */
+export interface Place {
+  /** Its name in the log: `primary`, or its host and port. */
+  name: string
+  isReplica: boolean
+  /** Whether it is the primary because the visitor's replica is behind. */
+  isAhead: boolean
+}
+
+/** The position of something whose position is not known. No server has reached it. */
+export const unknownPosition = 2n ** 64n - 1n
+
+/**
+ * The servers of a database that has several. What is committed on one of them is visible on the others a moment later. Its
+ * position in the order of all commits tells when.
+ */
+export interface Servers {
+  /** Whether one besides the primary can be read. */
+  readonly hasReplica: boolean
+  /** Chooses the server of a runner without a connection, or lets the runner wait until its server has reached the position. */
+  choose(runner: QueryRunner, reading: Reading): Place | Promise<Place>
+  /** Commits. Returns the position after the commit; undefined if nothing was sent to the server. */
+  commit(runner: QueryRunner): Promise<bigint | undefined>
+  /** The position of everything that a runner may have read. */
+  position(runner: QueryRunner): Promise<bigint>
+  stop(): Promise<void>
+}

@@ -1,0 +1,86 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import type { Context } from '../../context.js'
+import { cookiesOf } from '../../common/cookies.js'
+import { environmentOf } from '../../common/environment.js'
+import { memoize, memoizeByObject } from '../../common/memoize.js'
+import { sessionSecrets } from '../../sessions/secrets.js'
+
+const header = 'Database-Position'
+const algorithm = 'aes-256-gcm'
+
+/**
+ * The positions that clients return, so that they read what they have written. A browser has it in the cookie
+ * `_blog_session_position`, and all other clients in the header `Database-Position`. Positions are encrypted, because they show
+ * how much an application writes, and forged ones would send all reads to the primary.
+ */
+export class Positions {
+  /** @param life milliseconds after which every replica that is used has reached a position */
+  constructor(private readonly life: number) {}
+
+  /** Returns the position of a request, if it is valid, and whether the request has one at all. */
+  read(ctx: Context): { position: bigint | undefined; hasPosition: boolean } {
+    const text = usesHeader(ctx)
+      ? ctx.get(header)
+      : (cookiesOf(ctx).get(cookieOf(ctx), { signed: false }) ?? '')
+    if (text === '') return { position: undefined, hasPosition: false }
+    const content = decode(text, keysOf(secretsOf(ctx)))
+    const isValid = content !== undefined && Date.now() < content.readUInt32BE(8) * 1000 + this.life
+    return { position: isValid ? content.readBigUInt64BE() : undefined, hasPosition: true }
+  }
+
+  /** Adds a position to a response. */
+  write(ctx: Context, position: bigint): void {
+    const content = Buffer.alloc(12)
+    content.writeBigUInt64BE(position)
+    content.writeUInt32BE(Math.floor(Date.now() / 1000), 8)
+    const text = encode(content, keysOf(secretsOf(ctx)))
+    if (usesHeader(ctx)) return ctx.set(header, text)
+    const secure = environmentOf(ctx) === 'production'
+    const attributes = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false } as const
+    cookiesOf(ctx).set(cookieOf(ctx), text, { ...attributes, maxAge: this.life })
+  }
+}
+
+function usesHeader(ctx: Context): boolean {
+  return !ctx.hasSession || ctx.get('Authorization') !== ''
+}
+
+function cookieOf(ctx: Context): string {
+  return `${ctx.sessionCookie}_position`
+}
+
+/** The secrets of the application, also of one that has no sessions. */
+function secretsOf(ctx: Context): readonly string[] {
+  const { keys } = ctx.app
+  return Array.isArray(keys) ? keys : ofEnvironment(environmentOf(ctx))
+}
+
+const ofEnvironment = memoize((env) => sessionSecrets(undefined, env, 'The positions of replicas'))
+
+/** The first key encrypts, and all of them decrypt. */
+const keysOf = memoizeByObject((secrets: readonly string[]) =>
+  secrets.map((secret) => new Uint8Array(hkdfSync('sha256', secret, '', 'database position', 32))),
+)
+
+function encode(content: Buffer, [key = new Uint8Array()]: readonly Uint8Array[]): string {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv(algorithm, key, nonce)
+  const parts = [nonce, cipher.update(content), cipher.final(), cipher.getAuthTag()]
+  return Buffer.concat(parts).toString('base64url')
+}
+
+/** Undefined for a text that none of the keys has encrypted. */
+function decode(text: string, keys: readonly Uint8Array[]): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.length !== 40) return undefined
+  for (const key of keys) {
+    const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(24))
+    const content = decipher.update(bytes.subarray(12, 24))
+    try {
+      return Buffer.concat([content, decipher.final()])
+    } catch {
+      // Another secret may have encrypted it.
+    }
+  }
+  return undefined
+}
