@@ -8,12 +8,32 @@ export interface Connection {
 /** The statement that begins a transaction. */
 export const BEGIN = 'START TRANSACTION'
 
-/** The connections whose next statement begins a transaction. */
-const beginning = new WeakSet<Connection>()
+/** The connections whose next statement begins a transaction, and the statement that begins it. */
+const beginning = new WeakMap<Connection, string>()
+
+/** The connections whose next commit receives the position after it. */
+const committing = new WeakMap<Connection, (position: string | undefined) => void>()
 
 /** Lets the next statement of a connection begin a transaction, which saves a round trip. */
 export function beginWithNext(connection: Connection): void {
-  beginning.add(connection)
+  beginning.set(connection, BEGIN)
+}
+
+/** Lets a transaction that begins with the next statement only read. Returns false if it has begun. */
+export function readOnlyWithNext(connection: Connection): boolean {
+  return beginning.has(connection) && beginning.set(connection, `${BEGIN} READ ONLY`).has(connection)
+}
+
+/**
+ * Lets the next commit of a connection read the position after it in the same message.
+ *
+ * @param note receives the position of the commit; undefined if only the commit has got an answer
+ */
+export function positionWithCommit(
+  connection: Connection,
+  note: (position: string | undefined) => void,
+): void {
+  committing.set(connection, note)
 }
 
 /** Ends a transaction without statements. Returns false if it has begun, or if there is none. */
@@ -25,33 +45,47 @@ export function discardBegin(connection: Connection): boolean {
 export function prepareConnection(connection: Connection, Query: QueryClass): void {
   const query = connection.query.bind(connection)
   const Beginning = beginningQuery(Query)
+  const Committing = committingQuery(Query)
   let last: Promise<unknown> = Promise.resolve()
 
   connection.query = (...args) => {
-    const begins = beginning.delete(connection)
+    const begins = beginning.get(connection)
+    if (begins) beginning.delete(connection)
+    const note = args[0] === 'COMMIT' ? committing.get(connection) : undefined
     // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the beginning does.
     if (isSubmitted(args[0]) || args.some((arg) => typeof arg === 'function')) {
-      if (begins) Promise.resolve(query(BEGIN)).catch(ignore)
+      if (begins) Promise.resolve(query(begins)).catch(ignore)
       return query(...args)
     }
-    const result = last.then(() => (begins ? begin(args) : query(...args)))
+    const result = last.then(() => (begins ? begin(begins, args) : note ? commit(note) : query(...args)))
     last = result.catch(() => undefined)
     return result
   }
 
   /** Begins a transaction, and runs its first statement. */
-  async function begin(args: unknown[]): Promise<unknown> {
-    const [text, values] = args
+  async function begin(text: string, args: unknown[]): Promise<unknown> {
+    const [first, values] = args
     if (Beginning && Array.isArray(values) && values.length > 0)
       return new Promise((resolve, reject) => {
-        query(
-          new Beginning({ text, values }, undefined, (error, result) =>
-            error ? reject(error) : resolve(result),
-          ),
-        )
+        const config = { text: first, values, beginning: text }
+        query(new Beginning(config, undefined, (error, result) => (error ? reject(error) : resolve(result))))
       })
-    await query(BEGIN)
+    await query(text)
     return query(...args)
+  }
+
+  /** Commits. The answer to `COMMIT` alone decides whether the transaction is committed. */
+  function commit(note: (position: string | undefined) => void): Promise<unknown> {
+    committing.delete(connection)
+    return new Promise((resolve, reject) => {
+      const both = new Committing({ text: COMMIT_AND_POSITION }, undefined, (error, results) => {
+        if (error && !both.hasCommitted) return reject(error)
+        const [committed, position] = error ? [] : (results as { rows: { position: string }[] }[])
+        note(position?.rows[0]?.position)
+        resolve(committed)
+      })
+      query(both)
+    })
   }
 }
 
@@ -83,13 +117,19 @@ interface Query {
 export type QueryClass = new (config: object, values: undefined, callback: Callback) => Query
 
 /** A query that sends the beginning of a transaction with it. If the transaction cannot begin, PostgreSQL skips the query. */
-function beginningQuery(Query: QueryClass): QueryClass | undefined {
+function beginningQuery(Query: QueryClass) {
   if (!('prepare' in Query.prototype)) return undefined
   return class BeginningQuery extends Query {
     private hasBegun = false
+    private readonly beginning: string
+
+    constructor(config: { beginning: string }, values: undefined, callback: Callback) {
+      super(config, values, callback)
+      this.beginning = config.beginning
+    }
 
     override prepare(protocol: Protocol): void {
-      protocol.parse({ text: BEGIN })
+      protocol.parse({ text: this.beginning })
       protocol.bind()
       protocol.execute()
       super.prepare(protocol)
@@ -98,6 +138,29 @@ function beginningQuery(Query: QueryClass): QueryClass | undefined {
     override handleCommandComplete(message: unknown, protocol: Protocol): void {
       if (this.hasBegun) super.handleCommandComplete(message, protocol)
       this.hasBegun = true
+    }
+  }
+}
+
+/** The insert position: nothing of a transaction that is committed comes after it, even if the disk has not received it yet. */
+export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
+
+/** Converts a position in the log, as PostgreSQL writes it: `16/B374D848`. */
+export function positionOf(text: string): bigint {
+  const [high = '', low = ''] = text.split('/')
+  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)
+}
+
+const COMMIT_AND_POSITION = `COMMIT; ${POSITION}`
+
+/** A query that commits, and then fails only if the commit has failed. */
+function committingQuery(Query: QueryClass) {
+  return class CommittingQuery extends Query {
+    hasCommitted = false
+
+    override handleCommandComplete(message: unknown, protocol: Protocol): void {
+      this.hasCommitted = true
+      super.handleCommandComplete(message, protocol)
     }
   }
 }

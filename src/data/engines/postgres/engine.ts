@@ -13,7 +13,7 @@ const readCommitted = new WeakSet<DataSource>()
 let cursors = 0
 
 /** Returns a connection to its pool, or closes it because of an error. */
-type Release = (error?: unknown) => void
+export type Release = (error?: unknown) => void
 
 /** SQLSTATE codes. */
 const errors: EngineErrors = {
@@ -82,6 +82,14 @@ export const postgres: Engine = {
     return limitConnections(driver, limits)
   },
 
+  hasReplicas: true,
+
+  async servers(dataSource, replication, log) {
+    if (replication.urls.length === 0) return undefined
+    const { Replicas } = await import('./replicas.js')
+    return new Replicas(dataSource.driver as PostgresDriver, replication, log)
+  },
+
   async opened(dataSource) {
     const [row]: { level: string }[] = await dataSource.query(
       "SELECT current_setting('default_transaction_isolation') AS level",
@@ -94,7 +102,8 @@ export const postgres: Engine = {
 
   async beginReadOnly(runner, isolation) {
     await runner.startTransaction(isolation)
-    await runner.query('SET TRANSACTION READ ONLY')
+    // Type assertion: `adapt` makes the driver create such runners only.
+    await (runner as PostgresRunner).readOnly()
   },
 
   limitLocks: (runner, milliseconds) => runner.query(`SET LOCAL lock_timeout = ${milliseconds}`),
@@ -190,7 +199,8 @@ function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits)
   return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + socketTimeoutMargin }) }
 }
 
-function limitConnections(driver: PostgresDriver, limits: ConnectionLimits): Ping {
+/** Limits the connections of a driver: that of the application, or of a replica. */
+export function limitConnections(driver: PostgresDriver, limits: ConnectionLimits): Ping {
   const permitted = limiterOf(limits)
   // TypeORM's type allows any function for the release.
   const obtain = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>

@@ -1,6 +1,15 @@
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { BEGIN, beginWithNext, discardBegin, type Connection } from './connection.js'
+import { unknownPosition } from '../servers.js'
+import {
+  BEGIN,
+  beginWithNext,
+  discardBegin,
+  positionOf,
+  positionWithCommit,
+  readOnlyWithNext,
+  type Connection,
+} from './connection.js'
 
 /** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
 export class PostgresRunner extends PostgresQueryRunner {
@@ -18,6 +27,22 @@ export class PostgresRunner extends PostgresQueryRunner {
     beginWithNext(this.databaseConnection)
     this.isTransactionActive = true
     this.transactionDepth = 1
+  }
+
+  /** Lets a transaction that has just begun only read. */
+  async readOnly(): Promise<void> {
+    if (!readOnlyWithNext(this.databaseConnection)) await this.query('SET TRANSACTION READ ONLY')
+  }
+
+  /** Commits, and returns the position after the commit; undefined if the transaction has no statements. */
+  async commitWithPosition(): Promise<bigint | undefined> {
+    if (this.endUnbegun()) return undefined
+    let position = unknownPosition
+    positionWithCommit(this.databaseConnection, (text) => {
+      if (text !== undefined) position = positionOf(text)
+    })
+    await super.commitTransaction()
+    return position
   }
 
   override async commitTransaction(): Promise<void> {

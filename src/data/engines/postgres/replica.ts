@@ -1,0 +1,151 @@
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { addressOf } from '../database-url.js'
+import type { ConnectionLimits } from '../engine.js'
+import type { Connection } from './connection.js'
+import { positionOf } from './connection.js'
+import { limitConnections, type Release } from './engine.js'
+import { Probe, type Client } from './probe.js'
+
+/** The state of a server. */
+interface State {
+  isReplica: boolean
+  position: string | null
+  /** What distinguishes it from other servers, and from itself before a restart. */
+  server: string
+}
+
+const STATE = `SELECT pg_is_in_recovery() AS "isReplica", pg_last_wal_replay_lsn()::text AS position,
+  concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), inet_server_addr(), inet_server_port()) AS server`
+
+/** A server that requests may read, as this process sees it. */
+export class Replica {
+  /** Its host and port. */
+  readonly name: string
+  /** The position up to which it had replayed the log when it was last queried. */
+  replayed = 0n
+  /** Why it cannot be read; undefined if it can. */
+  problem: string | undefined
+  /** The connections of requests, while it is used. */
+  pool: ReplicaPool | undefined
+  private readonly probe: Probe
+  private server = ''
+  private reading: Promise<void> | undefined
+  private leadsElsewhere = false
+
+  constructor(
+    private readonly driver: PostgresDriver,
+    private readonly url: string,
+    private readonly limits: ConnectionLimits,
+  ) {
+    const { host, port } = addressOf(url)
+    this.name = `${host}:${port}`
+    this.probe = new Probe(driver, url)
+  }
+
+  /** Queries it. Concurrent calls share the query. */
+  read(): Promise<void> {
+    return (this.reading ??= this.readOnce().finally(() => (this.reading = undefined)))
+  }
+
+  /** Begins to use it. */
+  open(): void {
+    this.pool = new ReplicaPool(this.driver, this.url, this.limits, (client) => this.verify(client))
+  }
+
+  /** Closes the connections of requests, which then read from the primary. */
+  close(): void {
+    this.pool?.close()
+    this.pool = undefined
+  }
+
+  async stop(): Promise<void> {
+    this.close()
+    await this.probe.close()
+  }
+
+  private async readOnce(): Promise<void> {
+    try {
+      const { isReplica, position, server } = await this.probe.read<State>(STATE)
+      if (server !== this.server) this.leadsElsewhere = false
+      this.server = server
+      this.replayed = positionOf(position ?? '0/0')
+      if (!isReplica) this.problem = 'it is not in recovery'
+      else this.problem = this.leadsElsewhere ? 'its URL leads to several servers' : undefined
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error)
+    }
+  }
+
+  /** Checks that a new connection leads to the server whose position is known. */
+  private async verify(client: Client): Promise<void> {
+    const { rows } = await client.query<State>(STATE)
+    if (rows[0]?.isReplica && rows[0].server === this.server) return
+    this.leadsElsewhere = true
+    throw new Error(`A connection to ${this.name} leads to another server.`)
+  }
+}
+
+type Obtained = [connection: Connection & Client, release: Release]
+
+/** The connections of requests to a replica. They all fail when it is closed, also those that are waited for. */
+class ReplicaPool {
+  /** The driver of the primary, with the connections to the replica. */
+  readonly driver: PostgresDriver
+  private readonly clients = new Set<Client>()
+  private readonly waiting = new Set<(reason: Error) => void>()
+  private readonly end: () => Promise<void>
+
+  constructor(
+    primary: PostgresDriver,
+    url: string,
+    limits: ConnectionLimits,
+    verify: (client: Client) => Promise<void>,
+  ) {
+    const { size, acquireTimeout } = limits
+    const common = { connectionString: url, connectionTimeoutMillis: acquireTimeout, max: size }
+    const pool = new primary.postgres.Pool({ ...common, ...primary.options.extra })
+    // The next query of an idle connection that was lost fails, too.
+    pool.on('error', () => {})
+    pool.on('remove', (client: Client) => this.clients.delete(client))
+    this.end = () => pool.end()
+    this.driver = Object.create(primary)
+    this.driver.obtainMasterConnection = async () => {
+      const client: Connection & Client & { release: Release } = await pool.connect()
+      const release: Release = (error) => client.release(error)
+      if (this.clients.has(client)) return [client, release]
+      this.clients.add(client)
+      await verify(client).catch((error: unknown) => {
+        release(error)
+        throw error
+      })
+      return [client, release]
+    }
+    limitConnections(this.driver, limits)
+    const obtain = this.driver.obtainMasterConnection.bind(this.driver) as () => Promise<Obtained>
+    this.driver.obtainMasterConnection = () => this.unlessClosed(obtain())
+  }
+
+  close(): void {
+    for (const reject of this.waiting) reject(new Error('The replica has been left out.'))
+    this.waiting.clear()
+    this.end().catch(() => undefined)
+    for (const client of this.clients) client.end().catch(() => undefined)
+  }
+
+  /** Returns a connection unless the pool is closed before. `Promise.race` would keep each of them in memory. */
+  private unlessClosed(obtaining: Promise<Obtained>): Promise<Obtained> {
+    return new Promise((resolve, reject) => {
+      const settle = (work: () => void, late?: () => void): void =>
+        this.waiting.delete(reject) ? work() : late?.()
+      this.waiting.add(reject)
+      obtaining.then(
+        (obtained) =>
+          settle(
+            () => resolve(obtained),
+            () => obtained[1](new Error('The replica has been left out.')),
+          ),
+        (error: Error) => settle(() => reject(error)),
+      )
+    })
+  }
+}

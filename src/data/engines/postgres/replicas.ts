@@ -1,0 +1,187 @@
+import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { QueryRunner } from 'typeorm'
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { unknownPosition, type Place, type Reading, type Replication, type Servers } from '../servers.js'
+import { POSITION, positionOf } from './connection.js'
+import { Probe } from './probe.js'
+import type { PostgresRunner } from './query-runner.js'
+import { Replica } from './replica.js'
+
+/** Milliseconds between two checks of all servers. */
+const interval = 1000
+
+/** The number of successive checks that a replica must pass to be used again. */
+const requiredChecks = 3
+
+/**
+ * The position up to which the primary's log is on its disk. Replicas receive nothing beyond it, and reach it without another
+ * record, unlike the insert position.
+ */
+export const FLUSHED = 'SELECT pg_current_wal_flush_lsn()::text AS position'
+
+/** A position of the primary, and when it was read. */
+interface Sample {
+  position: bigint
+  time: number
+}
+
+/** A change of the replicas that are used. */
+interface Change {
+  before: readonly Replica[]
+  /** A position that no replica had passed before the change; undefined until it is known. */
+  position: bigint | undefined
+}
+
+const primaryPlace: Place = { name: 'primary', isReplica: false, isAhead: false }
+const aheadPlace: Place = { ...primaryPlace, isAhead: true }
+
+/** The replicas of a PostgreSQL database. Every process checks them for itself. */
+export class Replicas implements Servers {
+  private readonly primary: Probe
+  private readonly all: readonly Replica[]
+  private used: readonly Replica[] = []
+  private readonly checksPassed = new Map<Replica, number>()
+  /** The positions of the primary within the last `maxLag` milliseconds in which it has responded. */
+  private samples: Sample[] = []
+  /** The changes that matter because a replica has not reached their positions. */
+  private changes: Change[] = []
+  private readonly stopped = new AbortController()
+
+  constructor(
+    driver: PostgresDriver,
+    private readonly replication: Replication,
+    private readonly log: (change: string) => void,
+  ) {
+    const { urls, limits } = replication
+    // `options` of the engine sets it.
+    this.primary = new Probe(driver, driver.options.url ?? '')
+    this.all = urls.map((url) => new Replica(driver, url, limits))
+    this.watch().catch((error: unknown) => log(`The replicas are no longer checked: ${String(error)}`))
+  }
+
+  get hasReplica(): boolean {
+    return this.used.length > 0
+  }
+
+  async choose(runner: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Promise<Place> {
+    const replica = allowsReplica ? replicaOf(visitor, this.used) : undefined
+    if (!replica) return primaryPlace
+    const required = this.afterChanges(visitor, replica, position)
+    if (replica.replayed < required && required !== unknownPosition) await this.check(replica)
+    if (!replica.pool || replica.replayed < required) return aheadPlace
+    // The runner has no connection yet, and gets it from its driver.
+    ;(runner as PostgresRunner).driver = replica.pool.driver
+    return { name: replica.name, isReplica: true, isAhead: false }
+  }
+
+  commit(runner: QueryRunner): Promise<bigint | undefined> {
+    return (runner as PostgresRunner).commitWithPosition()
+  }
+
+  async position(runner: QueryRunner): Promise<bigint> {
+    const rows: { position: string }[] = await runner.query(POSITION)
+    return rows[0] ? positionOf(rows[0].position) : unknownPosition
+  }
+
+  async stop(): Promise<void> {
+    this.stopped.abort()
+    await this.primary.close()
+    for (const replica of this.all) await replica.stop()
+  }
+
+  private async watch(): Promise<void> {
+    const { signal } = this.stopped
+    while (!signal.aborted) {
+      await this.sample()
+      await Promise.all(this.all.map((replica) => this.check(replica, true)))
+      this.changes = this.changes.filter((change) => !this.isOver(change))
+      await delay(interval, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  /** Reads the position of the primary. While it does not respond, replicas are compared with its last position. */
+  private async sample(): Promise<void> {
+    const position = await this.flushed().catch(() => undefined)
+    if (position === undefined) return
+    const time = performance.now()
+    this.samples = this.samples.filter((sample) => sample.time >= time - this.replication.maxLag)
+    this.samples.push({ position, time })
+  }
+
+  private async flushed(): Promise<bigint> {
+    const { position } = await this.primary.read<{ position: string }>(FLUSHED)
+    return positionOf(position)
+  }
+
+  /**
+   * Queries a replica, and decides whether it is used.
+   *
+   * @param counts whether it is one of the regular checks, of which a replica must pass some to be used
+   */
+  private async check(replica: Replica, counts = false): Promise<void> {
+    await replica.read()
+    if (this.stopped.signal.aborted) return
+    const problem = replica.problem ?? this.delayOf(replica)
+    const before = this.checksPassed.get(replica)
+    const passed = problem === undefined ? (before ?? requiredChecks - 1) + Number(counts) : 0
+    this.checksPassed.set(replica, passed)
+    const isUsed = passed >= requiredChecks || (problem === undefined && replica.pool !== undefined)
+    if (isUsed !== (replica.pool !== undefined)) this.change(replica, isUsed)
+    if (problem !== undefined && before !== 0) this.log(`${replica.name} is left out: ${problem}.`)
+  }
+
+  /** Why a replica is too far behind: the age of the last sample that it has reached exceeds the limit. */
+  private delayOf({ replayed }: Replica): string | undefined {
+    const reached = this.samples.findLast(({ position }) => position <= replayed)
+    const lag = reached ? (this.samples.at(-1)?.time ?? 0) - reached.time : Infinity
+    return lag <= this.replication.maxLag ? undefined : `it is more than ${this.replication.maxLag} ms behind`
+  }
+
+  private change(replica: Replica, isUsed: boolean): void {
+    const change: Change = { before: this.used, position: undefined }
+    this.changes.push(change)
+    if (isUsed) replica.open()
+    else replica.close()
+    this.used = this.all.filter(({ pool }) => pool)
+    if (isUsed) this.log(`${replica.name} is used.`)
+    void this.flushed()
+      .catch(() => this.highest)
+      .then((position) => (change.position = position))
+  }
+
+  /** The highest position that is known. While the primary does not respond, visitors go on reading. */
+  private get highest(): bigint {
+    return this.all.reduce(
+      (highest, { replayed }) => max(highest, replayed),
+      this.samples.at(-1)?.position ?? 0n,
+    )
+  }
+
+  /** Whether all visitors can read the replicas that are used now. */
+  private isOver({ position }: Change): boolean {
+    return position !== undefined && this.used.every(({ replayed }) => replayed >= position)
+  }
+
+  /** The position from which a visitor can read a replica, whose other replica may have been ahead of it. */
+  private afterChanges(visitor: string, replica: Replica, position: bigint): bigint {
+    return this.changes
+      .filter(({ before }) => replicaOf(visitor, before) !== replica)
+      .reduce((required, change) => max(required, change.position ?? unknownPosition), position)
+  }
+}
+
+/** Chooses a replica for a visitor. When others leave or return, most visitors keep theirs (rendezvous hashing). */
+function replicaOf(visitor: string, replicas: readonly Replica[]): Replica | undefined {
+  let chosen: Replica | undefined
+  let highest = ''
+  for (const replica of replicas) {
+    const weight = hash('sha1', `${replica.name} ${visitor}`)
+    if (weight > highest) [chosen, highest] = [replica, weight]
+  }
+  return chosen
+}
+
+function max(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
+}
