@@ -48,6 +48,11 @@ describe('The internals of other packages', () => {
     expect(new Client().getTransactionStatus()).to.equal(null)
   })
 
+  it('pg: a client has the process id of its handshake', () => {
+    const { Client } = require('pg')
+    expect(new Client()).to.have.property('processID', null)
+  })
+
   it('pg: a query prepares its statement, and receives the end of a command', () => {
     const { Query } = require('pg')
     const methods = ['prepare', 'handleCommandComplete']

@@ -150,6 +150,15 @@ export class Database extends DataSource {
   }
 
   /**
+   * Runs a statement over a connection that requests do not use.
+   *
+   * @internal
+   */
+  runBeside(sql: string): Promise<void> {
+    return this.sendPing(AbortSignal.timeout(PING_TIMEOUT), sql)
+  }
+
+  /**
    * Runs a short read outside of a request's transaction, for example before slow work. Call it before the first query of
    * `ctx.tx`, because it uses another connection.
    *

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { openElsewhere } from '../../support/servers.js'
 import { freePort } from '../../support/servers/free-port.js'
 import { Daemon, folderOf, runAs } from './daemon.js'
 import { PROGRAMS } from './programs.js'
+import { queryOnce } from './query.js'
 
 const user = 'mysql'
 
@@ -48,13 +48,8 @@ export class GaleraNode {
   }
 
   /** Runs a statement in a database of this node, over a connection of its own. */
-  async query<T = Record<string, unknown>>(sql: string, database?: string): Promise<T[]> {
-    const server = await openElsewhere(this.url(database))
-    try {
-      return await server.query(sql)
-    } finally {
-      await server.close()
-    }
+  query<T = Record<string, unknown>>(sql: string, database?: string): Promise<T[]> {
+    return queryOnce<T>(this.url(database), sql)
   }
 
   remove(): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { freePort } from '../../support/servers/free-port.js'
 import { Daemon, folderOf, runAs } from './daemon.js'
 import { postgresProgram, PROGRAMS } from './programs.js'
+import { queryOnce } from './query.js'
 import type { PostgresNode } from './postgres.js'
 
 /** The user that runs it, as on Debian. */
@@ -34,6 +35,11 @@ export class PgBouncer {
 
   url(database: string): string {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** Runs a statement on the server, through one of its connections. */
+  query<T = Record<string, unknown>>(sql: string, database: string): Promise<T[]> {
+    return queryOnce<T>(this.url(database), sql)
   }
 
   /** Runs a command of its console: `SHOW POOLS`, `PAUSE`, `RELOAD`. */

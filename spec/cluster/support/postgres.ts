@@ -1,10 +1,10 @@
 import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openElsewhere } from '../../support/servers.js'
 import { freePort } from '../../support/servers/free-port.js'
 import { Daemon, folderOf, runAs } from './daemon.js'
 import { postgresProgram } from './programs.js'
+import { queryOnce } from './query.js'
 
 const user = 'postgres'
 
@@ -70,13 +70,8 @@ export class PostgresNode {
   }
 
   /** Runs a statement in a database of this node, over a connection of its own. */
-  async query<T = Record<string, unknown>>(sql: string, database?: string): Promise<T[]> {
-    const server = await openElsewhere(this.url(database))
-    try {
-      return await server.query(sql)
-    } finally {
-      await server.close()
-    }
+  query<T = Record<string, unknown>>(sql: string, database?: string): Promise<T[]> {
+    return queryOnce<T>(this.url(database), sql)
   }
 
   /** Changes the configuration of the running server. */

@@ -209,6 +209,10 @@ export interface Engine {
   /** The number of fractional digits that a datetime column stores; undefined if it isn't limited. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
+  /** The SQL of the server's clock, in milliseconds since 1970. */
+  readonly clock?: string
+  /** Whether a lock of a connection does not hold for the whole database, because of a pooler or a cluster. */
+  needsLease?(dataSource: DataSource): boolean
   /** Prevents processes from migrating at the same time. Without it, each transaction locks the database. */
   readonly migrationLock?: Lock
   /** Finds the broken references that a migration can leave. Without it, the engine rejects the statement. */

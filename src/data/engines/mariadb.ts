@@ -245,6 +245,7 @@ export const mariadb: Engine = {
     return row?.digits == null ? undefined : Number(row.digits)
   },
 
+  clock: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)',
   migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
 }
 

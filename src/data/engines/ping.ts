@@ -7,8 +7,8 @@ export interface PingConnection {
   destroy(): void
 }
 
-/** Sends a query to a database, and rejects if there is no response before the signal. */
-export type Ping = (signal: AbortSignal) => Promise<void>
+/** Sends a statement to a database (`SELECT 1`), and rejects if there is no response before the signal. */
+export type Ping = (signal: AbortSignal, sql?: string) => Promise<void>
 
 /**
  * Returns a ping that uses its own connection, so that it never waits for a request.
@@ -16,11 +16,11 @@ export type Ping = (signal: AbortSignal) => Promise<void>
  * @param connect opens or acquires a connection that requests do not use
  */
 export function pingBy(connect: () => Promise<PingConnection>): Ping {
-  async function query(signal: AbortSignal, aborted: Promise<never>): Promise<void> {
+  async function query(signal: AbortSignal, aborted: Promise<never>, sql = 'SELECT 1'): Promise<void> {
     const connection = await connect()
     try {
       signal.throwIfAborted()
-      await Promise.race([connection.query('SELECT 1'), aborted])
+      await Promise.race([connection.query(sql), aborted])
       connection.release()
     } catch (error) {
       // The state of the connection is unknown.
@@ -28,11 +28,11 @@ export function pingBy(connect: () => Promise<PingConnection>): Ping {
       throw error
     }
   }
-  return async (signal) => {
+  return async (signal, sql) => {
     signal.throwIfAborted()
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
     })
-    await Promise.race([query(signal, aborted), aborted])
+    await Promise.race([query(signal, aborted, sql), aborted])
   }
 }

@@ -1,21 +1,32 @@
 import type { QueryRunner } from 'typeorm'
 import { MigrationsLocked } from '../../errors.js'
 import { retry } from '../../common/retry.js'
+import type { Database } from '../database.js'
 import type { Lock } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
+import { withLease } from '../leases.js'
 
 /** The maximum time in minutes that a process waits for another one that migrates. */
 const MINUTES = 10
 
 /**
  * Runs work that only one process at a time may do with a database. PostgreSQL and MariaDB have a lock of the connection,
- * which the server releases if the process dies. On SQLite the transaction that follows is the lock.
+ * which the server releases if the process dies; behind a pooler and on a cluster, the lock is a lease. On SQLite the
+ * transaction that follows is the lock.
  *
  * @throws MigrationsLocked when another process holds the lock for too long
  */
-export async function withMigrationLock<T>(runner: QueryRunner, work: () => Promise<T>): Promise<T> {
-  const lock = engineOf(runner.dataSource).migrationLock
+export async function withMigrationLock<T>(
+  database: Database,
+  runner: QueryRunner,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { migrationLock: lock, needsLease } = engineOf(database)
   if (!lock) return work()
+  if (needsLease?.(database)) {
+    const taken = new MigrationsLocked(MINUTES)
+    return withLease(database, runner, { name: 'migrations', wait: MINUTES * 60_000, taken }, work)
+  }
 
   await acquire(runner, lock)
   try {

@@ -94,7 +94,7 @@ async function take(database: Database, direction: Direction): Promise<string | 
     // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored inside of it.
     // Rebuilding a table with foreign keys on would delete the rows that refer to it.
     await runner.beforeMigration()
-    return await withMigrationLock(runner, () => run(database, runner, direction))
+    return await withMigrationLock(database, runner, () => run(database, runner, direction))
   } finally {
     await runner.release()
   }

@@ -1,6 +1,10 @@
+import type { ConnectionLimits } from '../engine.js'
+
 /** The members of a `pg` connection that this folder uses. */
 export interface Connection {
   query(...args: unknown[]): unknown
+  /** The process of the server that the handshake has named; that of a pooler is invented. */
+  processID?: number | null
   /** `I` outside of a transaction; undefined in older releases of `pg`. */
   getTransactionStatus?(): string | null
 }
@@ -8,10 +12,21 @@ export interface Connection {
 /** The statement that begins a transaction. */
 export const BEGIN = 'START TRANSACTION'
 
+const COMMIT = 'COMMIT'
+
+/** Reads a position that comes after everything that is committed, even if the disk has not received it yet. */
+export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
+
+/**
+ * The statements that follow the beginning of a transaction behind a pooler, which gives the server's connections to other
+ * clients after each transaction: a setting of the connection would stay behind.
+ */
+const settingsOf = new WeakMap<Connection, readonly string[]>()
+
 /** The connections whose next statement begins a transaction, and the statement that begins it. */
 const beginning = new WeakMap<Connection, string>()
 
-/** The connections whose next commit receives the position after it. */
+/** The connections whose next commit reads the position after it. */
 const committing = new WeakMap<Connection, (position: string | undefined) => void>()
 
 /** Lets the next statement of a connection begin a transaction, which saves a round trip. */
@@ -21,13 +36,15 @@ export function beginWithNext(connection: Connection): void {
 
 /** Lets a transaction that begins with the next statement only read. Returns false if it has begun. */
 export function readOnlyWithNext(connection: Connection): boolean {
-  return beginning.has(connection) && beginning.set(connection, `${BEGIN} READ ONLY`).has(connection)
+  if (!beginning.has(connection)) return false
+  beginning.set(connection, `${BEGIN} READ ONLY`)
+  return true
 }
 
 /**
  * Lets the next commit of a connection read the position after it in the same message.
  *
- * @param note receives the position of the commit; undefined if only the commit has got an answer
+ * @param note receives the position; undefined if only the commit has got an answer
  */
 export function positionWithCommit(
   connection: Connection,
@@ -41,20 +58,45 @@ export function discardBegin(connection: Connection): boolean {
   return beginning.delete(connection)
 }
 
+/**
+ * Limits the time of a new connection's statements, and of their waits for locks: directly by settings of the connection,
+ * behind a pooler by settings of each transaction. A pooler rejects startup parameters.
+ *
+ * @returns whether the connection leads to a pooler
+ */
+export async function limitTimes(connection: Connection, limits: ConnectionLimits): Promise<boolean> {
+  const { acquireTimeout, statementTimeout: limit } = limits
+  const times = { lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) }
+  const settings = Object.entries(times)
+  const set = settings.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
+  // One statement, because a pooler may send a second one to another process.
+  const sql = `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled`
+  const { rows } = (await connection.query(sql)) as { rows: [{ pooled: boolean }] }
+  if (rows[0].pooled)
+    settingsOf.set(
+      connection,
+      settings.map(([name, time]) => `SET LOCAL ${name} = ${time}`),
+    )
+  return rows[0].pooled
+}
+
 /** Runs concurrent statements (`Promise.all`) one after the other, because pg 9 no longer queues them. */
 export function prepareConnection(connection: Connection, Query: QueryClass): void {
   const query = connection.query.bind(connection)
   const Beginning = beginningQuery(Query)
   const Committing = committingQuery(Query)
+  const settings = settingsOf.get(connection) ?? []
+  const whole = (begins: string): string => [begins, ...settings].join('; ')
   let last: Promise<unknown> = Promise.resolve()
 
   connection.query = (...args) => {
+    if (args[0] === BEGIN) args[0] = whole(BEGIN)
     const begins = beginning.get(connection)
     if (begins) beginning.delete(connection)
-    const note = args[0] === 'COMMIT' ? committing.get(connection) : undefined
+    const note = args[0] === COMMIT ? committing.get(connection) : undefined
     // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the beginning does.
     if (isSubmitted(args[0]) || args.some((arg) => typeof arg === 'function')) {
-      if (begins) Promise.resolve(query(begins)).catch(ignore)
+      if (begins) Promise.resolve(query(whole(begins))).catch(ignore)
       return query(...args)
     }
     const result = last.then(() => (begins ? begin(begins, args) : note ? commit(note) : query(...args)))
@@ -63,23 +105,24 @@ export function prepareConnection(connection: Connection, Query: QueryClass): vo
   }
 
   /** Begins a transaction, and runs its first statement. */
-  async function begin(text: string, args: unknown[]): Promise<unknown> {
-    const [first, values] = args
+  async function begin(begins: string, args: unknown[]): Promise<unknown> {
+    const [text, values] = args
     if (Beginning && Array.isArray(values) && values.length > 0)
       return new Promise((resolve, reject) => {
-        const config = { text: first, values, beginning: text }
+        const config = { text, values, before: [begins, ...settings] }
         query(new Beginning(config, undefined, (error, result) => (error ? reject(error) : resolve(result))))
       })
-    await query(text)
+    await query(whole(begins))
     return query(...args)
   }
 
-  /** Commits. The answer to `COMMIT` alone decides whether the transaction is committed. */
+  /** Commits. The response to `COMMIT` alone decides whether the transaction is committed. */
   function commit(note: (position: string | undefined) => void): Promise<unknown> {
     committing.delete(connection)
     return new Promise((resolve, reject) => {
-      const both = new Committing({ text: COMMIT_AND_POSITION }, undefined, (error, results) => {
+      const both = new Committing({ text: `${COMMIT}; ${POSITION}` }, undefined, (error, results) => {
         if (error && !both.hasCommitted) return reject(error)
+        // Two statements have two results.
         const [committed, position] = error ? [] : (results as { rows: { position: string }[] }[])
         note(position?.rows[0]?.position)
         resolve(committed)
@@ -120,40 +163,32 @@ export type QueryClass = new (config: object, values: undefined, callback: Callb
 function beginningQuery(Query: QueryClass) {
   if (!('prepare' in Query.prototype)) return undefined
   return class BeginningQuery extends Query {
-    private hasBegun = false
-    private readonly beginning: string
+    private readonly before: readonly string[]
+    private left: number
 
-    constructor(config: { beginning: string }, values: undefined, callback: Callback) {
+    constructor(config: { before: readonly string[] }, values: undefined, callback: Callback) {
       super(config, values, callback)
-      this.beginning = config.beginning
+      this.before = config.before
+      this.left = config.before.length
     }
 
     override prepare(protocol: Protocol): void {
-      protocol.parse({ text: this.beginning })
-      protocol.bind()
-      protocol.execute()
+      for (const text of this.before) {
+        protocol.parse({ text })
+        protocol.bind()
+        protocol.execute()
+      }
       super.prepare(protocol)
     }
 
     override handleCommandComplete(message: unknown, protocol: Protocol): void {
-      if (this.hasBegun) super.handleCommandComplete(message, protocol)
-      this.hasBegun = true
+      if (this.left === 0) super.handleCommandComplete(message, protocol)
+      else this.left -= 1
     }
   }
 }
 
-/** The insert position: nothing of a transaction that is committed comes after it, even if the disk has not received it yet. */
-export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
-
-/** Converts a position in the log, as PostgreSQL writes it: `16/B374D848`. */
-export function positionOf(text: string): bigint {
-  const [high = '', low = ''] = text.split('/')
-  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)
-}
-
-const COMMIT_AND_POSITION = `COMMIT; ${POSITION}`
-
-/** A query that commits, and then fails only if the commit has failed. */
+/** A query that commits first. It fails only if the commit does. */
 function committingQuery(Query: QueryClass) {
   return class CommittingQuery extends Query {
     hasCommitted = false
@@ -163,4 +198,10 @@ function committingQuery(Query: QueryClass) {
       super.handleCommandComplete(message, protocol)
     }
   }
+}
+
+/** Converts a position in the log, as PostgreSQL writes it: `16/B374D848`. */
+export function positionOf(text: string): bigint {
+  const [high = '', low = ''] = text.split('/')
+  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)
 }

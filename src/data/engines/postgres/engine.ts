@@ -3,11 +3,20 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
 import { limiterOf, pingConnections, socketTimeoutMargin } from '../connections.js'
 import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
 import { pingBy, type Ping } from '../ping.js'
-import { discardBegin, prepareConnection, type Connection, type QueryClass } from './connection.js'
+import {
+  discardBegin,
+  limitTimes,
+  prepareConnection,
+  type Connection,
+  type QueryClass,
+} from './connection.js'
 import { PostgresRunner } from './query-runner.js'
 
 /** The databases whose transactions begin at READ COMMITTED. Their server or their user can have another default. */
 const readCommitted = new WeakSet<DataSource>()
+
+/** The databases that are reached through a pooler. */
+const pooled = new WeakSet<DataSource>()
 
 /** The number of streams that have begun. A transaction can read several, one after the other. */
 let cursors = 0
@@ -71,7 +80,12 @@ export const postgres: Engine = {
     url,
     poolSize: limits.size + pingConnections,
     connectTimeoutMS: limits.acquireTimeout,
-    extra: timeouts(limits),
+    // TCP keepalive detects a host that disappears without closing the connection.
+    extra: {
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      ...(limits.statementTimeout && { query_timeout: limits.statementTimeout + socketTimeoutMargin }),
+    },
   }),
 
   adapt(dataSource, limits) {
@@ -169,6 +183,8 @@ export const postgres: Engine = {
     return row?.digits ?? undefined
   },
 
+  clock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  needsLease: (dataSource) => pooled.has(dataSource),
   migrationLock: { acquire: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
 }
 
@@ -193,23 +209,28 @@ function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&')
 }
 
-function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): object {
-  // TCP keepalive detects a host that disappears without closing the connection.
-  const common = { lock_timeout: acquireTimeout, keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
-  return { ...common, ...(limit && { statement_timeout: limit, query_timeout: limit + socketTimeoutMargin }) }
-}
-
 /** Limits the connections of a driver: that of the application, or of a replica. */
 export function limitConnections(driver: PostgresDriver, limits: ConnectionLimits): Ping {
   const permitted = limiterOf(limits)
   // TypeORM's type allows any function for the release.
-  const obtain = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
+  const connect = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
   const { Query }: { Query: QueryClass } = driver.postgres
   const known = new WeakSet<Connection>()
+  async function obtain(): Promise<[Connection, Release]> {
+    const [connection, release] = await connect()
+    if (known.has(connection)) return [connection, release]
+    try {
+      if (await limitTimes(connection, limits)) pooled.add(driver.dataSource)
+      prepareConnection(connection, Query)
+      known.add(connection)
+      return [connection, release]
+    } catch (error) {
+      release(error)
+      throw error
+    }
+  }
   driver.obtainMasterConnection = async () => {
     const [[connection, release], leavePool] = await permitted(obtain)
-    if (!known.has(connection)) prepareConnection(connection, Query)
-    known.add(connection)
     return [
       connection,
       (error?: unknown) => {

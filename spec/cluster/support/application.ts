@@ -1,0 +1,153 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Column, Entity, PrimaryColumn, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+import {
+  App,
+  BaseResource,
+  column,
+  Database,
+  databaseSessions,
+  Model,
+  Present,
+  primaryKey,
+  Resource,
+  sessionsTable,
+  timestamps,
+  transaction,
+  type Context,
+  type DatabaseConfig,
+  type DatabaseSettings,
+} from '../../../src/index.js'
+import { databaseLimits, rateLimit, rateLimitsTable } from '../../../src/auth/index.js'
+
+@Entity('posts')
+export class Post extends Model {
+  @Column('varchar')
+  @Present()
+  title!: string
+}
+
+@Entity('counters')
+export class Counter {
+  @PrimaryColumn('varchar', { length: 20 })
+  id!: string
+
+  @Column('int')
+  count!: number
+}
+
+export class CreateTables1795000000000 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    await runner.createTable(
+      new Table({
+        name: 'posts',
+        columns: [primaryKey(runner), column(runner, 'title', 'string'), ...timestamps(runner)],
+      }),
+    )
+    // Other processes that migrate wait for this one.
+    await delay(Number(process.env['SLOW_MIGRATION'] ?? 0))
+    await runner.createTable(
+      new Table({
+        name: 'counters',
+        columns: [
+          column(runner, 'id', 'string', { isPrimary: true, length: '20' }),
+          column(runner, 'count', 'int'),
+        ],
+      }),
+    )
+  }
+
+  async down(runner: QueryRunner) {
+    await runner.dropTable('counters')
+    await runner.dropTable('posts')
+  }
+}
+
+export class CreateStores1795000000001 implements MigrationInterface {
+  async up(runner: QueryRunner) {
+    await runner.createTable(sessionsTable(runner))
+    await runner.createTable(rateLimitsTable(runner))
+    await runner.query("INSERT INTO counters (id, count) VALUES ('a', 0), ('b', 0)")
+  }
+
+  async down(runner: QueryRunner) {
+    await runner.dropTable('rate_limits')
+    await runner.dropTable('sessions')
+  }
+}
+
+/** Posts whose creation fails after the insert if the title says so. */
+@Resource('/posts')
+export class PostsResource extends BaseResource {
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Post)
+    return ctx.respond({ json: records })
+  }
+
+  override async show(ctx: Context): Promise<void> {
+    return ctx.respond({ json: await ctx.find(Post, ctx.params['post_id']) })
+  }
+
+  override async create(ctx: Context): Promise<void> {
+    const post = ctx.bind(new Post(), ['title'])
+    await ctx.save(post)
+    if (post.title.startsWith('fails')) throw new Error('after the insert')
+    return ctx.respond(201, { json: post })
+  }
+}
+
+/** Counters that each PUT and POST increments. The session counts, too. */
+@Resource('/counters')
+export class CountersResource extends BaseResource {
+  override async show(ctx: Context): Promise<void> {
+    return ctx.respond({
+      json: await ctx.tx.findOneByOrFail(Counter, { id: ctx.params['counter_id'] ?? '' }),
+    })
+  }
+
+  override async update(ctx: Context): Promise<void> {
+    const counter = await ctx.tx.findOneOrFail(Counter, {
+      where: { id: ctx.params['counter_id'] ?? '' },
+      lock: { mode: 'pessimistic_write' },
+    })
+    await ctx.tx.update(Counter, { id: counter.id }, { count: counter.count + 1 })
+    return ctx.respond({ json: counter })
+  }
+}
+
+/** The settings of the application's database. */
+export function config(settings: DatabaseSettings): DatabaseConfig {
+  return {
+    test: settings,
+    models: [Post, Counter],
+    migrations: [CreateTables1795000000000, CreateStores1795000000001],
+  }
+}
+
+/** The application under test. */
+export function application(database: Database): App {
+  const app = new App({
+    sessionName: '_cluster_session',
+    sessionStore: databaseSessions(database),
+  })
+  app.get('/session', (ctx) => ctx.respond({ json: { name: ctx.session['name'] ?? null } }))
+  app.post('/session', (ctx) => {
+    ctx.session['name'] = ctx.get('name')
+    return ctx.respond(201, { json: {} })
+  })
+  const limited = app.group('/limited')
+  const store = databaseLimits(database)
+  limited.use(rateLimit({ to: 10, within: '10 minutes', by: (ctx) => ctx.get('key'), name: 'ten', store }))
+  limited.get('/', (ctx) => ctx.respond({ json: {} }))
+  app.use(transaction(database))
+  app.get('/sleep', async (ctx) => {
+    await ctx.tx.query(`SELECT pg_sleep(${Number(ctx.query['seconds'])})`)
+    return ctx.respond({ json: {} })
+  })
+  app.post('/counters/:counter_id/increment', async (ctx) => {
+    await ctx.tx.query(`UPDATE counters SET count = count + 1 WHERE id = '${ctx.params['counter_id']}'`)
+    return ctx.respond({ json: {} })
+  })
+  app.resource(PostsResource)
+  app.resource(CountersResource)
+  return app
+}

@@ -1,0 +1,121 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { DatabaseSettings } from '../../../src/index.js'
+
+/** How many responses had each status; 0 for a lost connection. */
+export type Statuses = Map<number, number>
+
+/** A process that serves the application. */
+export class Host {
+  private constructor(
+    private readonly child: ChildProcess,
+    readonly url: string,
+  ) {}
+
+  static async start(settings: DatabaseSettings, env: NodeJS.ProcessEnv = {}): Promise<Host> {
+    const child = start(settings, [], env)
+    const [url]: unknown[] = await once(child, 'message', { signal: ending(child) })
+    return new Host(child, String(url))
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port)
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  async post(path: string, body: object = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    return send(this.url + path, 'POST', headers, body)
+  }
+
+  async put(path: string, body: object = {}): Promise<Answer> {
+    return send(this.url + path, 'PUT', {}, body)
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return send(this.url + path, 'GET', headers)
+  }
+
+  async remove(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (!this.isRunning) return
+    const ended = once(this.child, 'exit')
+    this.child.kill(signal)
+    await ended
+  }
+}
+
+/** A response, or status 0 for none. */
+export interface Answer {
+  status: number
+  headers: Headers
+  json: { id?: string; title?: string; count?: number; name?: string | null; detail?: string }
+}
+
+async function send(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  body?: object,
+): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, json: text ? JSON.parse(text) : {} }
+  } catch {
+    return { status: 0, headers: new Headers(), json: {} }
+  }
+}
+
+/** Runs the pending migrations in a process of its own. Returns their names. */
+export async function migrateIn(settings: DatabaseSettings, env: NodeJS.ProcessEnv = {}): Promise<string[]> {
+  const child = start(settings, ['migrate'], env)
+  const [names] = await once(child, 'message', { signal: ending(child) })
+  return names as string[]
+}
+
+/** Counts a response. */
+export function note(statuses: Statuses, { status }: { status: number }): void {
+  statuses.set(status, (statuses.get(status) ?? 0) + 1)
+}
+
+/** Calls work many times, some at a time, until it is done or `isOver`. */
+export async function repeat(
+  {
+    times = Infinity,
+    atOnce,
+    isOver = () => false,
+  }: { times?: number; atOnce: number; isOver?: () => boolean },
+  work: (index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < times && !isOver()) await work(next++)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+function start(settings: DatabaseSettings, args: string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const child = fork(new URL('./main.js', import.meta.url), [JSON.stringify(settings), ...args], {
+    execArgv: ['--enable-source-maps'],
+    env: { ...process.env, SESSION_SECRET: 'a secret of thirty-two characters', ...env },
+  })
+  const end = (): unknown => child.kill('SIGKILL')
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
+  return child
+}
+
+/** A signal that a process has ended too early. */
+function ending(child: ChildProcess): AbortSignal {
+  const controller = new AbortController()
+  child.once('exit', (code) =>
+    controller.abort(new Error(`A process of the application ended with ${code}.`)),
+  )
+  return controller.signal
+}
