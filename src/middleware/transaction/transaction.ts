@@ -142,7 +142,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       await database.open()
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
-      const servers = await database.watch((change) => logger.warn(change))
+      const servers = await database.watch((change) => logger.info(change))
       if (servers) places = new (await import('./places.js')).Places(servers, database.replication.maxLag)
     },
     checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {

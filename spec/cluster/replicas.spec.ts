@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { DatabaseSettings } from '../../src/index.js'
+import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
+import { notes } from './support/notes.js'
+import { PostgresNode } from './support/postgres.js'
+
+const cookie = '_notes_session_position'
+
+/** Waits until something is true, which mocha's timeout limits. */
+async function until(isTrue: () => unknown): Promise<void> {
+  while (!(await isTrue())) await delay(20)
+}
+
+describe('A database with replicas', () => {
+  let [primary, near, late] = [] as unknown as [PostgresNode, PostgresNode, PostgresNode]
+
+  before(async () => {
+    primary = await PostgresNode.primary()
+    near = await primary.replica('pg2')
+    late = await primary.replica('pg3', ['recovery_min_apply_delay = 3s'])
+    const { database } = notes({ url: primary.url() })
+    await database.open()
+    await database.migrate()
+    await database.query('CREATE SEQUENCE counted')
+    await database.close()
+    for (const node of [near, late]) await node.caughtUpWith(primary)
+  })
+
+  after(async () => {
+    for (const node of [late, near, primary]) await node.remove()
+  })
+
+  /** An application that reads some of the nodes, once it uses as many replicas as expected. */
+  async function open(
+    nodes: readonly PostgresNode[],
+    {
+      used = nodes.length,
+      api = false,
+      ...settings
+    }: Partial<DatabaseSettings> & { used?: number; api?: boolean } = {},
+  ) {
+    const replicas = nodes.map((node) => node.url())
+    const { app, log, database } = notes({ url: primary.url(), replicas, ...settings }, { api })
+    const site = await Site.open(app)
+    const changes = (): string[] =>
+      log.lines.map(({ msg }) => String(msg)).filter((line) => /127\.0\.0\.1:\d+ is /.test(line))
+    const has = (text: string): boolean => changes().some((line) => line.includes(text))
+    await until(() => changes().filter((line) => line.endsWith(' is used.')).length >= used)
+    const request = (method: string, path: string, options: SpecRequest = {}): Promise<SpecResponse> =>
+      site.request(method, path, { accept: 'json', ...options })
+    const portOf = async (path: string, options?: SpecRequest): Promise<unknown> =>
+      (await request('GET', path, options)).json.port
+    return { site, app, log, database, changes, has, request, portOf }
+  }
+
+  it('reads without a position from a replica, and writes on the primary', async () => {
+    const { request, log } = await open([near])
+    const { json, headers } = await request('POST', '/notes', { json: { text: 'one', count: 0 } })
+    expect(headers.get('set-cookie')).to.match(
+      /^_notes_session_position=[\w-]{54}; path=\/; expires=.*; samesite=lax; httponly$/i,
+    )
+    await near.caughtUpWith(primary)
+    expect((await request('GET', `/notes/${json.id}`)).json).to.include({ text: 'one' })
+    const lines = log.lines.filter(({ status }) => status).map(({ method, database }) => [method, database])
+    expect(lines).to.deep.equal([
+      ['POST', 'primary'],
+      ['GET', `127.0.0.1:${near.port}`],
+    ])
+  })
+
+  it('chooses the server by what the request says', async () => {
+    const { request, portOf } = await open([near])
+    const bearer = { headers: { authorization: 'Bearer one' } }
+    expect(await portOf('/servers')).to.equal(near.port)
+    expect(await portOf('/servers', bearer)).to.equal(primary.port)
+    expect(await portOf('/recent', bearer)).to.equal(near.port)
+    expect(await portOf('/present')).to.equal(primary.port)
+    expect(await portOf('/serializable')).to.equal(primary.port)
+    expect(await portOf('/repeatable')).to.equal(near.port)
+    expect((await request('POST', '/servers', { json: {} })).json).to.deep.equal({ port: near.port })
+    expect((await request('POST', '/servers', { json: {}, ...bearer })).json).to.deep.equal({
+      port: primary.port,
+    })
+  })
+
+  it('reads a position that the replica has not replayed on the primary, and renews it', async () => {
+    const { request } = await open([late])
+    const { json } = await request('POST', '/notes', { json: { text: 'late', count: 0 } })
+    const read = await request('GET', `/notes/${json.id}`)
+    expect(read.json).to.include({ text: 'late' })
+    expect(read.headers.get('set-cookie')).to.include(cookie)
+    // What is not there was read on the primary, too.
+    const missing = await request('GET', `/notes/${crypto.randomUUID()}`)
+    expect([missing.status, missing.headers.get('set-cookie')?.includes(cookie)]).to.deep.equal([404, true])
+    expect((await request('GET', `/notes/${json.id}`)).headers.get('set-cookie')).to.include(cookie)
+    await late.caughtUpWith(primary)
+    const later = await request('GET', '/servers')
+    expect([later.json, later.headers.get('set-cookie')]).to.deep.equal([{ port: late.port }, null])
+  })
+
+  it('returns positions in a header to clients of an API, and ignores forged ones', async () => {
+    const { request } = await open([late], { api: true })
+    const created = await request('POST', '/notes', { json: { text: 'api', count: 0 } })
+    const position = created.headers.get('database-position') ?? ''
+    expect(created.headers.get('set-cookie')).to.equal(null)
+    const read = (headers: Record<string, string>): Promise<SpecResponse> =>
+      request('GET', '/servers', { headers })
+    const returned = await read({ 'database-position': position })
+    expect([returned.json.port, returned.headers.has('database-position')]).to.deep.equal([
+      primary.port,
+      true,
+    ])
+    const forged = await read({
+      'database-position': position.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+    })
+    expect(forged.json.port).to.equal(late.port)
+    const authorization = 'Bearer one'
+    const unreadable = await read({ authorization, 'database-position': 'none' })
+    expect(unreadable.json.port).to.equal(primary.port)
+    await late.caughtUpWith(primary)
+    const renewed = unreadable.headers.get('database-position') ?? ''
+    expect((await read({ authorization, 'database-position': renewed })).json.port).to.equal(late.port)
+  })
+
+  it('runs a GET that writes again on the primary, also if its handler catches the error, and begins there next time', async () => {
+    const { request, log } = await open([near])
+    const visit = await request('GET', '/visits')
+    expect(visit.json.port).to.equal(primary.port)
+    expect(visit.headers.get('set-cookie')).to.include(cookie)
+    expect((await request('GET', `/notes/${visit.json.id}`)).json).to.include({ text: 'visit' })
+    expect((await request('GET', '/caught')).json).to.deep.equal({ hasFailed: false, port: primary.port })
+    const errors = (): number => log.lines.filter(({ level }) => Number(level) >= 40).length
+    expect((await request('GET', '/caught')).json).to.deep.equal({ hasFailed: false, port: primary.port })
+    expect(errors(), JSON.stringify(log.lines.filter(({ level }) => Number(level) >= 40))).to.equal(0)
+  })
+
+  it('streams rows of a replica', async () => {
+    const { request, log } = await open([near])
+    await request('POST', '/notes', { json: { text: 'row', count: 0 } })
+    await near.caughtUpWith(primary)
+    expect((await request('GET', '/rows')).text).to.include('"row"')
+    expect(log.lines.at(-1)).to.include({ database: `127.0.0.1:${near.port}` })
+  })
+
+  it('runs a read again that the recovery of the replica has canceled, or that needs a table that is not there yet', async () => {
+    const { request } = await open([near])
+    await near.set('max_standby_streaming_delay', '0')
+    const slow = request('GET', '/slow?seconds=2')
+    await delay(500)
+    await primary.query('CREATE TABLE gone (id int)')
+    await primary.query('LOCK TABLE notes IN ACCESS EXCLUSIVE MODE; DROP TABLE gone').catch(() => undefined)
+    expect((await slow).status).to.equal(200)
+    await near.set('max_standby_streaming_delay', '30s')
+  })
+
+  it('leaves a replica out that is killed, frozen, or too far behind, and no read fails', async () => {
+    const { request, has, changes, portOf } = await open([primary, near], { used: 1, maxLag: 2000 })
+    expect(changes()).to.include(`127.0.0.1:${primary.port} is left out: it is not in recovery.`)
+    const statuses = new Set<number>()
+    let isOver = false
+    const reads = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        while (!isOver) statuses.add((await request('GET', '/servers')).status)
+      }),
+    )
+    const outs = (): number =>
+      changes().filter((line) => line.startsWith(`127.0.0.1:${near.port} is left out`)).length
+    const used = (): number => changes().filter((line) => line === `127.0.0.1:${near.port} is used.`).length
+
+    await near.daemon.stop('SIGKILL')
+    await until(() => outs() === 1)
+    await near.daemon.start()
+    await until(() => used() === 2)
+
+    near.daemon.freeze()
+    await until(() => outs() === 2)
+    near.daemon.thaw()
+    await until(() => used() === 3)
+
+    await near.query('SELECT pg_wal_replay_pause()')
+    const paused = performance.now()
+    while (outs() < 3) {
+      await request('POST', '/notes', { json: { text: 'paused', count: 0 } })
+      await delay(100)
+    }
+    expect(performance.now() - paused).to.be.lessThan(2000 + 2000)
+    expect(has('more than 2000 ms behind')).to.equal(true)
+    await near.query('SELECT pg_wal_replay_resume()')
+    await until(() => used() === 4)
+    isOver = true
+    await reads
+    expect([...statuses]).to.deep.equal([200])
+    expect(await portOf('/recent')).to.equal(near.port)
+  })
+})
