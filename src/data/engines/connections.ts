@@ -2,12 +2,18 @@ import { ServiceUnavailable } from '../../errors.js'
 import type { ConnectionLimits } from './engine.js'
 import { rejectOwnWait } from './own-waits.js'
 import { Semaphore, type Release } from './semaphore.js'
+import { serverPatience } from './server-watch.js'
 
 /** A connection without a response counts as lost this many milliseconds after `statementTimeout`. */
 export const socketTimeoutMargin = 5000
 
 /** Connections that a server's pool has in addition to its size, for pings: a busy pool doesn't mean that the server is down. */
 export const pingConnections = 1
+
+/** Milliseconds that a server has to accept a connection. */
+export function connectTimeout({ acquireTimeout }: ConnectionLimits): number {
+  return Math.min(acquireTimeout, serverPatience)
+}
 
 /**
  * Limits the connections of a server's driver. Queries wait for a connection in the order of their arrival. The wait has a
@@ -27,12 +33,25 @@ export function limiterOf(
   limits: ConnectionLimits,
 ): <T>(connect: () => Promise<T>) => Promise<[connection: T, release: Release]> {
   const semaphore = connectionSemaphore(limits)
+  /** Tries again while nothing answers: the address may lead to another server by now. */
+  async function connectTo<T>(connect: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + limits.acquireTimeout
+    for (;;) {
+      const from = performance.now()
+      try {
+        return await connect()
+      } catch (error) {
+        const now = performance.now()
+        if (now < from + serverPatience || now + serverPatience > deadline) throw error
+      }
+    }
+  }
   return async function permitted(connect) {
     if (limits.size === 1)
       rejectOwnWait((runner) => !runner.isReleased && Reflect.get(runner, 'databaseConnection'))
     const release = await semaphore.acquire()
     try {
-      return [await connect(), release]
+      return [await connectTo(connect), release]
     } catch (error) {
       release()
       throw new ServiceUnavailable('The database does not respond.', 5, { cause: error })

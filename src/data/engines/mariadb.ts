@@ -2,12 +2,21 @@ import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../attributes/columns.js'
-import { limiterOf, pingConnections } from './connections.js'
+import { connectTimeout, limiterOf, pingConnections } from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
 import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
-import { configureMysqlDriver, isMariadb, ignore, lockTimeouts } from './mysql-driver.js'
+import {
+  clusters,
+  configureMysqlDriver,
+  ignore,
+  isMariadb,
+  lockTimeouts,
+  SERVER,
+  watched,
+} from './mysql-driver.js'
 import { pingBy, type Ping } from './ping.js'
+import { ServerWatch } from './server-watch.js'
 
 type Driver = DataSource['driver']
 
@@ -55,9 +64,14 @@ const errors: EngineErrors = {
       'ER_TOO_MANY_USER_CONNECTIONS',
       'ER_DISK_FULL',
       'ER_RECORD_FILE_FULL',
-      'ER_OPTION_PREVENTS_STATEMENT',
+      // A node of a Galera cluster that is not ready.
+      'ER_UNKNOWN_COM_ERROR',
     ],
-    readonly: ['ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION'],
+    readonly: [
+      'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+      'ER_OPTION_PREVENTS_STATEMENT',
+      'ER_READ_ONLY_MODE',
+    ],
     missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
     exists: ['ER_DB_CREATE_EXISTS'],
     absent: ['ER_DB_DROP_EXISTS', 'ER_BAD_DB_ERROR'],
@@ -103,15 +117,15 @@ export const mariadb: Engine = {
   schemaChangesCommit: true,
   readsSnapshots: true,
 
-  options(url, { size, acquireTimeout }) {
+  options(url, limits) {
     // TypeORM reads fewer options from a URL.
     const { parameters, ...address } = addressOf(url)
     const socketPath = parameters.get('socketPath')
     const ssl = encryptionOf({ parameters, ...address })
     return {
       type: url.startsWith('mysql:') ? 'mysql' : 'mariadb',
-      poolSize: size + pingConnections,
-      connectTimeout: acquireTimeout,
+      poolSize: limits.size + pingConnections,
+      connectTimeout: connectTimeout(limits),
       ...address,
       ...(socketPath && { socketPath }),
       ...(ssl && { ssl }),
@@ -124,10 +138,11 @@ export const mariadb: Engine = {
     }
   },
 
-  adapt({ driver }, limits) {
+  adapt(dataSource, limits) {
     // Type assertion: the members are those of TypeORM's MysqlDriver.
-    configureMysqlDriver(driver as MysqlDriver, limits)
-    return limitConnections(driver as MysqlDriver, limits)
+    const driver = dataSource.driver as MysqlDriver
+    configureMysqlDriver(driver, limits, new ServerWatch(dataSource, { sql: SERVER, refusesWrites }))
+    return limitConnections(driver, limits)
   },
 
   async beginReadOnly(runner, isolation) {
@@ -138,6 +153,8 @@ export const mariadb: Engine = {
       if (Reflect.get(Object(error), 'code') !== 'ER_CANT_CHANGE_TX_CHARACTERISTICS') throw error
     }
     await runner.startTransaction(isolation)
+    const known = watched.get(await runner.connect())
+    if (known) known.isReadOnly = true
   },
 
   async limitLocks(runner, milliseconds) {
@@ -246,6 +263,8 @@ export const mariadb: Engine = {
   },
 
   clock: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)',
+  // GET_LOCK locks on one node only.
+  needsLease: (dataSource) => clusters.has(dataSource),
   migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
 }
 
@@ -262,18 +281,43 @@ function textComparison({ options: { type } }: Driver): ColumnDetails {
 /** The connections whose limit for locks is shorter than that of their database. */
 const impatient = new WeakSet<Connection>()
 
+/** A node of a cluster that is not ready answers `SELECT 1`. */
+const PING = 'SELECT 1 FROM (SELECT 1) AS one'
+
+/** The errors of a server that does not accept writes. */
+const REFUSALS = ['ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION', 'ER_READ_ONLY_MODE', 'ER_UNKNOWN_COM_ERROR']
+
+function refusesWrites(error: unknown): boolean {
+  const { code = '', message = '' }: { code?: string; message?: string } = Object(error)
+  // Other options prevent some statements, too.
+  return REFUSALS.includes(code) || (code === 'ER_OPTION_PREVENTS_STATEMENT' && message.includes('read-only'))
+}
+
 function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
   const permitted = limiterOf(limits)
-  const obtain: () => Promise<Connection> = driver.obtainMasterConnection.bind(driver)
+  const connect: () => Promise<Connection> = driver.obtainMasterConnection.bind(driver)
+
+  /** Acquires a connection that is not over. */
+  async function obtain(): Promise<Connection> {
+    for (;;) {
+      const connection = await connect()
+      if (!watched.get(connection)?.isOver) return connection
+      connection.destroy()
+    }
+  }
+
   driver.obtainMasterConnection = async () => {
     const [connection, leavePool] = await permitted(obtain)
     const { release } = connection
     connection.release = () => {
       // Not a bound function, which would be bound again at each use, and take longer each time.
       connection.release = release
+      const known = watched.get(connection)
+      if (known) known.isReadOnly = false
       // A connection runs its queries in the order in which they are sent, so this one comes before its next use.
       if (impatient.delete(connection)) connection.query(`SET ${lockTimeouts(limits.acquireTimeout)}`, ignore)
-      connection.release()
+      if (known?.isOver) connection.destroy()
+      else connection.release()
       leavePool()
     }
     return connection
@@ -285,7 +329,7 @@ function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
       release: () => connection.release(),
       destroy: () => connection.destroy(),
     }
-  })
+  }, PING)
 }
 
 /** Without this, dropping a database would wait up to a day for the transactions of others. */

@@ -1,11 +1,14 @@
+import type { Socket } from 'node:net'
 import { socketTimeoutMargin } from './connections.js'
 import type { ConnectionLimits } from './engine.js'
+import type { ServerWatch, WatchedConnection } from './server-watch.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import { MysqlQueryRunner } from 'typeorm/driver/mysql/MysqlQueryRunner.js'
 
 /** The members of a `mysql2` connection that this file uses. */
 interface Connection {
   query(sql: unknown, ...others: unknown[]): unknown
+  stream: Socket
 }
 
 /** The members of a `mysql2` pool that this file uses. */
@@ -21,9 +24,22 @@ const SESSION =
   "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" +
   ", SESSION time_zone = '+00:00'"
 
+/** The query of a server's address. `isNode` is true on a node of a Galera cluster. */
+export const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server /*M!100100 , @@wsrep_on AS isNode */"
+
+/** The connections of all databases. */
+export const watched = new WeakMap<object, WatchedConnection>()
+
+/** The databases whose servers are the nodes of a Galera cluster. */
+export const clusters = new WeakSet<object>()
+
 /** Makes TypeORM's driver strict, enlarges text columns, and detects MariaDB even if the URL begins with `mysql://`. */
-export function configureMysqlDriver(driver: MysqlDriver, limits: ConnectionLimits): void {
-  configureConnections(driver, limits)
+export function configureMysqlDriver(
+  driver: MysqlDriver,
+  limits: ConnectionLimits,
+  watch: ServerWatch,
+): void {
+  configureConnections(driver, limits, watch)
   detectMariadb(driver)
   useLongText(driver)
   trimTimes(driver)
@@ -41,7 +57,7 @@ export async function isMariadb(server: { query(sql: string): Promise<unknown> }
   return /mariadb/i.test(row?.version ?? '')
 }
 
-function configureConnections(driver: MysqlDriver, limits: ConnectionLimits): void {
+function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, watch: ServerWatch): void {
   const { createPool } = driver.mysql
   driver.mysql = {
     ...driver.mysql,
@@ -49,8 +65,14 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits): vo
       const pool: Pool = createPool(options)
       pool.on('connection', (connection) => {
         // A connection runs its queries in the order in which they are sent, so this one comes first.
+        const it = watch.add(connection.stream)
+        watched.set(connection, it)
+        observe(connection, it, limits)
         connection.query(SESSION + timeouts(limits), ignore)
-        if (limits.statementTimeout) limitSilence(connection, limits.statementTimeout + socketTimeoutMargin)
+        connection.query(SERVER, (_error: unknown, [row]: { server: string; isNode?: number }[] = []) => {
+          if (row) watch.found((it.server = row.server))
+          if (row?.isNode) clusters.add(driver.dataSource)
+        })
       })
       return pool
     },
@@ -72,10 +94,24 @@ export function lockTimeouts(milliseconds: number): string {
   return `SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
 }
 
-/** Limits how long a statement waits for a response. mysql2 supports this timeout only for each statement. */
-function limitSilence(connection: Connection, timeout: number): void {
+/** Watches the statements of a connection. mysql2 limits their silence only one by one. */
+function observe(
+  connection: Connection,
+  it: WatchedConnection,
+  { statementTimeout }: ConnectionLimits,
+): void {
   const query = connection.query.bind(connection)
-  connection.query = (sql, ...others) => query(typeof sql === 'string' ? { sql, timeout } : sql, ...others)
+  const timeout = statementTimeout && statementTimeout + socketTimeoutMargin
+  connection.query = (sql, ...others) => {
+    const callback = others.at(-1)
+    const timed = timeout && typeof sql === 'string' ? { sql, timeout } : sql
+    if (typeof callback !== 'function') return query(timed, ...others)
+    it.sent()
+    return query(timed, ...others.slice(0, -1), (error: unknown, ...results: unknown[]) => {
+      it.answered(error)
+      callback(error, ...results)
+    })
+  }
 }
 
 /** If a connection cannot be configured, its first query fails with the reason. */

@@ -7,16 +7,17 @@ export interface PingConnection {
   destroy(): void
 }
 
-/** Sends a statement to a database (`SELECT 1`), and rejects if there is no response before the signal. */
+/** Sends a statement to a database (that of a ping), and rejects if there is no response before the signal. */
 export type Ping = (signal: AbortSignal, sql?: string) => Promise<void>
 
 /**
  * Returns a ping that uses its own connection, so that it never waits for a request.
  *
  * @param connect opens or acquires a connection that requests do not use
+ * @param statement the query of a ping
  */
-export function pingBy(connect: () => Promise<PingConnection>): Ping {
-  async function query(signal: AbortSignal, aborted: Promise<never>, sql = 'SELECT 1'): Promise<void> {
+export function pingBy(connect: () => Promise<PingConnection>, statement = 'SELECT 1'): Ping {
+  async function query(signal: AbortSignal, aborted: Promise<never>, sql = statement): Promise<void> {
     const connection = await connect()
     try {
       signal.throwIfAborted()

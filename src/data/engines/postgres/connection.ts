@@ -1,10 +1,15 @@
+import type { Socket } from 'node:net'
 import type { ConnectionLimits } from '../engine.js'
+import type { WatchedConnection } from '../server-watch.js'
 
 /** The members of a `pg` connection that this folder uses. */
 export interface Connection {
   query(...args: unknown[]): unknown
+  on(event: 'error', listener: () => void): unknown
   /** The process of the server that the handshake has named; that of a pooler is invented. */
   processID?: number | null
+  /** The native client has none. */
+  connection?: { stream: Socket }
   /** `I` outside of a transaction; undefined in older releases of `pg`. */
   getTransactionStatus?(): string | null
 }
@@ -58,30 +63,45 @@ export function discardBegin(connection: Connection): boolean {
   return beginning.delete(connection)
 }
 
+/** The server that a connection, also one of a pooler, leads to. */
+export const SERVER =
+  "concat_ws(' ', inet_server_addr(), inet_server_port(), extract(epoch FROM pg_postmaster_start_time()))"
+
 /**
  * Limits the time of a new connection's statements, and of their waits for locks: directly by settings of the connection,
  * behind a pooler by settings of each transaction. A pooler rejects startup parameters.
  *
- * @returns whether the connection leads to a pooler
+ * @returns whether the connection leads to a pooler, and its server
  */
-export async function limitTimes(connection: Connection, limits: ConnectionLimits): Promise<boolean> {
+export async function limitTimes(connection: Connection, limits: ConnectionLimits): Promise<Origin> {
   const { acquireTimeout, statementTimeout: limit } = limits
   const times = { lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) }
   const settings = Object.entries(times)
   const set = settings.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
   // One statement, because a pooler may send a second one to another process.
-  const sql = `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled`
-  const { rows } = (await connection.query(sql)) as { rows: [{ pooled: boolean }] }
+  const { rows } = (await connection.query(
+    `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ${SERVER} AS server`,
+  )) as { rows: [Origin] }
   if (rows[0].pooled)
     settingsOf.set(
       connection,
       settings.map(([name, time]) => `SET LOCAL ${name} = ${time}`),
     )
-  return rows[0].pooled
+  return rows[0]
+}
+
+/** Where a connection leads. */
+interface Origin {
+  pooled: boolean
+  server: string
 }
 
 /** Runs concurrent statements (`Promise.all`) one after the other, because pg 9 no longer queues them. */
-export function prepareConnection(connection: Connection, Query: QueryClass): void {
+export function prepareConnection(
+  connection: Connection,
+  Query: QueryClass,
+  watched: WatchedConnection,
+): void {
   const query = connection.query.bind(connection)
   const Beginning = beginningQuery(Query)
   const Committing = committingQuery(Query)
@@ -99,9 +119,20 @@ export function prepareConnection(connection: Connection, Query: QueryClass): vo
       if (begins) Promise.resolve(query(whole(begins))).catch(ignore)
       return query(...args)
     }
-    const result = last.then(() => (begins ? begin(begins, args) : note ? commit(note) : query(...args)))
-    last = result.catch(() => undefined)
+    const result = last.then(() => {
+      watched.sent()
+      return begins ? begin(begins, args) : note ? commit(note) : query(...args)
+    })
+    last = result.then(answered, failed)
     return result
+  }
+
+  function answered(): void {
+    watched.answered()
+  }
+
+  function failed(error: unknown): void {
+    watched.answered(error)
   }
 
   /** Begins a transaction, and runs its first statement. */

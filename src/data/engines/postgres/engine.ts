@@ -1,12 +1,14 @@
 import type { DataSource } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import { limiterOf, pingConnections, socketTimeoutMargin } from '../connections.js'
+import { connectTimeout, limiterOf, pingConnections, socketTimeoutMargin } from '../connections.js'
 import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
 import { pingBy, type Ping } from '../ping.js'
+import { ServerWatch, type WatchedConnection } from '../server-watch.js'
 import {
   discardBegin,
   limitTimes,
   prepareConnection,
+  SERVER,
   type Connection,
   type QueryClass,
 } from './connection.js'
@@ -17,6 +19,9 @@ const readCommitted = new WeakSet<DataSource>()
 
 /** The databases that are reached through a pooler. */
 const pooled = new WeakSet<DataSource>()
+
+/** The connections that are set up. */
+const watched = new WeakMap<Connection, WatchedConnection>()
 
 /** The number of streams that have begun. A transaction can read several, one after the other. */
 let cursors = 0
@@ -79,7 +84,7 @@ export const postgres: Engine = {
     type: 'postgres',
     url,
     poolSize: limits.size + pingConnections,
-    connectTimeoutMS: limits.acquireTimeout,
+    connectTimeoutMS: connectTimeout(limits),
     // TCP keepalive detects a host that disappears without closing the connection.
     extra: {
       keepAlive: true,
@@ -118,6 +123,8 @@ export const postgres: Engine = {
     await runner.startTransaction(isolation)
     // Type assertion: `adapt` makes the driver create such runners only.
     await (runner as PostgresRunner).readOnly()
+    const known = watched.get(await runner.connect())
+    if (known) known.isReadOnly = true
   },
 
   limitLocks: (runner, milliseconds) => runner.query(`SET LOCAL lock_timeout = ${milliseconds}`),
@@ -209,33 +216,62 @@ function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&')
 }
 
-/** Limits the connections of a driver: that of the application, or of a replica. */
-export function limitConnections(driver: PostgresDriver, limits: ConnectionLimits): Ping {
+/**
+ * Limits the connections of a driver: that of the primary, or of a replica.
+ *
+ * @param isExpected whether new connections may lead to a server
+ */
+export function limitConnections(
+  driver: PostgresDriver,
+  limits: ConnectionLimits,
+  isExpected: (server: string) => boolean = () => true,
+): Ping {
   const permitted = limiterOf(limits)
   // TypeORM's type allows any function for the release.
   const connect = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
   const { Query }: { Query: QueryClass } = driver.postgres
-  const known = new WeakSet<Connection>()
+  const watch = new ServerWatch(driver, {
+    sql: `SELECT ${SERVER} AS server`,
+    refusesWrites: (error) => Reflect.get(Object(error), 'code') === '25006',
+  })
+
+  /** Acquires a connection that is not over. */
   async function obtain(): Promise<[Connection, Release]> {
-    const [connection, release] = await connect()
-    if (known.has(connection)) return [connection, release]
-    try {
-      if (await limitTimes(connection, limits)) pooled.add(driver.dataSource)
-      prepareConnection(connection, Query)
-      known.add(connection)
-      return [connection, release]
-    } catch (error) {
-      release(error)
-      throw error
+    for (;;) {
+      const [connection, release] = await connect()
+      const watchedOne = watched.get(connection)
+      try {
+        if (!watchedOne) await setUp(connection)
+        if (!watchedOne?.isOver) return [connection, release]
+      } catch (error) {
+        release(error)
+        throw error
+      }
+      watchedOne.close()
+      release(new Error('The connection is over.'))
     }
   }
+
+  async function setUp(connection: Connection): Promise<void> {
+    // Nobody else listens while it is set up, and after it is closed.
+    connection.on('error', () => {})
+    const it = watch.add(connection.connection?.stream)
+    it.sent()
+    const { pooled: isPooled, server } = await limitTimes(connection, limits).finally(() => it.answered())
+    if (!isExpected(server)) throw new Error('The connection leads to another server.')
+    if (isPooled) pooled.add(driver.dataSource)
+    watch.found((it.server = server))
+    prepareConnection(connection, Query, it)
+    watched.set(connection, it)
+  }
+
   driver.obtainMasterConnection = async () => {
     const [[connection, release], leavePool] = await permitted(obtain)
     return [
       connection,
       (error?: unknown) => {
         discardBegin(connection)
-        release(error ?? unfinished(connection))
+        release(error ?? reasonToClose(connection))
         leavePool()
       },
     ]
@@ -247,8 +283,14 @@ export function limitConnections(driver: PostgresDriver, limits: ConnectionLimit
   })
 }
 
-/** The pool closes a connection whose transaction has not ended: the next request would continue the transaction. */
-function unfinished(connection: Connection): Error | undefined {
+/**
+ * The pool closes a connection that is over, or whose transaction has not ended: the next request would continue the
+ * transaction.
+ */
+function reasonToClose(connection: Connection): Error | undefined {
+  const known = watched.get(connection)
+  if (known) known.isReadOnly = false
+  if (known?.isOver) return new Error('The connection is over.')
   const status = connection.getTransactionStatus?.() ?? 'I'
   return status === 'I' ? undefined : new Error('The transaction of the connection was not ended.')
 }

@@ -1,8 +1,7 @@
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
 import { addressOf } from '../database-url.js'
 import type { ConnectionLimits } from '../engine.js'
-import type { Connection } from './connection.js'
-import { positionOf } from './connection.js'
+import { positionOf, SERVER } from './connection.js'
 import { limitConnections, type Release } from './engine.js'
 import { Probe, type Client } from './probe.js'
 
@@ -14,8 +13,7 @@ interface State {
   server: string
 }
 
-const STATE = `SELECT pg_is_in_recovery() AS "isReplica", pg_last_wal_replay_lsn()::text AS position,
-  concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), inet_server_addr(), inet_server_port()) AS server`
+const STATE = `SELECT pg_is_in_recovery() AS "isReplica", pg_last_wal_replay_lsn()::text AS position, ${SERVER} AS server`
 
 /** A server that requests may read, as this process sees it. */
 export class Replica {
@@ -49,7 +47,7 @@ export class Replica {
 
   /** Begins to use it. */
   open(): void {
-    this.pool = new ReplicaPool(this.driver, this.url, this.limits, (client) => this.verify(client))
+    this.pool = new ReplicaPool(this.driver, this.url, this.limits, (server) => this.isSame(server))
   }
 
   /** Closes the connections of requests, which then read from the primary. */
@@ -76,16 +74,14 @@ export class Replica {
     }
   }
 
-  /** Checks that a new connection leads to the server whose position is known. */
-  private async verify(client: Client): Promise<void> {
-    const { rows } = await client.query<State>(STATE)
-    if (rows[0]?.isReplica && rows[0].server === this.server) return
-    this.leadsElsewhere = true
-    throw new Error(`A connection to ${this.name} leads to another server.`)
+  /** Whether a new connection leads to the server whose position is known. */
+  private isSame(server: string): boolean {
+    this.leadsElsewhere ||= server !== this.server
+    return server === this.server
   }
 }
 
-type Obtained = [connection: Connection & Client, release: Release]
+type Obtained = [connection: object, release: Release]
 
 /** The connections of requests to a replica. They all fail when it is closed, also those that are waited for. */
 class ReplicaPool {
@@ -93,34 +89,29 @@ class ReplicaPool {
   readonly driver: PostgresDriver
   private readonly clients = new Set<Client>()
   private readonly waiting = new Set<(reason: Error) => void>()
-  private readonly end: () => Promise<void>
 
   constructor(
     primary: PostgresDriver,
     url: string,
     limits: ConnectionLimits,
-    verify: (client: Client) => Promise<void>,
+    isSame: (server: string) => boolean,
   ) {
-    const { size, acquireTimeout } = limits
-    const common = { connectionString: url, connectionTimeoutMillis: acquireTimeout, max: size }
-    const pool = new primary.postgres.Pool({ ...common, ...primary.options.extra })
-    // The next query of an idle connection that was lost fails, too.
-    pool.on('error', () => {})
-    pool.on('remove', (client: Client) => this.clients.delete(client))
-    this.end = () => pool.end()
-    this.driver = Object.create(primary)
-    this.driver.obtainMasterConnection = async () => {
-      const client: Connection & Client & { release: Release } = await pool.connect()
-      const release: Release = (error) => client.release(error)
-      if (this.clients.has(client)) return [client, release]
-      this.clients.add(client)
-      await verify(client).catch((error: unknown) => {
-        release(error)
-        throw error
-      })
-      return [client, release]
+    const { poolSize, connectTimeoutMS, extra } = primary.options
+    const options = {
+      connectionString: url,
+      max: poolSize,
+      connectionTimeoutMillis: connectTimeoutMS,
+      ...extra,
     }
-    limitConnections(this.driver, limits)
+    const master = new primary.postgres.Pool(options)
+    // The next query of an idle connection that was lost fails, too.
+    master.on('error', () => {})
+    master.on('connect', (client: Client) => this.clients.add(client))
+    master.on('remove', (client: Client) => this.clients.delete(client))
+    const { obtainMasterConnection } = PostgresDriver.prototype
+    const own = { master, obtainMasterConnection, options: { ...primary.options, url } }
+    this.driver = Object.assign(Object.create(primary), own)
+    limitConnections(this.driver, limits, isSame)
     const obtain = this.driver.obtainMasterConnection.bind(this.driver) as () => Promise<Obtained>
     this.driver.obtainMasterConnection = () => this.unlessClosed(obtain())
   }
@@ -128,7 +119,7 @@ class ReplicaPool {
   close(): void {
     for (const reject of this.waiting) reject(new Error('The replica has been left out.'))
     this.waiting.clear()
-    this.end().catch(() => undefined)
+    this.driver.master.end().catch(() => undefined)
     for (const client of this.clients) client.end().catch(() => undefined)
   }
 
