@@ -62,6 +62,13 @@ const STEPS: Step[] = [
     run: check,
   },
   {
+    name: 'replicas',
+    summary: 'list the replicas and their lag',
+    description:
+      'Checks the servers in `replicas` for three seconds, and lists which of them requests read, which are left out and why, and whether a failover can lose confirmed writes.',
+    run: replicas,
+  },
+  {
     name: 'create',
     summary: 'create an empty database',
     description: 'Creates the database without tables. An existing database is left unchanged.',
@@ -199,6 +206,23 @@ async function check(database: Database): Promise<void> {
   const count = problems.length
   if (count > 0) throw new CommandError(`The database has ${count} ${count === 1 ? 'problem' : 'problems'}.`)
   console.log('The database has all indexes that the lists need.')
+}
+
+async function replicas(database: Database): Promise<void> {
+  await database.open()
+  const state = await (await database.watch(() => {}))?.describe?.()
+  if (!state) return console.log(`The database has no replicas in the environment ${database.environment}.`)
+  const rows = state.replicas.map(({ name, problem, lag }) => [
+    name,
+    lag < Infinity && !problem ? `${Math.round(lag)} ms` : '',
+    problem ? `left out: ${problem}` : 'used',
+  ])
+  console.log(table(['SERVER', 'LAG', 'STATE'], rows))
+  console.log(
+    state.canLoseCommits
+      ? 'A failover can lose confirmed writes: synchronous_standby_names of the primary is empty.'
+      : 'A failover loses no confirmed writes: the primary waits for a synchronous standby.',
+  )
 }
 
 async function create(database: Database): Promise<void> {

@@ -46,5 +46,20 @@ export interface Servers {
   commit(runner: QueryRunner): Promise<bigint | undefined>
   /** The position of everything that a runner may have read. */
   position(runner: QueryRunner): Promise<bigint>
+  /** Checks all of them for a few seconds. */
+  describe?(): Promise<ServersDescription>
   stop(): Promise<void>
+}
+
+/** The state of the servers, for people. */
+export interface ServersDescription {
+  replicas: {
+    name: string
+    /** Why requests do not read it. */
+    problem: string | undefined
+    /** The milliseconds by which it is behind the primary. */
+    lag: number
+  }[]
+  /** Whether a commit is confirmed before it is on another server. */
+  canLoseCommits: boolean
 }

@@ -9,7 +9,7 @@ export interface Client {
   query<Row>(sql: string): Promise<{ rows: Row[] }>
   /** Closes the connection, even while a query runs. */
   end(): Promise<void>
-  on(event: 'error', listener: () => void): unknown
+  on(event: 'error', listener: () => void): this
 }
 
 /** A connection of its own to a server, over which its state is read. */

@@ -104,9 +104,9 @@ class ReplicaPool {
       ...extra,
     }
     const master = new primary.postgres.Pool(options)
-    // The next query of an idle connection that was lost fails, too.
+    // The next query of a connection that was lost fails, too.
     master.on('error', () => {})
-    master.on('connect', (client: Client) => this.clients.add(client))
+    master.on('connect', (client: Client) => this.clients.add(client.on('error', () => {})))
     master.on('remove', (client: Client) => this.clients.delete(client))
     const { obtainMasterConnection } = PostgresDriver.prototype
     const own = { master, obtainMasterConnection, options: { ...primary.options, url } }

@@ -2,7 +2,14 @@ import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryRunner } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import { unknownPosition, type Place, type Reading, type Replication, type Servers } from '../servers.js'
+import {
+  unknownPosition,
+  type Place,
+  type Reading,
+  type Replication,
+  type Servers,
+  type ServersDescription,
+} from '../servers.js'
 import { POSITION, positionOf } from './connection.js'
 import { Probe } from './probe.js'
 import type { PostgresRunner } from './query-runner.js'
@@ -84,6 +91,17 @@ export class Replicas implements Servers {
     return rows[0] ? positionOf(rows[0].position) : unknownPosition
   }
 
+  async describe(): Promise<ServersDescription> {
+    await delay(requiredChecks * interval)
+    const sql = "SELECT current_setting('synchronous_standby_names') = '' AS none"
+    const { none } = await this.primary.read<{ none: boolean }>(sql)
+    const replicas = this.all.map((replica) => {
+      const problem = replica.pool ? undefined : (replica.problem ?? 'it is too far behind')
+      return { name: replica.name, problem, lag: this.lagOf(replica) }
+    })
+    return { replicas, canLoseCommits: none }
+  }
+
   async stop(): Promise<void> {
     this.stopped.abort()
     await this.primary.close()
@@ -122,7 +140,9 @@ export class Replicas implements Servers {
   private async check(replica: Replica, counts = false): Promise<void> {
     await replica.read()
     if (this.stopped.signal.aborted) return
-    const problem = replica.problem ?? this.delayOf(replica)
+    const { maxLag } = this.replication
+    const isLate = this.lagOf(replica) > maxLag
+    const problem = replica.problem ?? (isLate ? `it is more than ${maxLag} ms behind` : undefined)
     const before = this.checksPassed.get(replica)
     const passed = problem === undefined ? (before ?? requiredChecks - 1) + Number(counts) : 0
     this.checksPassed.set(replica, passed)
@@ -131,11 +151,10 @@ export class Replicas implements Servers {
     if (problem !== undefined && before !== 0) this.log(`${replica.name} is left out: ${problem}.`)
   }
 
-  /** Why a replica is too far behind: the age of the last sample that it has reached exceeds the limit. */
-  private delayOf({ replayed }: Replica): string | undefined {
+  /** The milliseconds by which a replica is behind: the age of the last sample that it has reached. */
+  private lagOf({ replayed }: Replica): number {
     const reached = this.samples.findLast(({ position }) => position <= replayed)
-    const lag = reached ? (this.samples.at(-1)?.time ?? 0) - reached.time : Infinity
-    return lag <= this.replication.maxLag ? undefined : `it is more than ${this.replication.maxLag} ms behind`
+    return reached ? (this.samples.at(-1)?.time ?? 0) - reached.time : Infinity
   }
 
   private change(replica: Replica, isUsed: boolean): void {
