@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { DatabaseSettings } from '../../src/index.js'
 import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
+import { HaProxy } from './support/haproxy.js'
 import { notes } from './support/notes.js'
 import { PostgresNode } from './support/postgres.js'
 
@@ -192,5 +193,63 @@ describe('A database with replicas', () => {
     await reads
     expect([...statuses]).to.deep.equal([200])
     expect(await portOf('/recent')).to.equal(near.port)
+  })
+
+  it('writes nothing to a replica that is promoted during the request, and leaves it out', async () => {
+    const { request, has } = await open([near])
+    const writing = request('GET', '/late-write?ms=3000')
+    await delay(500)
+    await near.promote()
+    expect(await writing).to.include({ status: 200 })
+    expect(
+      await near.query("SELECT count(*)::int AS count FROM notes WHERE text = 'late write'"),
+    ).to.deep.equal([{ count: 0 }])
+    expect(
+      await primary.query("SELECT count(*)::int AS count FROM notes WHERE text = 'late write'"),
+    ).to.deep.equal([{ count: 1 }])
+    await until(() => has('is left out: it is not in recovery.'))
+    await near.follow(primary)
+  })
+
+  it('leaves out a URL whose connections lead to several servers, and says why', async () => {
+    const servers = [near, late].map(({ port }, index) => `server s${index} 127.0.0.1:${port}`)
+    const proxy = await HaProxy.start(['mode tcp', 'balance roundrobin', ...servers])
+    try {
+      const behind = { url: () => near.url().replace(`:${near.port}/`, `:${proxy.port}/`) } as PostgresNode
+      const { request, has } = await open([behind])
+      const responses = await Promise.all(Array.from({ length: 8 }, () => request('GET', '/servers')))
+      expect(new Set(responses.map(({ status }) => status))).to.deep.equal(new Set([200]))
+      await until(() => has('is left out: its URL leads to several servers.'))
+    } finally {
+      await proxy.remove()
+    }
+  })
+
+  it('reads while the primary is down, and writes again when it is there', async () => {
+    const { request } = await open([near])
+    await primary.daemon.stop('SIGKILL')
+    expect((await request('GET', '/servers')).json).to.deep.equal({ port: near.port })
+    expect((await request('GET', '/up')).status).to.equal(200)
+    const rejected = await request('POST', '/notes', { json: { text: 'down', count: 0 } })
+    expect([rejected.status, rejected.headers.get('retry-after')]).to.deep.equal([503, '5'])
+    await delay(2500)
+    expect((await request('GET', '/servers')).json).to.deep.equal({ port: near.port })
+    await primary.daemon.start()
+    await until(
+      async () => (await request('POST', '/notes', { json: { text: 'up', count: 0 } })).status === 201,
+    )
+  })
+
+  it('is described by kit db replicas', async () => {
+    const { database } = notes({ url: primary.url(), replicas: [primary, near].map((node) => node.url()) })
+    await near.caughtUpWith(primary)
+    await database.open()
+    const state = await (await database.watch(() => {}))?.describe?.()
+    await database.close()
+    expect(state?.canLoseCommits).to.equal(true)
+    expect(state?.replicas.map(({ name, problem }) => [name, problem])).to.deep.equal([
+      [`127.0.0.1:${primary.port}`, 'it is not in recovery'],
+      [`127.0.0.1:${near.port}`, undefined],
+    ])
   })
 })

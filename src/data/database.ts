@@ -243,7 +243,7 @@ function replicationOf(
   const listed = process.env['DATABASE_REPLICA_URLS']?.split(',') ?? settings.replicas ?? []
   const urls = environment === 'test' ? [] : listed.map((url) => url.trim()).filter((url) => url !== '')
   const { maxLag = 5000 } = settings
-  if (!(maxLag >= 2000)) throw new DeclarationError(`maxLag is ${maxLag}. Use 2,000 milliseconds or more.`)
+  if (!(maxLag >= 2000)) throw new DeclarationError(`maxLag is ${maxLag}. Use 2000 milliseconds or more.`)
   if (urls.length > 0 && !engineForUrl(settings.url).hasReplicas) {
     const place = hidePassword(settings.url)
     throw new DeclarationError(

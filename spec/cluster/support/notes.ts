@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 import {
   App,
@@ -108,6 +109,12 @@ export function notes(
     await ctx.tx.query('SELECT 1')
     const error: unknown = await ctx.tx.query("SELECT nextval('counted')").catch((thrown: unknown) => thrown)
     ctx.body = { hasFailed: error instanceof Error, port: await portOf(ctx) }
+  })
+  app.get('/late-write', async (ctx) => {
+    await ctx.tx.query('SELECT 1')
+    await delay(Number(ctx.query['ms']))
+    await ctx.tx.insert(Note, { text: 'late write', count: 0 })
+    ctx.body = {}
   })
   app.get('/slow', async (ctx) => {
     await ctx.tx.query(`SELECT pg_sleep(${Number(ctx.query['seconds'])})`)

@@ -14,7 +14,8 @@ import { Site, type SpecRequest, type SpecResponse } from '../../support/site.js
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const origin = 'https://admin.example.com'
-const exposed = 'ETag,Idempotent-Replayed,Link,Location,Retry-After,X-Request-Id,X-Total-Count'
+const exposed =
+  'Database-Position,ETag,Idempotent-Replayed,Link,Location,Retry-After,X-Request-Id,X-Total-Count'
 
 describe('new App({ cors })', () => {
   let site: Site
@@ -189,7 +190,7 @@ describe('new App({ cors })', () => {
       'allow-origin': origin,
       'allow-credentials': 'true',
       'allow-methods': 'PATCH,OPTIONS',
-      'allow-headers': 'Content-Type,X-Kind',
+      'allow-headers': 'Content-Type,X-Kind,Database-Position',
       'max-age': '0',
     })
     expect(corsOf(await site.get('/posts', { headers: { origin } }))['expose-headers']).to.equal(

@@ -96,8 +96,7 @@ export class Replicas implements Servers {
     const sql = "SELECT current_setting('synchronous_standby_names') = '' AS none"
     const { none } = await this.primary.read<{ none: boolean }>(sql)
     const replicas = this.all.map((replica) => {
-      const problem = replica.pool ? undefined : (replica.problem ?? 'it is too far behind')
-      return { name: replica.name, problem, lag: this.lagOf(replica) }
+      return { name: replica.name, problem: this.problemOf(replica), lag: this.lagOf(replica) }
     })
     return { replicas, canLoseCommits: none }
   }
@@ -140,15 +139,20 @@ export class Replicas implements Servers {
   private async check(replica: Replica, counts = false): Promise<void> {
     await replica.read()
     if (this.stopped.signal.aborted) return
-    const { maxLag } = this.replication
-    const isLate = this.lagOf(replica) > maxLag
-    const problem = replica.problem ?? (isLate ? `it is more than ${maxLag} ms behind` : undefined)
+    const problem = this.problemOf(replica)
     const before = this.checksPassed.get(replica)
     const passed = problem === undefined ? (before ?? requiredChecks - 1) + Number(counts) : 0
     this.checksPassed.set(replica, passed)
     const isUsed = passed >= requiredChecks || (problem === undefined && replica.pool !== undefined)
     if (isUsed !== (replica.pool !== undefined)) this.change(replica, isUsed)
     if (problem !== undefined && before !== 0) this.log(`${replica.name} is left out: ${problem}.`)
+  }
+
+  /** Why a replica cannot be read. */
+  private problemOf(replica: Replica): string | undefined {
+    const { maxLag } = this.replication
+    const isLate = this.lagOf(replica) > maxLag
+    return replica.problem ?? (isLate ? `it is more than ${maxLag} ms behind` : undefined)
   }
 
   /** The milliseconds by which a replica is behind: the age of the last sample that it has reached. */

@@ -1,0 +1,64 @@
+import { expect } from 'chai'
+import { App, Database, transaction, type DatabaseSettings } from '../../src/index.js'
+import { DeclarationError } from '../../src/errors.js'
+
+describe('The replicas of a database', () => {
+  const { DATABASE_REPLICA_URLS: before } = process.env
+  afterEach(() => {
+    if (before === undefined) delete process.env['DATABASE_REPLICA_URLS']
+    else process.env['DATABASE_REPLICA_URLS'] = before
+  })
+
+  const url = 'postgres://app@db.internal/blog'
+  const urlsOf = (settings: Partial<DatabaseSettings>, env = 'staging'): readonly string[] =>
+    new Database({ [env]: { url, ...settings } }, env).replication.urls
+
+  it('are those of the settings, or of DATABASE_REPLICA_URLS, which can be empty', () => {
+    const replicas = ['postgres://app@pg1/blog', 'postgres://app@pg2/blog']
+    expect(urlsOf({ replicas })).to.deep.equal(replicas)
+    process.env['DATABASE_REPLICA_URLS'] = ' postgres://app@pg3/blog,postgresql://app@pg4/blog '
+    expect(urlsOf({ replicas })).to.deep.equal(['postgres://app@pg3/blog', 'postgresql://app@pg4/blog'])
+    process.env['DATABASE_REPLICA_URLS'] = ''
+    expect(urlsOf({ replicas })).to.deep.equal([])
+  })
+
+  it('are ignored in the environment of specs', () => {
+    process.env['DATABASE_REPLICA_URLS'] = 'postgres://app@pg3/blog'
+    expect(urlsOf({ replicas: ['postgres://app@pg1/blog'] }, 'test')).to.deep.equal([])
+  })
+
+  it('stop the start with one sentence if they cannot work', () => {
+    const attempts: [Partial<DatabaseSettings>, string][] = [
+      [
+        { url: 'sqlite:one.sqlite', replicas: [url] },
+        'Only PostgreSQL databases have replicas, and the url is sqlite:one.sqlite. Remove them.',
+      ],
+      [
+        { replicas: ['mysql://app:secret@pg1/blog'] },
+        'The replica mysql://app:***@pg1/blog is not a PostgreSQL database.',
+      ],
+      [{ maxLag: 500 }, 'maxLag is 500. Use 2000 milliseconds or more.'],
+    ]
+    for (const [settings, message] of attempts)
+      expect(() => urlsOf(settings)).to.throw(DeclarationError, message)
+    expect(() => urlsOf({ replicas: ['postgres://app@pg%/blog'] })).to.throw(
+      DeclarationError,
+      'cannot be read',
+    )
+  })
+
+  it('need a secret in an API application', () => {
+    const { SESSION_SECRET: secret } = process.env
+    delete process.env['SESSION_SECRET']
+    try {
+      const app = new App({ api: true, env: 'staging' })
+      app.use(transaction(new Database({ staging: { url, replicas: [url] } }, 'staging')))
+      expect(() => app.callback()).to.throw(
+        DeclarationError,
+        'The positions of replicas need a secret in staging.',
+      )
+    } finally {
+      if (secret !== undefined) process.env['SESSION_SECRET'] = secret
+    }
+  })
+})
