@@ -91,7 +91,7 @@ export interface Hooks {
   guardsFiles?: boolean
   /** Whether it needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
-  /** What needs the secret of sessions also in an API application, for the message without one: `Signed tokens`. */
+  /** The part that needs the secret of sessions in an API application, too, for the message without one: `Signed tokens`. */
   needsSecret?: string
   /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
   callsAgain?: boolean

@@ -13,7 +13,7 @@ interface Host {
   log: CapturedLog
 }
 
-/** What a client sends: the position of its last response and `Authorization`, or only one of them. */
+/** Whether a client returns the position of its last response in a cookie, in a header with `Authorization`, or not at all. */
 type Kind = 'browser' | 'api' | 'authorization'
 
 /** A client with a note that only it changes, which talks to any host. */

@@ -91,7 +91,7 @@ describe('A database with replicas', () => {
     const read = await request('GET', `/notes/${json.id}`)
     expect(read.json).to.include({ text: 'late' })
     expect(read.headers.get('set-cookie')).to.include(cookie)
-    // What is not there was read on the primary, too.
+    // The primary was read, too, for a record that is not there.
     const missing = await request('GET', `/notes/${crypto.randomUUID()}`)
     expect([missing.status, missing.headers.get('set-cookie')?.includes(cookie)]).to.deep.equal([404, true])
     expect((await request('GET', `/notes/${json.id}`)).headers.get('set-cookie')).to.include(cookie)
@@ -124,7 +124,7 @@ describe('A database with replicas', () => {
     expect((await read({ authorization, 'database-position': renewed })).json.port).to.equal(late.port)
   })
 
-  it('runs a GET that writes again on the primary, also if its handler catches the error, and begins there next time', async () => {
+  it('runs a GET that writes again on the primary, even if its handler catches the error, and begins there next time', async () => {
     const { request, log } = await open([near])
     const visit = await request('GET', '/visits')
     expect(visit.json.port).to.equal(primary.port)

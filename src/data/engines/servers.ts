@@ -11,9 +11,9 @@ export interface Replication {
   limits: ConnectionLimits
 }
 
-/** What a request is about to read. */
+/** A request that is about to read. */
 export interface Reading {
-  /** Who reads: the same visitor reads from the same server. */
+  /** The same visitor reads from the same server. */
   visitor: string
   /** The position that must be visible: that of the client's last write. */
   position: bigint | undefined
@@ -34,8 +34,8 @@ export interface Place {
 export const unknownPosition = 2n ** 64n - 1n
 
 /**
- * The servers of a database that has several. What is committed on one of them is visible on the others a moment later. Its
- * position in the order of all commits tells when.
+ * The servers of a database that has several. A commit on one of them is visible on the others a moment later. Its position in
+ * the order of all commits tells when.
  */
 export interface Servers {
   /** Whether one besides the primary can be read. */

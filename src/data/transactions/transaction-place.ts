@@ -17,7 +17,7 @@ export interface PlacedRequest {
   ended(position: bigint): void
 }
 
-/** What is known of a request before its first statement. */
+/** A request before its first statement. */
 export interface Reader {
   visitor: string
   /** Whether its method only reads. */
@@ -85,7 +85,7 @@ export class TransactionPlace {
     this.request.failed(problem)
   }
 
-  /** @throws ReplicaFailed when a statement has failed because it ran on a replica, also if the handler has caught the error */
+  /** @throws ReplicaFailed when a statement has failed because it ran on a replica, even if the handler has caught the error */
   rejectFailure(cause?: unknown): void {
     if (this.hasFailed) throw new ReplicaFailed('The replica has failed.', { cause })
   }

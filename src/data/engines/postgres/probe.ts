@@ -12,7 +12,7 @@ export interface Client {
   on(event: 'error', listener: () => void): this
 }
 
-/** A connection of its own to a server, over which its state is read. */
+/** The connection over which the state of a server is read. Requests do not use it. */
 export class Probe {
   private client: Promise<Client> | undefined
 
@@ -24,7 +24,7 @@ export class Probe {
   /**
    * Returns the first row of a query. After a failure, the next query opens another connection.
    *
-   * @throws the error of the connection or of the query, also if there is no response within a second
+   * @throws the error of the connection or of the query, or an error after a second without a response
    */
   async read<Row>(sql: string): Promise<Row> {
     const opening = (this.client ??= this.open())

@@ -9,7 +9,7 @@ import { Probe, type Client } from './probe.js'
 interface State {
   isReplica: boolean
   position: string | null
-  /** What distinguishes it from other servers, and from itself before a restart. */
+  /** Its address, and its start. */
   server: string
 }
 
