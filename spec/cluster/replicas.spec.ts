@@ -5,13 +5,9 @@ import { Site, type SpecRequest, type SpecResponse } from '../support/site.js'
 import { HaProxy } from './support/haproxy.js'
 import { notes } from './support/notes.js'
 import { PostgresNode } from './support/postgres.js'
+import { until } from './support/until.js'
 
 const cookie = '_notes_session_position'
-
-/** Waits until something is true, which mocha's timeout limits. */
-async function until(isTrue: () => unknown): Promise<void> {
-  while (!(await isTrue())) await delay(20)
-}
 
 describe('A database with replicas', () => {
   let [primary, near, late] = [] as unknown as [PostgresNode, PostgresNode, PostgresNode]
