@@ -20,6 +20,7 @@ export { readSession, storedSessionId } from './sessions/session-store.js'
 export { inTransaction } from './data/members.js'
 export { beforeCommit } from './data/transactions/before-commit.js'
 export { hasTransaction, outsideTransaction } from './data/transactions/request-transaction.js'
+export { retryConflicts } from './data/retry-conflicts.js'
 export { restoreOnRetry } from './data/transactions/retry-snapshots.js'
 
 // Data

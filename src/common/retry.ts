@@ -9,8 +9,10 @@ export interface Backoff {
 /** When `retry` tries again. */
 export interface RetryOptions extends Backoff {
   isTemporary: (error: unknown) => boolean
-  /** When the last attempt begins, on the clock of `performance.now()`. */
-  deadline: number
+  /** When the last attempt begins, on the clock of `performance.now()` (never). */
+  deadline?: number
+  /** The number of attempts after the first one (no limit). */
+  retries?: number
 }
 
 /** The pause after a number of failures. */
@@ -21,14 +23,15 @@ export function backoffDelay(failures: number, { first, max }: Backoff): number 
 /**
  * Makes attempts until one succeeds, with growing pauses of random length, which leave the event loop free.
  *
- * @throws the last error, once the deadline has passed, or an error that isn't temporary
+ * @throws the last error, once the deadline has passed or no retry is left, or an error that isn't temporary
  */
 export async function retry<T>(attempt: () => T | Promise<T>, options: RetryOptions): Promise<T> {
+  const { isTemporary, deadline = Infinity, retries = Infinity } = options
   for (let failures = 1; ; failures += 1) {
     try {
       return await attempt()
     } catch (error) {
-      if (!options.isTemporary(error) || performance.now() > options.deadline) throw error
+      if (!isTemporary(error) || failures > retries || performance.now() > deadline) throw error
     }
     await delay(backoffDelay(failures, options) * (0.5 + Math.random()))
   }

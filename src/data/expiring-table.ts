@@ -3,6 +3,7 @@ import { DeclarationError } from '../errors.js'
 import type { Database } from './database.js'
 import { problemOf } from './engines/problems.js'
 import { explainMissingTable, pendingMigrations } from './migrations/pending.js'
+import { retryConflicts } from './retry-conflicts.js'
 
 /** The number of rows that are deleted at a time, so that the request that does it is not delayed. */
 const most = 500
@@ -60,19 +61,19 @@ export class ExpiringTable {
   /** Inserts a row. */
   async insert(row: ObjectLiteral): Promise<void> {
     const query = this.database.createQueryBuilder().insert().into(this.options.name)
-    await this.explained(query.values(row).execute())
+    await this.run(() => query.values(row).execute())
   }
 
   /** Changes a row. Returns whether it exists. */
   async update(id: string, values: ObjectLiteral, tx = this.database.manager): Promise<boolean> {
     const query = tx.createQueryBuilder().update(this.options.name).set(values)
-    const { affected } = await this.explained(query.where('id = :id', { id }).execute())
+    const { affected } = await this.run(() => query.where('id = :id', { id }).execute(), tx)
     return affected !== 0
   }
 
   async delete(id: string, tx = this.database.manager): Promise<void> {
     const query = tx.createQueryBuilder().delete().from(this.options.name)
-    await this.explained(query.where('id = :id', { id }).execute())
+    await this.run(() => query.where('id = :id', { id }).execute(), tx)
   }
 
   /** Deletes some expired rows if it is time to. A failure does not affect the request. */
@@ -84,10 +85,10 @@ export class ExpiringTable {
     if (count === most) this.cleanedAt = 0
   }
 
-  /** Waits for a query, and explains its error if migrations are pending. */
-  async explained<T>(query: Promise<T>): Promise<T> {
+  /** Runs a short transaction again after conflicts, unless it is that of a request. Explains its error if migrations are pending. */
+  async run<T>(work: () => Promise<T>, tx = this.database.manager): Promise<T> {
     try {
-      return await query
+      return await (tx === this.database.manager ? retryConflicts(work) : work())
     } catch (error) {
       throw await explainMissingTable(this.database, error)
     }

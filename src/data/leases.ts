@@ -32,11 +32,11 @@ export async function withLease<T>(
   { name, duration = 60_000, wait, taken }: LeaseOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { clock } = engineOf(database)
+  const { now } = engineOf(database)
   const holder = crypto.randomUUID()
   const ownRow = `name = '${name}' AND holder = '${holder}'`
-  const acquire = `UPDATE ${TABLE} SET holder = '${holder}', expires_at = ${clock} + ${duration}
-    WHERE name = '${name}' AND expires_at <= ${clock}`
+  const acquire = `UPDATE ${TABLE} SET holder = '${holder}', expires_at = ${now} + ${duration}
+    WHERE name = '${name}' AND expires_at <= ${now}`
   const attempt = async (): Promise<void> => {
     const { affected } = await runner.query(acquire, [], true).catch(createMissing(database, runner, name))
     if (affected !== 1) throw taken
@@ -45,7 +45,7 @@ export async function withLease<T>(
   await retry(attempt, { isTemporary, deadline: performance.now() + wait, first: 10, max: 500 })
   // A failure is repaired by the next renewal.
   const renew = () =>
-    database.runBeside(`UPDATE ${TABLE} SET expires_at = ${clock} + ${duration} WHERE ${ownRow}`)
+    database.runBeside(`UPDATE ${TABLE} SET expires_at = ${now} + ${duration} WHERE ${ownRow}`)
   const renewing = setInterval(() => renew().catch(() => undefined), duration / 3)
   try {
     return await work()

@@ -94,7 +94,7 @@ class DatabaseSessions implements SessionStore {
       .select(['session.content AS content', 'session.used_at AS used_at', 'session.user_id AS user_id'])
       .from(this.table, 'session')
       .where('session.id = :id AND session.expires_at > :now', { id, now })
-    const row = await this.rows.explained(query.getRawOne<Row>())
+    const row = await this.rows.run(() => query.getRawOne<Row>())
     // Notes that a session is used. A failure does not affect the request.
     if (row?.user_id && Number(row.used_at) <= now - useInterval)
       await this.rows.update(id, { used_at: now }).catch(() => undefined)

@@ -1,4 +1,4 @@
-import { Table, type QueryRunner } from 'typeorm'
+import { Table, type EntityManager, type QueryRunner } from 'typeorm'
 import { ExpiringTable } from '../../extension.js'
 import { column, type Database } from '../../index.js'
 import type { LimitCount, LimitStore } from './limit-store.js'
@@ -88,7 +88,7 @@ class DatabaseLimits implements LimitStore {
   /** Counts a request of a known key. The update locks the row, so the row that is read is the counted one. */
   private count(id: string, window: number): Promise<Row | undefined> {
     const now = this.now()
-    const counting = this.database.transaction(async (tx) => {
+    const counting = async (tx: EntityManager): Promise<Row | undefined> => {
       const update = tx.createQueryBuilder().update(this.table)
       const { affected } = await update
         .set({
@@ -101,14 +101,15 @@ class DatabaseLimits implements LimitStore {
       if (affected === 0) return undefined
       const query = tx.createQueryBuilder().select('requests', 'requests').addSelect('ends_at', 'ends_at')
       return query.from(this.table, 'counted').where('id = :id', { id }).getRawOne<Row>()
-    })
-    return this.rows.explained(counting)
+    }
+    return this.rows.run(() => this.database.transaction(counting))
   }
 
   /** A request that another one has preceded is counted as one of a known key. */
   private async addNew(id: string, window: number): Promise<Row> {
     const row = { id, requests: 0, ends_at: this.now() + window }
-    await this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore().execute()
+    const insert = this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore()
+    await this.rows.run(() => insert.execute())
     const counted = await this.count(id, window)
     return counted ?? { requests: 1, ends_at: row.ends_at }
   }

@@ -139,6 +139,8 @@ export interface Engine {
   readonly hasFastWrites?: true
   /** Whether requests can read from `replicas`. */
   readonly hasReplicas?: true
+  /** The time of the server's clock, in milliseconds since 1970, in SQL. It is the same within a statement. */
+  readonly now: string
   /** Whether a transaction that locks a row can still read it as it was at the transaction's first read. */
   readonly readsSnapshots?: true
 
@@ -209,8 +211,8 @@ export interface Engine {
   /** The number of fractional digits that a datetime column stores; undefined if it isn't limited. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
-  /** The SQL of the server's clock, in milliseconds since 1970. */
-  readonly clock?: string
+  /** Whether the servers are the nodes of a cluster that can all write, where a transaction can also conflict when it commits. */
+  isCluster?(dataSource: DataSource): boolean
   /** Whether a lock of a connection does not hold for the whole database, because of a pooler or a cluster. */
   needsLease?(dataSource: DataSource): boolean
   /** Prevents processes from migrating at the same time. Without it, each transaction locks the database. */

@@ -116,6 +116,7 @@ export const mariadb: Engine = {
   conflictRollsBack: true,
   schemaChangesCommit: true,
   readsSnapshots: true,
+  now: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)',
 
   options(url, limits) {
     // TypeORM reads fewer options from a URL.
@@ -262,7 +263,7 @@ export const mariadb: Engine = {
     return row?.digits == null ? undefined : Number(row.digits)
   },
 
-  clock: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)',
+  isCluster: (dataSource) => clusters.has(dataSource),
   // GET_LOCK locks on one node only.
   needsLease: (dataSource) => clusters.has(dataSource),
   migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },

@@ -8,6 +8,7 @@ import { declaredLists, logListWarnings } from '../../data/lists/list-warnings.j
 import type { ListRoute } from '../../data/lists/request.js'
 import { checkBeforeCommit } from '../../data/transactions/before-commit.js'
 import { explainDatabaseError } from '../../data/database-errors.js'
+import { engineOf } from '../../data/engines/engines.js'
 import { watchWaits } from '../../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
 import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
@@ -140,6 +141,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
     }),
     start: async (logger: Logger, env: string) => {
       await database.open()
+      if (engineOf(database).isCluster?.(database)) options = { retries: 5, ...options }
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
       const servers = await database.watch((change) => logger.info(change))

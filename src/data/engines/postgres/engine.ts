@@ -79,6 +79,7 @@ export const postgres: Engine = {
   errors,
   failureAborts: true,
   hasFastWrites: true,
+  now: 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint',
 
   options: (url, limits) => ({
     type: 'postgres',
@@ -190,7 +191,6 @@ export const postgres: Engine = {
     return row?.digits ?? undefined
   },
 
-  clock: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
   needsLease: (dataSource) => pooled.has(dataSource),
   migrationLock: { acquire: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
 }

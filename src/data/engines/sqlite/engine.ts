@@ -51,6 +51,7 @@ export const sqlite: Engine = {
   defaultPool: 8,
   errors,
   hasFastWrites: true,
+  now: "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 
   options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
 
