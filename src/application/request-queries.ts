@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { Context } from '../context.js'
 import { channels, type RenderMessage } from '../common/channels.js'
-import { siteOf } from '../common/place.js'
 import type { StatementMessage } from '../data/queries/publish.js'
 import { destroyRecord, saveRecord } from '../data/records/save.js'
 import { loggerOf } from '../logging/request-logger.js'
@@ -59,7 +58,7 @@ export class RequestQueries {
   warn(request: string): void {
     for (const [sql, messages] of this.selects) {
       if (messages.length < limit) continue
-      const sites = messages.flatMap(({ stack }) => siteOf(stack) ?? [])
+      const sites = messages.flatMap(({ site = [] }) => site)
       const places = sites.flatMap((it) =>
         writing.some((name) => it.functions.includes(name)) ? [] : it.place,
       )

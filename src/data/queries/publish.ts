@@ -1,6 +1,6 @@
 import { QueryFailedError, type QueryResult, type QueryRunner } from 'typeorm'
 import { channels, className, type QueryMessage } from '../../common/channels.js'
-import { siteOf, stackHere } from '../../common/place.js'
+import { siteOf, stackHere, type Site } from '../../common/place.js'
 import { TransactionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { MariadbRunner } from '../engines/mysql-driver.js'
@@ -18,7 +18,7 @@ const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 /** The message about a statement, with members that only the framework reads. */
 export interface StatementMessage extends QueryMessage {
   readonly isQuery: boolean
-  readonly stack: Error | undefined
+  readonly site: Site | undefined
 }
 
 /** The method of TypeORM's query runners that runs a statement. */
@@ -57,9 +57,11 @@ export function beginStatement({ dataSource }: QueryRunner, text: string) {
       engine,
       error: failure ? wordOf(failure) : undefined,
       isQuery: !CONTROL.test(sql),
-      stack,
+      get site() {
+        return siteOf(stack)
+      },
       get place() {
-        return siteOf(stack)?.place
+        return this.site?.place
       },
     }
     channels.query.publish(message)
