@@ -377,9 +377,11 @@ describe('A mistake in the OpenAPI document', () => {
   })
 
   it('is a handler without a name', async () => {
-    expect(await mistake((app) => app.get('/a', () => '', { responses: { 200: 'text/plain' } }))).to.include(
+    const responses = { 200: 'text/plain' } as const
+    expect(await mistake((app) => app.get('/a', () => '', { responses }))).to.include(
       'GET /a has no name in the OpenAPI document',
     )
+    expect(await mistake((app) => app.get('/a', () => '', { responses, operationId: 'a' }))).to.equal('')
   })
 
   it('is a class without attributes', async () => {

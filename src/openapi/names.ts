@@ -10,7 +10,7 @@ const VERBS: Record<string, string> = {
   destroy: 'Deletes',
 }
 
-/** The names that are derived for an operation from its own route. */
+/** The names of an operation: those of its description, else derived from its own route. */
 export interface OperationNames {
   operationId: string
   summary: string
@@ -30,7 +30,9 @@ export function isAction(handler: string): boolean {
  * @throws DeclarationError when its handler has no name
  */
 export function operationNames(route: DeclaredRoute, method: string): OperationNames {
-  return route.resource ? ofResource(route, route.resource, method) : ofFunction(route, method)
+  const derived = route.resource ? ofResource(route, route.resource, method) : ofFunction(route, method)
+  const { operationId = derived.operationId, summary = derived.summary } = route.description
+  return { ...derived, operationId, summary }
 }
 
 function ofResource(route: DeclaredRoute, resource: RouteResource, method: string): OperationNames {
@@ -54,14 +56,14 @@ function ofResource(route: DeclaredRoute, resource: RouteResource, method: strin
   }
 }
 
-function ofFunction({ handlerName, path }: DeclaredRoute, method: string): OperationNames {
-  if (handlerName === 'anonymous') {
+function ofFunction({ handlerName, description, path }: DeclaredRoute, method: string): OperationNames {
+  const name = handlerName === 'anonymous' ? description.operationId : handlerName
+  if (name === undefined) {
     throw new DeclarationError(
       `${method} ${path} has no name in the OpenAPI document, because its handler has none. Name the function, or set the "operationId" option.`,
     )
   }
-  const name = capitalize(handlerName)
-  return { operationId: handlerName, summary: thirdPerson(handlerName), tag: undefined, item: name }
+  return { operationId: name, summary: thirdPerson(name), tag: undefined, item: capitalize(name) }
 }
 
 /** `closeTicket` -> `Closes ticket` */

@@ -49,18 +49,12 @@ export class Operation {
   /** The operation as an object of the document. */
   toJSON(): Schema {
     const { route, names } = this
-    const { summary, description, deprecated, operationId } = route.description
-    const conditions = this.comparesVersion ? [IF_MATCH] : []
-    const parameters = [
-      ...pathParameters(route),
-      ...this.queryParameters(),
-      ...conditions,
-      ...this.headerParameters(),
-    ]
+    const { description, deprecated } = route.description
+    const parameters = [...pathParameters(route), ...this.queryParameters(), ...this.headerParameters()]
     const requestBody = this.requestBody()
     return {
-      operationId: operationId ?? names.operationId,
-      summary: summary ?? names.summary,
+      operationId: names.operationId,
+      summary: names.summary,
       ...(description !== undefined && { description }),
       ...(names.tag !== undefined && { tags: [names.tag] }),
       ...(deprecated && { deprecated }),
@@ -87,7 +81,8 @@ export class Operation {
 
   private headerParameters(): Schema[] {
     const all = this.middleware.flatMap(({ requestHeaders = {} }) => Object.entries(requestHeaders))
-    return all.map(([name, header]) => ({ name, in: 'header', ...headerObject(header) }))
+    const headers = all.map(([name, header]) => ({ name, in: 'header', ...headerObject(header) }))
+    return this.comparesVersion ? [IF_MATCH, ...headers] : headers
   }
 
   private requestBody(): Schema | undefined {
@@ -111,7 +106,7 @@ export class Operation {
     if (description.body) {
       const model: Function = description.body
       const isModel = isEntity(model)
-      const name = isModel ? capitalize(description.operationId ?? names.operationId) : model.name
+      const name = isModel ? capitalize(names.operationId) : model.name
       const options = { pathKeys: isModel ? pathKeys : new Set<string>(), isNew: !isModel }
       return this.schemas.body(`${name}Body`, isModel ? route : model, model, options, handlerName)
     }

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { text as textOf } from 'node:stream/consumers'
 import type { App } from '../application/application.js'
 import { toXml } from '../http/formats/xml.js'
+import type { Contract } from '../openapi/contract.js'
 
 /** The fields of a form. A list of values, or of pairs, repeats a name. */
 export type FormFields = Record<string, string | readonly string[]> | Array<[string, string]>
@@ -47,12 +48,6 @@ export interface ClientResponse {
   location: string
 }
 
-/** A request and its response, which the contract compares with the OpenAPI document. */
-interface Exchange extends Pick<ClientResponse, 'status' | 'headers' | 'text'> {
-  json: unknown
-  accept: string
-}
-
 /** The defaults of a client's requests. */
 export interface ClientOptions {
   /** The format of responses: html, or json of an API application. */
@@ -94,7 +89,7 @@ export class Client {
    *
    * @internal
    */
-  contract: { check(exchange: Exchange): void } | undefined
+  contract: Pick<Contract, 'check'> | undefined
 
   constructor(
     private readonly app: App,
@@ -188,16 +183,11 @@ export class Client {
     })
     const headers = headersOf(response)
     keepCookies(headers, this.cookies)
-    const received = this.read(response.statusCode ?? 0, headers, await textOf(response))
+    const status = response.statusCode ?? 0
+    const text = await textOf(response)
     if (options.contract !== false)
-      this.contract?.check({
-        json: options.json,
-        accept: formats[accept] ?? accept,
-        status: received.status,
-        headers,
-        text: received.text,
-      })
-    return received
+      this.contract?.check({ json: options.json, accept: formats[accept] ?? accept, status, headers, text })
+    return this.read(status, headers, text)
   }
 
   private async send(

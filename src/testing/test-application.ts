@@ -65,7 +65,7 @@ export function testApplication(app: App, database: Database, options: TestOptio
         await openOrCreate(database)
         if (app.env === 'test') await dropOutdated(database)
         await database.migrate()
-        if (options.contract) client.contract ??= await contractOf(app)
+        if (options.contract) client.contract ??= new (await import('../openapi/contract.js')).Contract(app)
         await client.open()
       },
       afterEach: () => inThisTest.restore(),
@@ -76,11 +76,6 @@ export function testApplication(app: App, database: Database, options: TestOptio
       },
     },
   }
-}
-
-async function contractOf(app: App): Promise<Client['contract']> {
-  const { Contract } = await import('../openapi/contract.js')
-  return new Contract(app)
 }
 
 /** Dependencies that tests have replaced, and that are restored together. */
