@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { CommandError } from '../command-errors.js'
+import { memoize } from '../common/memoize.js'
 import { frameworkCatalog, frameworkLocales, languageOf, localeFiles } from '../translations/catalog.js'
 import { canonicalLocale, pluralRules } from '../translations/formatters.js'
 import { readLocaleFile, type Entry, type Translation } from '../translations/locale-file.js'
@@ -71,7 +72,7 @@ export function otherIds(folder: string, resource: string): ReadonlySet<string> 
   const others = allFiles(folder).filter(
     ({ file, locale }) => isEnglish(locale) && nameOf(pathOf(folder, file)) !== `locales/${resource}`,
   )
-  return new Set(others.flatMap(({ file }) => readLocaleFile(file).map(({ id }) => id)))
+  return new Set(others.flatMap(({ file }) => idsIn(file)))
 }
 
 /** A warning about a file that contains translations. */
@@ -108,8 +109,16 @@ function sourcesOf(folder: string, locale: string): { source: string; path: stri
 }
 
 function idsOf(folder: string, locale: string): ReadonlySet<string> {
-  return new Set(filesOf(folder, locale).flatMap((file) => readLocaleFile(file).map(({ id }) => id)))
+  return new Set(filesOf(folder, locale).flatMap(idsIn))
 }
+
+function idsIn(file: string): string[] {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  return idsOfState(`${file}\0${stats?.mtimeMs}\0${stats?.size}`)
+}
+
+/** Reads the ids of a file with a path, time and size once: each of the resources that a process generates needs those of all files. */
+const idsOfState = memoize((state) => readLocaleFile(state.replace(/\0.*/, '')).map(({ id }) => id), 1000)
 
 /** The languages of an application, except English. */
 function otherLocales(folder: string): string[] {

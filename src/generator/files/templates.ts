@@ -55,10 +55,12 @@ export function fill(text: string, words: Readonly<Record<string, string>>): str
   return text.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole)
 }
 
-/** @param views the folders in which included templates are looked up */
-function contentOf(file: string, locals: object, views: string[]): string {
+/** @param views the folders in which included templates are looked up, that of the application first */
+function contentOf(file: string, locals: object, views: [own: string, framework: string]): string {
   const content = readFileSync(file, 'utf8')
   if (!file.endsWith('.ejs')) return content
-  const text = ejs.render(content, { ...locals }, { filename: file, escape: String, views })
+  // The templates of an application may change between two runs.
+  const cache = !existsSync(views[0])
+  const text = ejs.render(content, { ...locals }, { filename: file, escape: String, views, cache })
   return file.endsWith('.ts.ejs') ? breakLongLines(closeClasses(text)) : text
 }
