@@ -176,7 +176,7 @@ function reachedFrom(place: string, imports: ReadonlyMap<string, readonly string
   return reached
 }
 
-/** `data` of `data/model`; a file of src itself is a place of its own. */
+/** `data` of `data/model`, and the file itself if it is in no folder. */
 function folderOf(file: string): string {
   return file.split('/')[0] ?? file
 }
