@@ -687,8 +687,17 @@ export class DatabasePermissionDenied extends namedError(
 
 /** A migration failed. The message says what remains of it. */
 export class MigrationFailed extends NamedError {
-  /** @param left the changes that remain and a remedy, in full sentences */
-  constructor(name: string, done: 'run' | 'undone', left: string, cause: unknown) {
+  /**
+   * @param left the changes that remain and a remedy, in full sentences
+   * @param isRolledBack whether nothing remains
+   */
+  constructor(
+    name: string,
+    done: 'run' | 'undone',
+    left: string,
+    cause: unknown,
+    readonly isRolledBack = false,
+  ) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     super(`The migration ${name} cannot be ${done}: ${reason.replace(/[^.!?]$/, '$&.')} ${left}`, { cause })
   }

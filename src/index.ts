@@ -122,7 +122,7 @@ export {
   type DatabaseSessionsOptions,
 } from './sessions/database-sessions.js'
 export { redisSessions, type RedisSessionsOptions } from './sessions/redis-sessions.js'
-export type { IoRedisClient, NodeRedisClient } from './common/redis.js'
+export type { IoRedisClient, NodeRedisClient, NodeRedisSentinel, RedisClient } from './common/redis.js'
 export type { KeepOptions, SessionData, SessionStore } from './sessions/session-store.js'
 export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 

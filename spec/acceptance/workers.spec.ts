@@ -130,7 +130,7 @@ describe('kit start --workers 2', function () {
     await served.logged('The rate limit')
     const warning = served.log.find(({ msg }) => msg.startsWith('The rate limit'))
     expect(warning?.msg).to.equal(
-      'The rate limit "limited by worker" counts in the memory of each worker, so each worker allows as many requests. ' +
+      'The rate limit "limited by worker" counts in the memory of each process, so each worker and each host allows as many requests. ' +
         'Give it a store: databaseLimits(database) or redisLimits(client).',
     )
     expect(warning?.level).to.equal(40)

@@ -124,8 +124,9 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     beforeBody,
     openapi: description,
     reset: (text: string) => store.reset(keyOf(text)),
-    start: async (logger: Logger) => {
-      if (store instanceof MemoryLimits && workerNumber() !== undefined) logger.warn(notShared(name))
+    start: async (logger: Logger, env: string) => {
+      const isShared = env === 'production' || workerNumber() !== undefined
+      if (store instanceof MemoryLimits && isShared) logger.warn(notShared(name))
       await store.start?.()
     },
     stop: async () => store.stop?.(),
@@ -148,7 +149,7 @@ const description: MiddlewareDescription = {
 
 function notShared(name: string): string {
   return (
-    `The rate limit "${name}" counts in the memory of each worker, so each worker allows as many requests. ` +
+    `The rate limit "${name}" counts in the memory of each process, so each worker and each host allows as many requests. ` +
     'Give it a store: databaseLimits(database) or redisLimits(client).'
   )
 }

@@ -12,7 +12,18 @@ export interface NodeRedisClient {
   sendCommand(args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
 }
 
-/** A client of the package `ioredis`, as `new Redis()` makes it. */
+/** A client of the package `redis` (node-redis) that finds its server by sentinels, as `createSentinel()` makes it. */
+export interface NodeRedisSentinel extends Omit<NodeRedisClient, 'sendCommand' | 'destroy'> {
+  destroy(): unknown
+  /** The sentinel that it listens to. */
+  getSentinelNode(): unknown
+  sendCommand(isReadonly: boolean, args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
+}
+
+/** A client of Redis: of the package `redis` or `ioredis`. */
+export type RedisClient = NodeRedisClient | NodeRedisSentinel | IoRedisClient
+
+/** A client of the package `ioredis`, as `new Redis()` makes it, also with sentinels. */
 export interface IoRedisClient {
   /** `wait`, `connecting`, `ready`, `reconnecting`, ... */
   readonly status: string
@@ -36,7 +47,7 @@ export class Redis {
    * @param purpose what is kept in Redis, for messages: `session store`
    */
   constructor(
-    client: NodeRedisClient | IoRedisClient,
+    client: RedisClient,
     private readonly timeout: number,
     private readonly purpose: string,
   ) {
@@ -97,7 +108,7 @@ interface Connection {
   send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
 }
 
-function ofNodeRedis(client: NodeRedisClient): Connection {
+function ofNodeRedis(client: NodeRedisClient | NodeRedisSentinel): Connection {
   return {
     get isClosed() {
       return !client.isOpen
@@ -109,7 +120,10 @@ function ofNodeRedis(client: NodeRedisClient): Connection {
     close: () => client.close(),
     giveUp: () => client.destroy(),
     // The signal cancels a command that has not been sent.
-    send: (command, signal) => client.sendCommand(command, { abortSignal: signal }),
+    send: (command, abortSignal) =>
+      'getSentinelNode' in client
+        ? client.sendCommand(false, command, { abortSignal })
+        : client.sendCommand(command, { abortSignal }),
   }
 }
 

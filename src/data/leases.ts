@@ -38,8 +38,11 @@ export async function withLease<T>(
   const acquire = `UPDATE ${TABLE} SET holder = '${holder}', expires_at = ${now} + ${duration}
     WHERE name = '${name}' AND expires_at <= ${now}`
   const attempt = async (): Promise<void> => {
-    const { affected } = await runner.query(acquire, [], true).catch(createMissing(database, runner, name))
-    if (affected !== 1) throw taken
+    const { affected } = await runner.query(acquire, [], true).catch(createTable(runner))
+    if (affected === 1) return
+    const row = database.createQueryBuilder(runner).insert().into(TABLE)
+    await row.values({ name, holder: '', expires_at: 0 }).orIgnore().execute()
+    throw taken
   }
   const isTemporary = (error: unknown): boolean => error === taken || isCollision(error)
   await retry(attempt, { isTemporary, deadline: performance.now() + wait, first: 10, max: 500 })
@@ -55,14 +58,12 @@ export async function withLease<T>(
   }
 }
 
-/** Creates the table, and the row of a lease, after the error that they are missing. The next attempt finds them. */
-function createMissing(database: Database, runner: QueryRunner, name: string) {
+/** Creates the table after the error that it is missing. The next attempt finds it. */
+function createTable(runner: QueryRunner) {
   return async (error: unknown): Promise<never> => {
     if (!(error instanceof QueryFailedError) || problemOf(error) !== 'missing') throw error
     const columns = 'name varchar(64) PRIMARY KEY, holder varchar(64) NOT NULL, expires_at bigint NOT NULL'
     await runner.query(`CREATE TABLE IF NOT EXISTS ${TABLE} (${columns})`)
-    const insert = database.createQueryBuilder(runner).insert().into(TABLE)
-    await insert.values({ name, holder: '', expires_at: 0 }).orIgnore().execute()
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { SessionStoreUnreachable } from '../errors.js'
-import { Redis, type IoRedisClient, type NodeRedisClient } from '../common/redis.js'
+import { Redis, type RedisClient } from '../common/redis.js'
 import { readSession, type SessionStore } from './session-store.js'
 
 /** The options of `redisSessions()`. */
@@ -19,7 +19,7 @@ export interface RedisSessionsOptions {
  * const app = new App({ sessionName: '_blog_session', sessionStore: redisSessions(redis) })
  */
 export function redisSessions(
-  client: NodeRedisClient | IoRedisClient,
+  client: RedisClient,
   { prefix = 'session:', timeout = 2000 }: RedisSessionsOptions = {},
 ): SessionStore {
   const redis = new Redis(client, timeout, 'session store')

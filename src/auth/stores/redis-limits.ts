@@ -1,5 +1,5 @@
 import { Redis } from '../../extension.js'
-import type { IoRedisClient, NodeRedisClient } from '../../index.js'
+import type { RedisClient } from '../../index.js'
 import type { LimitStore } from './limit-store.js'
 
 /** The options of `redisLimits()`. */
@@ -26,7 +26,7 @@ return 0`
  * @example rateLimit({ to: 100, within: '1 minute', store: redisLimits(redis) })
  */
 export function redisLimits(
-  client: NodeRedisClient | IoRedisClient,
+  client: RedisClient,
   { prefix = 'limit:', timeout = 2000 }: RedisLimitsOptions = {},
 ): LimitStore {
   const redis = new Redis(client, timeout, 'store of rate limits')

@@ -15,7 +15,7 @@ const COMMITS = /^\s*(create|alter|drop|rename|truncate)\b/i
  */
 export function watchRemains(runner: QueryRunner, isTransactional: boolean): () => string {
   const isUndone = isTransactional && !engineOf(runner.dataSource).schemaChangesCommit
-  if (isUndone) return () => NOTHING
+  if (isUndone) return () => nothingRemains
 
   const done: string[] = []
   let isCommitted = !isTransactional
@@ -32,11 +32,12 @@ export function watchRemains(runner: QueryRunner, isTransactional: boolean): () 
     const reason = isTransactional
       ? 'MariaDB and MySQL cannot roll back a change of the schema'
       : 'This migration runs without a transaction'
-    return isCommitted && done.length > 0 ? `${reason}: ${listOf(done)}` : NOTHING
+    return isCommitted && done.length > 0 ? `${reason}: ${listOf(done)}` : nothingRemains
   }
 }
 
-const NOTHING = 'Its changes were rolled back. Correct it, and run `kit db migrate` again.'
+/** The report if nothing remains. */
+export const nothingRemains = 'Its changes were rolled back. Correct it, and run `kit db migrate` again.'
 
 function listOf(done: readonly string[]): string {
   const statements = done.map((sql) => `  ${sql.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}`)

@@ -5,8 +5,10 @@ import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js
 import { DeclarationError, MigrationFailed } from '../../errors.js'
 import { brokenReferences, rejectBrokenReferences } from './broken-references.js'
 import type { Database } from '../database.js'
+import { engineOf } from '../engines/engines.js'
 import { withMigrationLock } from './lock.js'
-import { watchRemains } from './remains.js'
+import { retryStatements, retryTableLocks, tableLockWait } from './table-locks.js'
+import { nothingRemains, watchRemains } from './remains.js'
 
 /** Receives the name of each migration as soon as it has been run or undone. */
 export type MigrationReport = (name: string) => void
@@ -94,7 +96,9 @@ async function take(database: Database, direction: Direction): Promise<string | 
     // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored inside of it.
     // Rebuilding a table with foreign keys on would delete the rows that refer to it.
     await runner.beforeMigration()
-    return await withMigrationLock(database, runner, () => run(database, runner, direction))
+    return await withMigrationLock(database, runner, () =>
+      retryTableLocks(() => run(database, runner, direction)),
+    )
   } finally {
     await runner.release()
   }
@@ -108,6 +112,7 @@ async function run(
   const history = new History(database)
   await runner.startTransaction()
   try {
+    await engineOf(database).limitLocks?.(runner, tableLockWait)
     const executed = await history.executed(runner)
     const migration = direction === 'up' ? history.nextOf(executed) : history.lastOf(executed)
     if (migration) await runOne(migration, history, runner, direction, history.withoutFile(executed))
@@ -131,6 +136,7 @@ async function runOne(
   const isTransactional = instance.transaction !== false
   if (!isTransactional) await runner.commitTransaction()
   const remains = watchRemains(runner, isTransactional)
+  retryStatements(runner)
   try {
     const before = await brokenReferences(runner)
     await instance[direction](runner)
@@ -138,7 +144,9 @@ async function runOne(
     await (direction === 'up' ? history.add(runner, migration) : history.remove(runner, migration))
   } catch (error) {
     const done = direction === 'up' ? 'run' : 'undone'
-    throw new MigrationFailed(migration.name, done, [remains(), ...adviceFor(gone)].join(' '), error)
+    const left = remains()
+    const report = [left, ...adviceFor(gone)].join(' ')
+    throw new MigrationFailed(migration.name, done, report, error, left === nothingRemains)
   }
 }
 
