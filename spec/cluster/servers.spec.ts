@@ -1,10 +1,8 @@
 import { expect } from 'chai'
-import { createSentinel } from 'redis'
 import { startGalera } from './support/galera.js'
 import { HaProxy } from './support/haproxy.js'
 import { PgBouncer } from './support/pgbouncer.js'
 import { PostgresNode } from './support/postgres.js'
-import { startRedis } from './support/redis.js'
 import { openElsewhere } from '../support/servers.js'
 
 /** The servers of the other specs do what those rely on. */
@@ -62,17 +60,5 @@ describe('The servers of the cluster specs', () => {
     await third?.query('INSERT INTO one VALUES (1)', 'shared')
     const sql = 'SET STATEMENT wsrep_sync_wait = 1 FOR SELECT id FROM one'
     for (const node of nodes) expect(await node.query(sql, 'shared')).to.deep.equal([{ id: 1 }])
-  })
-
-  it('Redis: the sentinels replace a primary that is gone', async () => {
-    const redis = use(await startRedis())
-    const client = createSentinel({ name: redis.name, sentinelRootNodes: redis.sentinels })
-    client.on('error', () => {})
-    await client.connect()
-    await client.set('a', '1')
-    await redis.servers[0]?.stop('SIGKILL')
-    await client.set('a', '2')
-    expect(await client.get('a')).to.equal('2')
-    client.destroy()
   })
 })
