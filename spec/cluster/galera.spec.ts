@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startGalera, type GaleraNode } from './support/galera.js'
 import { Host, migrateIn, note, repeat, type Answer, type Statuses } from './support/host.js'
@@ -75,4 +76,36 @@ describe('An application with a host on each of three Galera nodes', () => {
       ]),
     )
   })
+
+  it('shows a visitor a session and a record on the next host at once', async () => {
+    for (let time = 0; time < requests(100); time += 1) {
+      const [first, second, third] = [0, 1, 2].map((number) => hosts[(time + number) % 3])
+      const name = `visitor ${time}`
+      const begun = await first?.post('/session', {}, { name })
+      const cookie = cookiesOf(begun)
+      expect((await second?.get('/session', { cookie }))?.json, `time ${time}`).to.deep.equal({ name })
+      const created = await third?.post('/posts', { title: name }, { cookie })
+      const both = `${cookie}; ${cookiesOf(created)}`
+      expect(
+        (await first?.get(`/posts/${created?.json.id}`, { cookie: both }))?.status,
+        `time ${time}`,
+      ).to.equal(200)
+    }
+  })
+
+  it('returns 503 with Retry-After on a node that has lost the others, also to GET /up', async () => {
+    for (const node of nodes.slice(1)) await node.daemon.stop('SIGKILL')
+    const [host] = hosts
+    const statuses = async (): Promise<unknown> => {
+      const answers = [await host?.get('/up'), await host?.get('/posts'), await host?.put('/counters/a')]
+      return answers.map((answer) => `${answer?.status} ${answer?.headers.has('retry-after')}`)
+    }
+    while ((await host?.get('/up'))?.status === 200) await delay(100)
+    expect(await statuses()).to.deep.equal(['503 true', '503 true', '503 true'])
+  })
 })
+
+/** The cookies of a response, as a browser returns them. */
+function cookiesOf(answer: Answer | undefined): string {
+  return (answer?.headers.getSetCookie() ?? []).map((line) => line.split(';', 1)[0]).join('; ')
+}

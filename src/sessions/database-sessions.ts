@@ -1,8 +1,9 @@
 import { Table } from 'typeorm'
-import type { QueryRunner } from 'typeorm'
+import type { ObjectLiteral, QueryRunner, SelectQueryBuilder } from 'typeorm'
 import { asciiJson } from '../common/ascii-json.js'
 import { column } from '../data/attributes/columns.js'
 import type { Database } from '../data/database.js'
+import { engineOf } from '../data/engines/engines.js'
 import { ExpiringTable } from '../data/expiring-table.js'
 import { ServiceUnavailable } from '../errors.js'
 import { readSession, type KeepOptions, type SessionData, type SessionStore } from './session-store.js'
@@ -94,11 +95,20 @@ class DatabaseSessions implements SessionStore {
       .select(['session.content AS content', 'session.used_at AS used_at', 'session.user_id AS user_id'])
       .from(this.table, 'session')
       .where('session.id = :id AND session.expires_at > :now', { id, now })
-    const row = await this.rows.run(() => query.getRawOne<Row>())
+    const row = await this.rows.run(() => this.read(query))
     // Notes that a session is used. A failure does not affect the request.
     if (row?.user_id && Number(row.used_at) <= now - useInterval)
       await this.rows.update(id, { used_at: now }).catch(() => undefined)
     return row && readSession(row.content)
+  }
+
+  /** On a cluster, a session that another node has begun or ended holds at once. */
+  private async read(query: SelectQueryBuilder<ObjectLiteral>): Promise<Row | undefined> {
+    const { isCluster, afterOthers = '' } = engineOf(this.database)
+    if (!isCluster?.(this.database)) return query.getRawOne<Row>()
+    const [sql, values] = query.getQueryAndParameters()
+    const [row]: Row[] = await this.database.query(afterOthers + sql, values)
+    return row
   }
 
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {

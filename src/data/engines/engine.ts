@@ -213,6 +213,8 @@ export interface Engine {
 
   /** Whether the servers are the nodes of a cluster that can all write, where a transaction can also conflict when it commits. */
   isCluster?(dataSource: DataSource): boolean
+  /** The beginning of a statement that reads what all nodes of the cluster have committed. */
+  readonly afterOthers?: string
   /** Whether a lock of a connection does not hold for the whole database, because of a pooler or a cluster. */
   needsLease?(dataSource: DataSource): boolean
   /** Prevents processes from migrating at the same time. Without it, each transaction locks the database. */

@@ -1,10 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
+import type { MysqlDataSourceOptions } from 'typeorm/driver/mysql/MysqlDataSourceOptions.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../attributes/columns.js'
 import { connectTimeout, limiterOf, pingConnections } from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
+import { AFTER_OTHERS, Galera } from './galera.js'
 import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
 import {
   clusters,
@@ -146,6 +148,13 @@ export const mariadb: Engine = {
     return limitConnections(driver, limits)
   },
 
+  async servers(dataSource) {
+    if (!clusters.has(dataSource)) return undefined
+    // Type assertion: these are the options above.
+    const { host, port } = dataSource.options as MysqlDataSourceOptions
+    return new Galera(`${host}:${port}`)
+  },
+
   async beginReadOnly(runner, isolation) {
     try {
       await runner.query('SET TRANSACTION READ ONLY')
@@ -264,6 +273,7 @@ export const mariadb: Engine = {
   },
 
   isCluster: (dataSource) => clusters.has(dataSource),
+  afterOthers: AFTER_OTHERS,
   // GET_LOCK locks on one node only.
   needsLease: (dataSource) => clusters.has(dataSource),
   migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },

@@ -28,6 +28,8 @@ export interface Place {
   isReplica: boolean
   /** Whether it is the primary because the visitor's replica is behind. */
   isAhead: boolean
+  /** Whether each server waits for the others if a request has a position, so that what is read needs no position of its own. */
+  waits?: true
 }
 
 /** The position of something whose position is not known. No server has reached it. */

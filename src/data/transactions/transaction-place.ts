@@ -99,7 +99,7 @@ export class TransactionPlace {
     const allowsReplica = this.isReading && !isRecent && !isExcluded
     const place = await this.servers.choose(runner, { visitor, position, allowsReplica })
     this.place = place
-    this.isAhead = !place.isReplica && (hasPosition || place.isAhead || needsPrimary)
+    this.isAhead = !place.isReplica && !place.waits && (hasPosition || place.isAhead || needsPrimary)
     this.request.chosen(place)
   }
 }

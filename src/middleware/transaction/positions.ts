@@ -33,7 +33,9 @@ export class Positions {
     const content = Buffer.alloc(12)
     content.writeBigUInt64BE(position)
     content.writeUInt32BE(Math.floor(Date.now() / 1000), 8)
-    const text = encode(content, keysOf(secretsOf(ctx)))
+    const keys = keysOf(secretsOf(ctx))
+    if (keys.length === 0) return
+    const text = encode(content, keys)
     if (usesHeader(ctx)) return ctx.set(header, text)
     const secure = environmentOf(ctx) === 'production'
     const attributes = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false } as const
@@ -55,7 +57,14 @@ function secretsOf(ctx: Context): readonly string[] {
   return Array.isArray(keys) ? keys : ofEnvironment(environmentOf(ctx))
 }
 
-const ofEnvironment = memoize((env) => sessionSecrets(undefined, env, 'The positions of replicas'))
+/** Without a secret, which `replicas` need and a cluster does not, there are no positions. */
+const ofEnvironment = memoize((env): readonly string[] => {
+  try {
+    return sessionSecrets(undefined, env, 'The positions of replicas')
+  } catch {
+    return []
+  }
+})
 
 /** The first key encrypts, and all of them decrypt. */
 const keysOf = memoizeByObject((secrets: readonly string[]) =>
