@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { createConnection } from 'mysql2/promise'
 import { freePort } from '../../support/servers/free-port.js'
 import { Daemon, folderOf, runAs } from './daemon.js'
 import { PROGRAMS } from './programs.js'
@@ -50,6 +51,16 @@ export class GaleraNode {
   /** Runs a statement in a database of this node, over a connection of its own. */
   query<T = Record<string, unknown>>(sql: string, database?: string): Promise<T[]> {
     return queryOnce<T>(this.url(database), sql)
+  }
+
+  /** Lets the node apply nothing that the others write until the returned function is called. It is read as ever. */
+  async pause(): Promise<() => Promise<void>> {
+    const connection = await createConnection(this.url())
+    await connection.query('FLUSH TABLES WITH READ LOCK')
+    return async () => {
+      await connection.query('UNLOCK TABLES')
+      await connection.end()
+    }
   }
 
   remove(): Promise<void> {

@@ -66,7 +66,8 @@ async function send(
       ...(body && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, json: text ? JSON.parse(text) : {} }
+    const isJson = /json/.test(response.headers.get('content-type') ?? '')
+    return { status: response.status, headers: response.headers, json: isJson ? JSON.parse(text) : {} }
   } catch {
     return { status: 0, headers: new Headers(), json: {} }
   }
