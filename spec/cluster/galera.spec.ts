@@ -21,7 +21,7 @@ describe('An application with a host on each of three Galera nodes', () => {
   const urls = () => nodes.map((node) => ({ url: node.url('blog') }))
 
   it('is migrated once by three processes on three nodes at the same time', async () => {
-    const runs = await Promise.all(urls().map((one) => migrateIn(one, { SLOW_MIGRATION: '500' })))
+    const runs = await Promise.all(urls().map((one) => migrateIn(one, { env: { SLOW_MIGRATION: '500' } })))
     expect(runs.flat().length).to.equal(2)
     hosts = await Promise.all(urls().map((one) => Host.start(one)))
   })
@@ -77,7 +77,7 @@ describe('An application with a host on each of three Galera nodes', () => {
     )
   })
 
-  it('shows a visitor a session and a record on the next host at once, also if its node is late', async () => {
+  it('shows a visitor a session and a record on the next host at once even if its node is late', async () => {
     const [first, second, third] = hosts
     for (let time = 0; time < requests(100); time += 1) {
       const pausedAt = time % 10 === 0 ? [nodes[1], nodes[0]] : []

@@ -7,7 +7,7 @@ import { PgBouncer } from './support/pgbouncer.js'
 import { PostgresNode } from './support/postgres.js'
 import { requests } from './support/programs.js'
 
-/** What is held or set on the server's connections: session locks. */
+/** The number of session locks on the server. */
 const LOCKS = "SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory'"
 
 describe('An application behind PgBouncer in transaction mode', () => {
@@ -39,7 +39,9 @@ describe('An application behind PgBouncer in transaction mode', () => {
 
   it('is migrated once by four processes at the same time', async () => {
     const runs = await Promise.all(
-      [1, 2, 3, 4].map(() => migrateIn({ url: bouncer.url('blog'), pool: 1 }, { SLOW_MIGRATION: '500' })),
+      [1, 2, 3, 4].map(() =>
+        migrateIn({ url: bouncer.url('blog'), pool: 1 }, { env: { SLOW_MIGRATION: '500' } }),
+      ),
     )
     expect(runs.flat().length).to.equal(2)
     expect(await migrateIn({ url: bouncer.url('blog') })).to.deep.equal([])

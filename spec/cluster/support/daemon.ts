@@ -22,7 +22,7 @@ const patience = 60_000
 /** A server's program, which a spec starts, stops, kills and freezes. */
 export class Daemon {
   private child: ChildProcess | undefined
-  /** What it has written, for the message of a failure. */
+  /** Its output, for the message of a failure. */
   private output = ''
   private readonly end = (): void => {
     for (const pid of this.tree()) signal(pid, 'SIGKILL')

@@ -48,12 +48,12 @@ export class GaleraNode {
     return `mysql://root@127.0.0.1:${this.port}/${database}`
   }
 
-  /** Runs a statement in a database of this node, over a connection of its own. */
+  /** Runs a statement in a database of this node, over its own connection. */
   query<T = Record<string, unknown>>(sql: string, database?: string): Promise<T[]> {
     return queryOnce<T>(this.url(database), sql)
   }
 
-  /** Lets the node apply nothing that the others write until the returned function is called. It is read as ever. */
+  /** Lets the node apply nothing that the others write until the returned function is called. It is read as usual. */
   async pause(): Promise<() => Promise<void>> {
     const connection = await createConnection(this.url())
     await connection.query('FLUSH TABLES WITH READ LOCK')

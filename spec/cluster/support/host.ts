@@ -12,8 +12,9 @@ export class Host {
     readonly url: string,
   ) {}
 
-  static async start(settings: DatabaseSettings, env: NodeJS.ProcessEnv = {}): Promise<Host> {
-    const child = start(settings, [], env)
+  /** @param release the number of a release of `releases.ts`, instead of the application of `application.ts` */
+  static async start(settings: DatabaseSettings, release?: number): Promise<Host> {
+    const child = start(settings, [], release)
     const [url]: unknown[] = await once(child, 'message', { signal: ending(child) })
     return new Host(child, String(url))
   }
@@ -53,7 +54,7 @@ export interface Answer {
   json: { id?: string; title?: string; count?: number; name?: string | null; detail?: string }
 }
 
-async function send(
+export async function send(
   url: string,
   method: string,
   headers: Record<string, string>,
@@ -73,9 +74,12 @@ async function send(
   }
 }
 
-/** Runs the pending migrations in a process of its own. Returns their names. */
-export async function migrateIn(settings: DatabaseSettings, env: NodeJS.ProcessEnv = {}): Promise<string[]> {
-  const child = start(settings, ['migrate'], env)
+/** Runs the pending migrations in its own process. Returns their names. */
+export async function migrateIn(
+  settings: DatabaseSettings,
+  { release, env }: { release?: number; env?: NodeJS.ProcessEnv } = {},
+): Promise<string[]> {
+  const child = start(settings, ['migrate'], release, env)
   const [names] = await once(child, 'message', { signal: ending(child) })
   return names as string[]
 }
@@ -101,8 +105,15 @@ export async function repeat(
   await Promise.all(Array.from({ length: atOnce }, worker))
 }
 
-function start(settings: DatabaseSettings, args: string[], env: NodeJS.ProcessEnv): ChildProcess {
-  const child = fork(new URL('./main.js', import.meta.url), [JSON.stringify(settings), ...args], {
+function start(
+  settings: DatabaseSettings,
+  args: string[],
+  release?: number,
+  env: NodeJS.ProcessEnv = {},
+): ChildProcess {
+  const file = new URL(release ? './releases.js' : './main.js', import.meta.url)
+  const all = [JSON.stringify(settings), ...(release ? [String(release)] : []), ...args]
+  const child = fork(file, all, {
     execArgv: ['--enable-source-maps'],
     env: { ...process.env, SESSION_SECRET: 'a secret of thirty-two characters', ...env },
   })

@@ -49,7 +49,7 @@ export class PostgresNode {
     return node
   }
 
-  /** Copies another node, and streams from it. What it had before is deleted. */
+  /** Copies another node, and streams from it. Its earlier data is deleted. */
   async follow(primary: PostgresNode, settings: readonly string[] = []): Promise<void> {
     await this.daemon.stop('SIGKILL')
     rmSync(this.data, { recursive: true, force: true })
@@ -69,7 +69,7 @@ export class PostgresNode {
     return `postgres://${user}@127.0.0.1:${this.port}/${database}`
   }
 
-  /** Runs a statement in a database of this node, over a connection of its own. */
+  /** Runs a statement in a database of this node, over its own connection. */
   query<T = Record<string, unknown>>(sql: string, database?: string): Promise<T[]> {
     return queryOnce<T>(this.url(database), sql)
   }

@@ -1,6 +1,6 @@
 import { openElsewhere } from '../../support/servers.js'
 
-/** Runs a statement over a connection of its own. */
+/** Runs a statement over its own connection. */
 export async function queryOnce<T = Record<string, unknown>>(url: string, sql: string): Promise<T[]> {
   const server = await openElsewhere(url)
   try {

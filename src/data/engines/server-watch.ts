@@ -60,7 +60,7 @@ export class WatchedConnection {
   }
 }
 
-/** What a watch needs of an engine. */
+/** The part of an engine that a watch needs. */
 export interface Watching {
   /** The query whose column `server` names the server. */
   sql: string
