@@ -69,10 +69,13 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, wat
         watched.set(connection, it)
         observe(connection, it, limits)
         connection.query(SESSION + timeouts(limits), ignore)
-        connection.query(SERVER, (_error: unknown, [row]: { server: string; isNode?: number }[] = []) => {
-          if (row) watch.found((it.server = row.server))
-          if (row?.isNode) clusters.add(driver.dataSource)
-        })
+        connection.query(
+          SERVER,
+          (_error: unknown, [row]: { server: string; isNode?: string | number }[] = []) => {
+            if (row) watch.found((it.server = row.server))
+            if (Number(row?.isNode) === 1) clusters.add(driver.dataSource)
+          },
+        )
       })
       return pool
     },
