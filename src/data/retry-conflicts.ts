@@ -7,7 +7,7 @@ import { problemOf } from './engines/problems.js'
  * another one, ten times at most. On a cluster that can write on all nodes, even a single statement conflicts.
  */
 export function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
-  return retry(work, { isTemporary: isConflict, retries: 10, first: 5, max: 200 })
+  return retry(work, { isTemporary: isConflict, retries: 10, first: 10, max: 1000 })
 }
 
 function isConflict(error: unknown): boolean {
