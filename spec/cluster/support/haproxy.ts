@@ -49,7 +49,8 @@ export class HaProxy {
       'retries 3',
       'option redispatch',
       'retry-on conn-failure',
-      'default-server check inter 500 fall 1 rise 1',
+      'timeout check 2s',
+      'default-server check inter 500 fall 2 rise 1',
       ...ports.map((port, index) => `server s${index} 127.0.0.1:${port}`),
     ])
   }

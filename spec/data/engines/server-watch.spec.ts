@@ -8,8 +8,16 @@ const readOnly = new Error('read-only')
 /** A watch with a clock that the spec sets. */
 function newWatch(): { watch: ServerWatch; clock: { now: number } } {
   const clock = { now: 1000 }
-  const engine = { sql: '', refusesWrites: (error: unknown) => error === readOnly }
-  return { watch: new ServerWatch({ options: { type: 'postgres' } }, engine, () => clock.now), clock }
+  const options = { type: 'postgres' } as const
+  return {
+    watch: new ServerWatch(
+      { options },
+      '',
+      (error) => error === readOnly,
+      () => clock.now,
+    ),
+    clock,
+  }
 }
 
 describe('A connection to a database', () => {

@@ -10,12 +10,7 @@ export const AFTER_OTHERS = 'SET STATEMENT wsrep_sync_wait = 1 FOR '
  */
 export class Galera implements Servers {
   readonly hasReplica = false
-  private readonly place: Place
-
-  /** @param name the address of the database, for the log */
-  constructor(name: string) {
-    this.place = { name, isReplica: false, isAhead: false, waits: true }
-  }
+  private readonly place: Place = { name: 'primary', isReplica: false, isAhead: false, waits: true }
 
   async choose(runner: QueryRunner, { position }: Reading): Promise<Place> {
     if (position !== undefined) await runner.query(`${AFTER_OTHERS}SELECT 1`)

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
-import type { MysqlDataSourceOptions } from 'typeorm/driver/mysql/MysqlDataSourceOptions.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../attributes/columns.js'
 import { connectTimeout, limiterOf, pingConnections } from './connections.js'
@@ -144,16 +143,11 @@ export const mariadb: Engine = {
   adapt(dataSource, limits) {
     // Type assertion: the members are those of TypeORM's MysqlDriver.
     const driver = dataSource.driver as MysqlDriver
-    configureMysqlDriver(driver, limits, new ServerWatch(dataSource, { sql: SERVER, refusesWrites }))
+    configureMysqlDriver(driver, limits, new ServerWatch(dataSource, SERVER, refusesWrites))
     return limitConnections(driver, limits)
   },
 
-  async servers(dataSource) {
-    if (!clusters.has(dataSource)) return undefined
-    // Type assertion: these are the options above.
-    const { host, port } = dataSource.options as MysqlDataSourceOptions
-    return new Galera(`${host}:${port}`)
-  },
+  servers: async (dataSource) => (clusters.has(dataSource) ? new Galera() : undefined),
 
   async beginReadOnly(runner, isolation) {
     try {

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 
-/** Milliseconds after which the server of a statement, or of a new connection, is looked for again. */
+/** Milliseconds that a server has to answer before it is looked for again, and to accept a connection. */
 export const serverPatience = 3000
 
 /** Milliseconds that a connection lives, less a random share of a fifth: changes of a balancer reach each process. */
@@ -10,47 +11,44 @@ const maxAge = 15 * 60_000
 /** A connection of a pool. */
 export class WatchedConnection {
   /** The server that it leads to: its address, and its start if that is known. */
-  server: string | undefined
-  /** Whether its transaction is one that the framework has made read-only. */
+  server = ''
+  /** Whether the framework has made its transaction read-only. */
   isReadOnly = false
-  /** The statements without an answer. */
-  private waiting = 0
-  private since = 0
+  /** When it must be closed, on the clock of the watch. */
+  closesAt: number
+  /** Since when the server owes an answer. */
+  waitsSince = 0
+  private unanswered = 0
 
   constructor(
     private readonly watch: ServerWatch,
     private readonly socket: Socket | undefined,
-    /** When it has to be closed, on the clock of the watch. */
-    public closesAt: number,
-  ) {}
+  ) {
+    this.closesAt = watch.now() + maxAge * (1 - Math.random() / 5)
+  }
 
   /** Whether it must not be used again. */
   get isOver(): boolean {
     return this.watch.now() >= this.closesAt
   }
 
+  /** The milliseconds for which the server has owed an answer. */
+  get silence(): number {
+    return this.unanswered > 0 ? this.watch.now() - this.waitsSince : 0
+  }
+
   /** A statement is sent. */
   sent(): void {
-    this.waiting += 1
-    if (this.waiting === 1) this.since = this.watch.now()
+    if (this.unanswered === 0) this.waitsSince = this.watch.now()
+    this.unanswered += 1
     this.watch.start()
   }
 
   /** A statement has ended. */
   answered(error?: unknown): void {
-    this.waiting -= 1
-    this.since = this.watch.now()
+    this.unanswered -= 1
+    this.waitsSince = this.watch.now()
     if (error && !this.isReadOnly && this.watch.refusesWrites(error)) this.watch.retire()
-  }
-
-  /** The milliseconds for which the server has not answered. */
-  get silence(): number {
-    return this.waiting > 0 ? this.watch.now() - this.since : 0
-  }
-
-  /** Its server is there and works on the statement. */
-  wait(): void {
-    this.since = this.watch.now()
   }
 
   /** Closes it, so that its statements fail. */
@@ -60,17 +58,9 @@ export class WatchedConnection {
   }
 }
 
-/** The part of an engine that a watch needs. */
-export interface Watching {
-  /** The query whose column `server` names the server. */
-  sql: string
-  /** Whether an error says that the server does not accept writes. */
-  refusesWrites(error: unknown): boolean
-}
-
 /**
  * Watches the server of a pool. After a failover, the address of the database leads to another server, while open connections
- * lead to the old one, which only reads or no longer answers. It costs two assignments for each statement.
+ * lead to the old one, which only reads or no longer answers.
  */
 export class ServerWatch {
   private readonly connections = new Set<WatchedConnection>()
@@ -79,16 +69,21 @@ export class ServerWatch {
   private timer: NodeJS.Timeout | undefined
   private isLooking = false
 
-  /** @param now the clock, in milliseconds */
+  /**
+   * @param sql the query whose column `server` names the server
+   * @param refusesWrites whether an error says that the server does not accept writes
+   * @param now the clock, in milliseconds
+   */
   constructor(
     private readonly dataSource: { options: DataSourceOptions },
-    private readonly engine: Watching,
+    private readonly sql: string,
+    readonly refusesWrites: (error: unknown) => boolean,
     readonly now: () => number = () => performance.now(),
   ) {}
 
   /** Watches a new connection until its socket is closed. */
   add(socket: Socket | undefined): WatchedConnection {
-    const connection = new WatchedConnection(this, socket, this.now() + maxAge * (1 - Math.random() / 5))
+    const connection = new WatchedConnection(this, socket)
     this.connections.add(connection)
     socket?.once('close', () => this.connections.delete(connection))
     return connection
@@ -98,13 +93,8 @@ export class ServerWatch {
   found(server: string): void {
     const now = this.now()
     const known = this.servers.get(server)
-    if (known && known.last > now - maxAge) known.last = now
-    else this.servers.set(server, { first: now, last: now })
-  }
-
-  /** Whether an error says that the server does not accept writes. */
-  refusesWrites(error: unknown): boolean {
-    return this.engine.refusesWrites(error)
+    const isRecent = known && known.last > now - maxAge
+    this.servers.set(server, { first: isRecent ? known.first : now, last: now })
   }
 
   /** Lets no connection that is open now be used again. Transactions that run may end. */
@@ -112,64 +102,50 @@ export class ServerWatch {
     for (const connection of this.connections) connection.closesAt = 0
   }
 
-  /** Looks for silent connections from now on, until there is nothing to wait for. */
+  /** Looks at the connections from now on, until none of them waits for an answer. */
   start(): void {
     this.timer ??= setInterval(() => this.check(), serverPatience / 6).unref()
   }
 
   private check(): void {
     const waiting = [...this.connections].filter(({ silence }) => silence > 0)
-    if (waiting.length === 0) {
-      clearInterval(this.timer)
-      this.timer = undefined
-    } else if (!this.isLooking && waiting.some(({ silence }) => silence >= serverPatience)) {
-      void this.look(waiting)
-    }
+    if (waiting.some(({ silence }) => silence >= serverPatience) && !this.isLooking) void this.look(waiting)
+    if (waiting.length > 0) return
+    clearInterval(this.timer)
+    this.timer = undefined
   }
 
   /** Finds the server to which the address leads now, and closes the connections to another one. */
   private async look(waiting: readonly WatchedConnection[]): Promise<void> {
     this.isLooking = true
-    const server = await this.find().catch(() => undefined)
+    const server = await this.find()
     this.isLooking = false
     if (server !== undefined) this.found(server)
-    for (const connection of waiting) {
-      if (server !== undefined && this.isSame(connection.server, server)) connection.wait()
-      else if (connection.silence > 0) this.leave(connection)
-    }
-  }
-
-  private leave(connection: WatchedConnection): void {
-    this.retire()
-    connection.close()
+    const isThere = (connection: WatchedConnection): boolean =>
+      server !== undefined && this.areSame(connection.server, server)
+    const gone = waiting.filter((connection) => connection.silence > 0 && !isThere(connection))
+    for (const connection of waiting) connection.waitsSince = this.now()
+    if (gone.length > 0) this.retire()
+    for (const connection of gone) connection.close()
   }
 
   /** Whether two servers are the same, or are behind a balancer that leads to both by turns. */
-  private isSame(old = '', server: string): boolean {
+  private areSame(old: string, server: string): boolean {
     const [before, after] = [this.servers.get(old), this.servers.get(server)]
     return old === server || (before !== undefined && after !== undefined && before.last > after.first)
   }
 
-  /** The server that a new connection leads to; rejects without an answer in time. */
-  private async find(): Promise<string> {
+  /** The server that a new connection leads to; undefined without an answer in time. */
+  private async find(): Promise<string | undefined> {
     const limits = { poolSize: 1, connectTimeoutMS: serverPatience, connectTimeout: serverPatience }
-    const plain = { entities: [], migrations: [], subscribers: [], logging: false, ...limits }
-    // The options come from an existing DataSource; only what is not needed differs.
-    const source = new DataSource({ ...this.dataSource.options, ...plain } as DataSourceOptions)
-    const asking = (async () => {
-      await source.initialize()
-      try {
-        const [row]: { server: string }[] = await source.query(this.engine.sql)
-        return String(row?.server)
-      } finally {
-        await source.destroy()
-      }
-    })()
-    asking.catch(() => undefined)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(reject, serverPatience, new Error('The server does not answer.'))
-    })
-    return Promise.race([asking, late]).finally(() => clearTimeout(timer))
+    const others = { entities: [], migrations: [], subscribers: [], logging: false }
+    // The options come from an existing DataSource.
+    const source = new DataSource({ ...this.dataSource.options, ...others, ...limits } as DataSourceOptions)
+    const asking = source
+      .initialize()
+      .then(() => source.query<{ server: string }[]>(this.sql))
+      .finally(() => source.isInitialized && source.destroy())
+      .then(([row]) => row?.server)
+    return Promise.race([asking.catch(() => undefined), delay(serverPatience, undefined, { ref: false })])
   }
 }

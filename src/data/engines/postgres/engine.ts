@@ -230,10 +230,8 @@ export function limitConnections(
   // TypeORM's type allows any function for the release.
   const connect = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
   const { Query }: { Query: QueryClass } = driver.postgres
-  const watch = new ServerWatch(driver, {
-    sql: `SELECT ${SERVER} AS server`,
-    refusesWrites: (error) => Reflect.get(Object(error), 'code') === '25006',
-  })
+  const refusesWrites = (error: unknown): boolean => Reflect.get(Object(error), 'code') === '25006'
+  const watch = new ServerWatch(driver, `SELECT ${SERVER} AS server`, refusesWrites)
 
   /** Acquires a connection that is not over. */
   async function obtain(): Promise<[Connection, Release]> {
