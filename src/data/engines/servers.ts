@@ -13,8 +13,8 @@ export interface Replication {
 
 /** A request that is about to read. */
 export interface Reading {
-  /** The same visitor reads from the same server. */
-  visitor: string
+  /** Returns who reads: the same visitor reads from the same server. */
+  visitor(): string
   /** The position that must be visible: that of the client's last write. */
   position: bigint | undefined
   /** Whether another server than the primary may be read. */

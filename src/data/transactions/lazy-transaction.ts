@@ -298,7 +298,8 @@ export class LazyTransaction {
     const { runner, isolation } = this
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      if (this.place) await this.place.choose(runner, this.beginOptions)
+      const choosing = this.place?.choose(runner, this.beginOptions)
+      if (choosing) await choosing
       await this.inTime(
         this.isReadOnly || this.place?.isReplica
           ? engineOf(runner.dataSource).beginReadOnly(runner, isolation)
@@ -362,7 +363,8 @@ export class LazyTransaction {
   private async obtain(): Promise<void> {
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      if (this.place) await this.place.choose(this.runner, this.beginOptions)
+      const choosing = this.place?.choose(this.runner, this.beginOptions)
+      if (choosing) await choosing
       await this.runner.connect()
       // It may have waited for a connection.
       if (this.isAbandoned()) throw new ClientClosedRequest()

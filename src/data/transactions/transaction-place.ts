@@ -19,7 +19,7 @@ export interface PlacedRequest {
 
 /** A request before its first statement. */
 export interface Reader {
-  visitor: string
+  visitor(): string
   /** Whether its method only reads. */
   isSafe: boolean
   /** Whether its client may have written just now although it sends no position: it sends `Authorization`. */
@@ -54,9 +54,9 @@ export class TransactionPlace {
     return this.place?.isReplica ?? false
   }
 
-  /** Chooses the server of a runner that has no connection yet. */
-  choose(runner: QueryRunner, options: BeginOptions): Promise<void> {
-    return (this.choosing ??= this.chooseOnce(runner, options))
+  /** Chooses the server of a runner that has no connection yet. Most choices need not wait. */
+  choose(runner: QueryRunner, options: BeginOptions): Promise<void> | undefined {
+    return this.place ? undefined : (this.choosing ??= this.chooseOnce(runner, options))
   }
 
   /** Commits a transaction that has begun. */
@@ -90,17 +90,20 @@ export class TransactionPlace {
     if (this.hasFailed) throw new ReplicaFailed('The replica has failed.', { cause })
   }
 
-  private async chooseOnce(runner: QueryRunner, options: BeginOptions): Promise<void> {
+  private chooseOnce(runner: QueryRunner, options: BeginOptions): Promise<void> | undefined {
     const { isolation, readOnly, replica } = options
     const { visitor, isSafe, mayHaveWritten, position, hasPosition, needsPrimary } = this.request.read()
     this.isReading = isSafe || readOnly === true
     const isRecent = mayHaveWritten && position === undefined && replica !== true
     const isExcluded = replica === false || isolation === 'SERIALIZABLE' || needsPrimary
     const allowsReplica = this.isReading && !isRecent && !isExcluded
-    const place = await this.servers.choose(runner, { visitor, position, allowsReplica })
-    this.place = place
-    this.isAhead = !place.isReplica && !place.waits && (hasPosition || place.isAhead || needsPrimary)
-    this.request.chosen(place)
+    const use = (place: Place): void => {
+      this.place = place
+      this.isAhead = !place.isReplica && !place.waits && (hasPosition || place.isAhead || needsPrimary)
+      this.request.chosen(place)
+    }
+    const place = this.servers.choose(runner, { visitor, position, allowsReplica })
+    return place instanceof Promise ? place.then(use) : (use(place), undefined)
   }
 }
 

@@ -27,7 +27,7 @@ export class Places {
     const { route } = ctx as Partial<Context>
     return new TransactionPlace(this.servers, {
       read: () => ({
-        visitor: visitorOf(ctx),
+        visitor: () => visitorOf(ctx),
         isSafe: SAFE_METHODS.includes(ctx.method),
         mayHaveWritten: ctx.get('Authorization') !== '',
         needsPrimary: needsPrimary || (route !== undefined && writing.has(route)),

@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { Context } from '../../context.js'
 import { cookiesOf } from '../../common/cookies.js'
 import { environmentOf } from '../../common/environment.js'
 import { memoize, memoizeByObject } from '../../common/memoize.js'
+import { pooledRandomBytes } from '../../common/random.js'
 import { sessionSecrets } from '../../sessions/secrets.js'
 
 const header = 'Database-Position'
@@ -68,18 +69,21 @@ const ofEnvironment = memoize((env): readonly string[] => {
 
 /** The first key encrypts, and all of them decrypt. */
 const keysOf = memoizeByObject((secrets: readonly string[]) =>
-  secrets.map((secret) => new Uint8Array(hkdfSync('sha256', secret, '', 'database position', 32))),
+  secrets.map((secret) =>
+    createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', 'database position', 32))),
+  ),
 )
 
-function encode(content: Buffer, [key = new Uint8Array()]: readonly Uint8Array[]): string {
-  const nonce = randomBytes(12)
+function encode(content: Buffer, [key]: readonly KeyObject[]): string {
+  if (!key) throw new TypeError('Positions need a secret.')
+  const nonce = pooledRandomBytes(12)
   const cipher = createCipheriv(algorithm, key, nonce)
   const parts = [nonce, cipher.update(content), cipher.final(), cipher.getAuthTag()]
   return Buffer.concat(parts).toString('base64url')
 }
 
 /** Undefined for a text that none of the keys has encrypted. */
-function decode(text: string, keys: readonly Uint8Array[]): Buffer | undefined {
+function decode(text: string, keys: readonly KeyObject[]): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.length !== 40) return undefined
   for (const key of keys) {

@@ -71,15 +71,19 @@ export class Replicas implements Servers {
     return this.used.length > 0
   }
 
-  async choose(runner: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Promise<Place> {
-    const replica = allowsReplica ? replicaOf(visitor, this.used) : undefined
-    if (!replica) return primaryPlace
-    const required = this.afterChanges(visitor, replica, position)
-    if (replica.replayed < required && required !== unknownPosition) await this.check(replica)
-    if (!replica.pool || replica.replayed < required) return aheadPlace
-    // The runner has no connection yet, and gets it from its driver.
-    ;(runner as PostgresRunner).driver = replica.pool.driver
-    return { name: replica.name, isReplica: true, isAhead: false }
+  choose(runner: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Place | Promise<Place> {
+    if (!allowsReplica || this.used.length === 0) return primaryPlace
+    const who = visitor()
+    const replica = replicaOf(who, this.used)
+    const required = this.afterChanges(who, replica, position)
+    const use = (): Place => {
+      if (!replica?.pool || replica.replayed < required) return aheadPlace
+      // The runner has no connection yet, and gets it from its driver.
+      ;(runner as PostgresRunner).driver = replica.pool.driver
+      return replica.place
+    }
+    if (!replica || replica.replayed >= required || required === unknownPosition) return use()
+    return this.check(replica).then(use)
   }
 
   commit(runner: QueryRunner): Promise<bigint | undefined> {
@@ -187,7 +191,8 @@ export class Replicas implements Servers {
   }
 
   /** The position from which a visitor can read a replica, whose other replica may have been ahead of it. */
-  private afterChanges(visitor: string, replica: Replica, position: bigint): bigint {
+  private afterChanges(visitor: string, replica: Replica | undefined, position: bigint): bigint {
+    if (this.changes.length === 0) return position
     return this.changes
       .filter(({ before }) => replicaOf(visitor, before) !== replica)
       .reduce((required, change) => max(required, change.position ?? unknownPosition), position)
@@ -196,6 +201,7 @@ export class Replicas implements Servers {
 
 /** Chooses a replica for a visitor. When others leave or return, most visitors keep theirs (rendezvous hashing). */
 function replicaOf(visitor: string, replicas: readonly Replica[]): Replica | undefined {
+  if (replicas.length < 2) return replicas[0]
   let chosen: Replica | undefined
   let highest = ''
   for (const replica of replicas) {
