@@ -132,6 +132,33 @@ describe('A database with replicas', () => {
     expect(errors(), JSON.stringify(log.lines.filter(({ level }) => Number(level) >= 40))).to.equal(0)
   })
 
+  it('reads nearly everything from the replica, as the servers count it', async () => {
+    const { request } = await open([near])
+    const transactions = async (node: PostgresNode): Promise<number> => {
+      const sql = "SELECT xact_commit::int AS count FROM pg_stat_database WHERE datname = 'postgres'"
+      const [row] = await node.query<{ count: number }>(sql)
+      return row?.count ?? 0
+    }
+    const before = [await transactions(primary), await transactions(near)]
+    for (let count = 0; count < 300; count += 1) await request('GET', '/notes')
+    // Processes of the server report what they have counted when they are idle.
+    await until(async () => (await transactions(near)) - (before[1] ?? 0) >= 300)
+    expect((await transactions(primary)) - (before[0] ?? 0)).to.be.lessThan(100)
+  })
+
+  it('confirms a commit whose position cannot be read, and reads the primary next', async () => {
+    await primary.query('CREATE ROLE limited LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO limited')
+    await primary.query('REVOKE EXECUTE ON FUNCTION pg_current_wal_insert_lsn() FROM PUBLIC')
+    const { request } = await open([late], { url: primary.url().replace('postgres@', 'limited@') })
+    const created = await request('POST', '/notes', { json: { text: 'unknown', count: 0 } })
+    expect(created.status).to.equal(201)
+    await late.caughtUpWith(primary)
+    await primary.query('GRANT EXECUTE ON FUNCTION pg_current_wal_insert_lsn() TO PUBLIC')
+    expect((await request('GET', '/servers')).json).to.deep.equal({ port: primary.port })
+    await late.caughtUpWith(primary)
+    expect((await request('GET', '/servers')).json).to.deep.equal({ port: late.port })
+  })
+
   it('streams rows of a replica', async () => {
     const { request, log } = await open([near])
     await request('POST', '/notes', { json: { text: 'row', count: 0 } })
