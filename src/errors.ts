@@ -516,7 +516,7 @@ export class StaleRecord extends ValidationErrors {
       'base',
       'stale',
       'The record has been changed since you opened this page. Your changes are not saved yet. Save again to replace the ' +
-        'present values.',
+        'current values.',
     )
   }
 }

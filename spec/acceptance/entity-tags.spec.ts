@@ -18,7 +18,7 @@ describe('The ETag header', () => {
   let office: Office
   let letter: Letter
   let path: string
-  /** What the handler of /tagged does. */
+  /** The handler of /tagged. */
   let respond: (ctx: Context) => unknown
 
   before(async () => {

@@ -104,7 +104,7 @@ describe('The conditions of a request', () => {
         },
       },
       {
-        name: 'If-None-Match with the present tag',
+        name: 'If-None-Match with the current tag',
         status: 412,
         type: 'precondition-failed',
         apply: ({ headers }) => void (headers['if-none-match'] = `"${version}"`),
@@ -275,7 +275,7 @@ describe('The conditions of a request', () => {
       expect((await request('PUT', path, { xml: { letter: { lock_version: 4 } } })).status).to.equal(200)
     })
 
-    it('name the present value of each field that differs, unless the value is hidden or a reference', async () => {
+    it('name the current value of each field that differs, unless the value is hidden or a reference', async () => {
       const long = 'x'.repeat(300)
       const path = `/letters/${letter.id}`
       const present = { body: long, due: '2026-05-01', sealed: true, note: 'secret', count: 5, slug: null }
@@ -287,7 +287,7 @@ describe('The conditions of a request', () => {
       expect(problem.errors).to.deep.equal({
         base: [
           'The record has been changed since you opened this page. Your changes are not saved yet. Save again to replace the ' +
-            'present values.',
+            'current values.',
         ],
         slug: ['Now: None'],
         body: [`Now: ${'x'.repeat(200)}…`],

@@ -111,7 +111,7 @@ describe('A form that is out of date', () => {
     expect((await site.get(`${path}/edit`)).text).to.contain('name="lock_version" value="2"')
   })
 
-  it('is shown again with 409, with what was sent, the present values and the present version, and can be saved', async () => {
+  it('is shown again with 409, with what was sent, the current values and the current version, and can be saved', async () => {
     await site.get(`${path}/edit`)
     await send({ title: 'second', due: '2026-05-01', lock_version: '1' })
     const stale = await send({ title: 'mine', due: 'soon', lock_version: '1' })
@@ -174,7 +174,7 @@ describeInBrowser('Forms of one record in two tabs', () => {
     await save(page, 'Save')
     await other.getByLabel('Title').fill('from the second tab')
     await save(other, 'Save')
-    expect(await other.getByRole('alert').innerText()).to.contain('Save again to replace the present values.')
+    expect(await other.getByRole('alert').innerText()).to.contain('Save again to replace the current values.')
     expect(await other.locator('#parcel_title_error').innerText()).to.equal('Now: from the first tab')
     expect(await other.getByLabel('Title').inputValue()).to.equal('from the second tab')
     await save(other, 'Save')
@@ -184,7 +184,7 @@ describeInBrowser('Forms of one record in two tabs', () => {
     await page.context().close()
   })
 
-  it('keep a date and three labels, and show the present date in German, accessibly', async () => {
+  it('keep a date and three labels, and show the current date in German, accessibly', async () => {
     const { id } = await newRecord(database, Parcel, { title: 'first' })
     const { page, troubles } = await visit(browser, site.url, { locale: 'de-DE' })
     const other = await page.context().newPage()

@@ -186,7 +186,7 @@ describe(`Records with a version on ${engine}`, () => {
     })
   }
 
-  it('are not written with the values of an earlier state, even if these equal the present ones', async () => {
+  it('are not written with the values of an earlier state, even if these equal the current ones', async () => {
     const { database } = office
     const { id } = await newRecord(database, Letter)
     const path = `/slow/letters/${id}?count=yes`

@@ -1,6 +1,6 @@
 /** Tags of HTTP in the headers `ETag`, `If-Match` and `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1). */
 
-/** What proxies append to a tag when they compress a response, or nothing. */
+/** The suffix that a proxy appends to a tag when it compresses a response, or nothing. */
 const SUFFIX = /^(?:--?(?:gzip|br|zstd|deflate))?$/
 
 /** The tags in a header without their quotes, as proxies may have weakened them: `7-abc` for `W/"7-abc"`. */

@@ -91,7 +91,7 @@ export interface HttpMembers {
   unreadable(record: object): readonly UnreadableField[]
 
   /**
-   * Whether the request contains another version of a saved record than the present one.
+   * Whether the request contains another version of a saved record than the current one.
    *
    * @internal
    */

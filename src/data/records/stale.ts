@@ -9,12 +9,12 @@ import { translate } from '../validation/violations.js'
 import { findRecord } from './find.js'
 import type { RecordWork } from './work.js'
 
-/** The number of characters of a present value that are shown. */
+/** The number of characters of a current value that are shown. */
 const maxLength = 200
 
 /**
  * The errors of a record that has changed since the client has read it: `stale` for the record, and `changed` for each field
- * whose present value differs from the sent one. The record keeps what was sent, and takes the present version, so that the form
+ * whose current value differs from the sent one. The record keeps what was sent, and takes the current version, so that the form
  * that is shown again can be saved.
  *
  * @param bound the names of the attributes that the request has set

@@ -16,7 +16,7 @@ export interface Format {
 
 /** The details of an error (RFC 9457). */
 export interface ProblemDetails {
-  /** What happened, if the status says too little: `urn:resource-kit:stale-record`. */
+  /** The kind of problem, if the status says too little: `urn:resource-kit:stale-record`. */
   type?: string
   status: number
   title: string

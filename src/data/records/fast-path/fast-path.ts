@@ -147,8 +147,8 @@ export class FastPath {
       column.isVersion ? 1 : (this.stored(column, valueOf(record, column)) ?? null),
     )
     await write(tx, this.insertion, values)
-    this.setVersion(record, 1)
     this.fillWithNull(record)
+    this.setVersion(record, 1)
   }
 
   /** Returns false if the database does not have the record. */
