@@ -5,12 +5,15 @@ import {
   HeardLetter,
   Letter,
   newRecord,
+  openLetters,
   openOffice,
   Parcel,
   Stamp,
   type Office,
 } from '../support/applications/letters.js'
+import { newDatabase } from '../support/databases.js'
 import { Gate } from '../support/gate.js'
+import { Served } from '../support/processes/served.js'
 import type { SpecRequest } from '../support/site.js'
 
 const accept = 'json'
@@ -35,9 +38,19 @@ describe(`Records with a version on ${engine}`, () => {
 
   before(async () => {
     office = await openOffice({}, (app) => {
-      for (const [path, model] of models)
+      for (const [path, model] of models) {
+        app.put(`/often${path}/{id}`, async (ctx) => {
+          const record = await ctx.find(model, ctx.params['id'])
+          for (const title of ['two', 'three']) {
+            record.title = title
+            await ctx.save(record)
+          }
+          await ctx.destroy(record)
+          return ctx.respond({ data: {} })
+        })
         for (const method of ['put', 'patch', 'post', 'delete'] as const)
           app[method](`/slow${path}/{id}`, (ctx) => changeSlowly(ctx, model))
+      }
     })
   })
 
@@ -199,6 +212,50 @@ describe(`Records with a version on ${engine}`, () => {
     waiting?.pass()
     expect((await slow).status).to.equal(200)
     expect(await database.manager.findOneByOrFail(Letter, { id })).to.include({ count: waiting ? 2 : 1 })
+  })
+
+  it('can be saved several times in one request, and then deleted', async () => {
+    const { site, database } = office
+    for (const [path, model] of models) {
+      const { id } = await newRecord(database, model)
+      const response = await site.put(`/often${path}/${id}`, {
+        accept,
+        headers: { 'If-Match': '"1"' },
+        json: {},
+      })
+      expect(response.status, response.text).to.equal(200)
+      expect(await database.manager.countBy(model, { id })).to.equal(0)
+    }
+  })
+
+  it('let one of 200 PUTs with the same tag change the record with four worker processes', async () => {
+    const url = await newDatabase()
+    const database = await openLetters(url)
+    await database.synchronize()
+    const main = new URL('../support/applications/letters-main.js', import.meta.url).href
+    const served = await Served.start(main, ['start', '--workers', '4'], { DATABASE_URL: url })
+    try {
+      await served.workers(4)
+      const letter = await newRecord(database, Letter)
+      const path = `${served.url}/letters/${letter.id}`
+      const put = (end: string, headers: Record<string, string>, title: string) =>
+        fetch(path + end, {
+          method: 'PUT',
+          headers: { 'content-type': 'application/json', connection: 'close', ...headers },
+          body: JSON.stringify({ title }),
+        })
+      const requests = Array.from({ length: 200 }, (_, index) =>
+        put('', { 'If-Match': '"1"' }, `title ${index}`),
+      )
+      expect(counted(await Promise.all(requests))).to.deep.equal({ 200: 1, 412: 199 })
+      const counts = counted(await Promise.all(Array.from({ length: 100 }, () => put('/count', {}, ''))))
+      const { 200: done = 0, 503: rejected = 0 } = counts
+      expect(done + rejected).to.equal(100)
+      expect((await database.manager.findOneByOrFail(Letter, { id: letter.id })).count).to.equal(done)
+    } finally {
+      await served.remove()
+      await database.close()
+    }
   })
 
   describe('with links', () => {

@@ -5,7 +5,7 @@ import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } fro
 import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './validation/added-errors.js'
-import type { Attribute } from './attributes/attributes.js'
+import { versionOf, type Attribute } from './attributes/attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
@@ -221,7 +221,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
       await this.noteWrite(record, isNew ? 'create' : 'update')
-      if (!isNew && this.isStale(record, work.tx, foundBy(record)))
+      if (!isNew && isOutOfDate(this, work, record))
         return withLanguage(
           this,
           await staleErrors(work, record, this.bound(record), this.unreadable(record)),
@@ -234,8 +234,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   destroy(record) {
     return inTransaction(this, async (work) => {
       await this.noteWrite(record, 'destroy')
-      if (this.isStale(record, work.tx, foundBy(record)))
-        throw withLanguage(this, await staleErrors(work, record))
+      if (isOutOfDate(this, work, record)) throw withLanguage(this, await staleErrors(work, record))
       await destroyRecord(work, record)
     })
   },
@@ -305,6 +304,11 @@ async function boundErrors(
     all.add(name, rule, message, values)
   }
   return all
+}
+
+/** Whether the request contains another version of a saved record. */
+function isOutOfDate(ctx: DataRequest, { tx }: RecordWork, record: Model): boolean {
+  return versionOf(record.constructor) !== undefined && ctx.isStale(record, tx, foundBy(record))
 }
 
 /** The errors of the fields that could not be converted. */

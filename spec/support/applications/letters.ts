@@ -310,8 +310,12 @@ export interface Office {
   log: ReturnType<typeof captureLog>
 }
 
+export function lettersDatabase(url: string): Database {
+  return new Database({ test: { url }, models, migrations: [] }, 'test')
+}
+
 export function openLetters(url: string): Promise<Database> {
-  return new Database({ test: { url }, models, migrations: [] }, 'test').open()
+  return lettersDatabase(url).open()
 }
 
 export async function lettersUrl(): Promise<string> {
@@ -329,7 +333,14 @@ export async function openOffice(
 ): Promise<Office> {
   const database = await openLetters(await lettersUrl())
   const log = captureLog()
-  const app = new App({ api: true, logger: log.logger, ...options })
+  const app = lettersApp(database, { logger: log.logger, ...options })
+  extend(app, database)
+  return { site: await Site.open(app), database, log }
+}
+
+/** The application with the resources. */
+export function lettersApp(database: Database, options: AppOptions & TransactionOptions = {}): App {
+  const app = new App({ api: true, ...options })
   app.use(transaction(database, options))
   const resources = [
     HeardResource,
@@ -343,8 +354,7 @@ export async function openOffice(
   const letters = app.resource(LettersResource)
   letters.resource(RepliesResource)
   for (const resource of resources) app.resource(resource)
-  extend(app, database)
-  return { site: await Site.open(app), database, log }
+  return app
 }
 
 /** A new record, saved with these values. */

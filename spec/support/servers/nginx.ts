@@ -25,13 +25,17 @@ export interface Nginx {
   stop(): Promise<void>
 }
 
-/** Starts nginx as the proxy of a server, with the headers that docs/deploying.md describes. */
-export async function startNginx(server: string): Promise<Nginx> {
+/**
+ * Starts nginx as the proxy of a server, with the headers that docs/deploying.md describes.
+ *
+ * @param settings further lines of its configuration
+ */
+export async function startNginx(server: string, settings = ''): Promise<Nginx> {
   if (!existsSync(program)) throw new Error(`There is no nginx at ${program}. ${advice}`)
   const folder = temporaryFolder()
   const port = await freePort()
   mkdirSync(join(folder, 'logs'))
-  writeFileSync(join(folder, 'nginx.conf'), configuration(server, port))
+  writeFileSync(join(folder, 'nginx.conf'), configuration(server, port, settings))
   const child = spawn(program, ['-p', folder, '-c', 'nginx.conf', '-e', 'logs/error.log'], {
     stdio: 'ignore',
   })
@@ -50,7 +54,7 @@ export async function startNginx(server: string): Promise<Nginx> {
   }
 }
 
-function configuration(server: string, port: number): string {
+function configuration(server: string, port: number, settings: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path logs/${name};`,
   )
@@ -61,6 +65,7 @@ pid nginx.pid;
 events {}
 http {
   access_log off;
+  ${settings}
   ${temporary.join('\n  ')}
   server {
     listen 127.0.0.1:${port};

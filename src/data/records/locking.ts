@@ -50,8 +50,7 @@ export async function lockRow(
  * @throws VersionConflict when the row has another version than the record, or does not exist
  */
 export async function lockVersion(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<void> {
-  if (!metadata.versionColumn) return
-  const read: unknown = metadata.versionColumn.getEntityValue(record)
+  const read: unknown = metadata.versionColumn?.getEntityValue(record)
   const row = await lockRow(tx, metadata, record)
   if (!row || (read !== undefined && String(read) !== String(row.version))) throw new VersionConflict()
 }

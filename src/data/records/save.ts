@@ -85,8 +85,10 @@ async function tryWrite(
   try {
     if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return undefined
     await protectedWrite(tx, metadata, record, async (manager) => {
-      if (!isNew) await lockVersion(manager, metadata, record)
-      if (!isNew && metadata.versionColumn && changesLinks(metadata, record, links)) touch(record)
+      if (!isNew && metadata.versionColumn) {
+        await lockVersion(manager, metadata, record)
+        if (changesLinks(metadata, record, links)) touch(record)
+      }
       await writeColumns(manager, metadata, record, isNew)
       await writeLinks({ tx: manager, scopeFor: (model) => work.scopeFor(model) }, record, isNew, links)
     })
@@ -110,7 +112,7 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   try {
     if (await fastPath(tx, metadata)?.remove(tx, record)) return
     await protectedWrite(tx, metadata, record, async (manager) => {
-      await lockVersion(manager, metadata, record)
+      if (metadata.versionColumn) await lockVersion(manager, metadata, record)
       await manager.remove(record)
     })
   } catch (error) {
