@@ -423,13 +423,10 @@ describe('The conditions of a request', () => {
     })
 
     const wrong: [options: object, message: string][] = [
-      [
-        { requireMatch: true },
-        'WrongResource has the option requireMatch, but it has no model. Add the option "model".',
-      ],
+      [{ requireMatch: true }, 'WrongResource has the option requireMatch, but no model.'],
       [
         { requireMatch: true, model: Postcard },
-        'WrongResource has the option requireMatch, but Postcard has no version. Add a property with @VersionColumn().',
+        'WrongResource has the option requireMatch, but Postcard has no property with @VersionColumn().',
       ],
     ]
     for (const [options, message] of wrong) {

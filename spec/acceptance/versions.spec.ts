@@ -9,6 +9,7 @@ import {
   openOffice,
   Parcel,
   Stamp,
+  Unversioned,
   type Office,
 } from '../support/applications/letters.js'
 import { newDatabase } from '../support/databases.js'
@@ -109,14 +110,16 @@ describe(`Records with a version on ${engine}`, () => {
         expect((await site.get(`${path}/${id}`, { accept })).json).to.deep.equal(winner?.json)
       })
 
-      it('lose none of 200 parallel changes that read, compute and save', async () => {
+      it('lose none of many parallel changes that read, compute and save', async () => {
         const { site, database } = office
         const { id } = await newRecord(database, model)
+        // On a server, many are retried.
+        const length = engine === 'sqlite' || process.env['KIT_REQUIRE_ALL'] ? 200 : 60
         const responses = await Promise.all(
-          Array.from({ length: 200 }, () => site.put(`${path}/${id}/count`, { accept })),
+          Array.from({ length }, () => site.put(`${path}/${id}/count`, { accept })),
         )
         const { 200: done = 0, 503: rejected = 0 } = counted(responses)
-        expect(done + rejected).to.equal(200)
+        expect(done + rejected).to.equal(length)
         expect((await site.get(`${path}/${id}`, { accept })).json).to.include({ count: done })
       })
 
@@ -228,7 +231,9 @@ describe(`Records with a version on ${engine}`, () => {
     }
   })
 
-  it('let one of 200 PUTs with the same tag change the record with four worker processes', async () => {
+  it('let one of 200 PUTs with the same tag change the record with four worker processes', async function () {
+    // The processes take seconds to load, so that `npm test` starts them on one engine only.
+    if (engine !== 'sqlite' && !process.env['KIT_REQUIRE_ALL']) this.skip()
     const url = await newDatabase()
     const database = await openLetters(url)
     await database.synchronize()
@@ -256,6 +261,19 @@ describe(`Records with a version on ${engine}`, () => {
       await served.remove()
       await database.close()
     }
+  })
+
+  it('that have no version yet are saved and deleted, and have no tag', async () => {
+    const { site, database } = office
+    const { id } = await newRecord(database, Unversioned)
+    await database.query('UPDATE unversioned_letters SET lock_version = NULL')
+    const shown = await site.get(`/unversioned/${id}`, { accept })
+    expect([shown.status, shown.headers.get('etag')]).to.deep.equal([200, null])
+    expect((await site.put(`/unversioned/${id}`, { accept, json: { title: 'changed' } })).status).to.equal(
+      200,
+    )
+    expect((await site.delete(`/unversioned/${id}`, { accept })).status).to.equal(200)
+    expect(await database.manager.count(Unversioned)).to.equal(0)
   })
 
   describe('with links', () => {

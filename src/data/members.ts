@@ -145,7 +145,7 @@ export interface FindAllOptions<T> {
 }
 
 /** The parts of the context that these members use. */
-interface DataRequest extends ListRequest, Omit<RecordWork, 'tx' | 'isTagged'> {
+interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
   readonly locale: string
@@ -156,8 +156,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx' | 'isTagged'> {
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
-  isStale(record: object, attempt: object, foundBy?: object): boolean
-  isTagged(record: object, attempt: object): boolean
+  compareVersion(record: object, attempt: object, foundBy?: object): 'stale' | 'matched' | undefined
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 }
 
@@ -221,7 +220,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
       await this.noteWrite(record, isNew ? 'create' : 'update')
-      if (!isNew && isOutOfDate(this, work, record))
+      if (!isNew && isStale(this, work, record))
         return withLanguage(
           this,
           await staleErrors(work, record, this.bound(record), this.unreadable(record)),
@@ -234,7 +233,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   destroy(record) {
     return inTransaction(this, async (work) => {
       await this.noteWrite(record, 'destroy')
-      if (isOutOfDate(this, work, record)) throw withLanguage(this, await staleErrors(work, record))
+      if (isStale(this, work, record)) throw withLanguage(this, await staleErrors(work, record))
       await destroyRecord(work, record)
     })
   },
@@ -264,10 +263,6 @@ class RequestWork implements RecordWork {
 
   get pathKeys() {
     return this.ctx.pathKeys
-  }
-
-  isTagged(record: object) {
-    return this.ctx.isTagged(record, this.tx)
   }
 
   scopeFor(model: Function | string) {
@@ -306,9 +301,12 @@ async function boundErrors(
   return all
 }
 
-/** Whether the request contains another version of a saved record. */
-function isOutOfDate(ctx: DataRequest, { tx }: RecordWork, record: Model): boolean {
-  return versionOf(record.constructor) !== undefined && ctx.isStale(record, tx, foundBy(record))
+/** Whether the body of the request contains another version of a saved record. */
+function isStale(ctx: DataRequest, work: RecordWork, record: Model): boolean {
+  if (versionOf(record.constructor) === undefined) return false
+  const result = ctx.compareVersion(record, work.tx, foundBy(record))
+  work.isMatched = result === 'matched'
+  return result === 'stale'
 }
 
 /** The errors of the fields that could not be converted. */

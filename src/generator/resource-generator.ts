@@ -74,8 +74,13 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
-  if (owner) requireOwner(folder, owner, plan, options)
-  if (plan.hasVersion) rejectSharedModel('--locking', options)
+  const adding = owner ? '--owner' : plan.hasVersion && '--locking'
+  if (adding && (options.useModel !== undefined || options.skipModel)) {
+    throw new CommandError(
+      `${adding} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+    )
+  }
+  if (owner) requireOwner(folder, owner, plan)
   rejectImportedNames(plan)
   return stepsOf(folder, plan, options)
 }
@@ -195,13 +200,7 @@ function isWanted(path: string, options: ResourceArguments): boolean {
 }
 
 /** @throws CommandError when the resource cannot have an owner */
-function requireOwner(
-  folder: string,
-  owner: Names,
-  { names, routes, accounts }: ResourcePlan,
-  options: ResourceArguments,
-): void {
-  rejectSharedModel('--owner', options)
+function requireOwner(folder: string, owner: Names, { names, routes, accounts }: ResourcePlan): void {
   if (!accounts)
     throw new CommandError('There are no accounts that could own records. Run `kit generate auth` first.')
   if (owner.model !== accounts.model) {
@@ -217,14 +216,6 @@ function requireOwner(
   const scope = routes.find(({ handler }) => handler === 'scope')
   if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
   requireModel(folder, owner)
-}
-
-/** @throws CommandError for an option that adds a column, if the model is not generated */
-function rejectSharedModel(option: string, { useModel, skipModel }: ResourceArguments): void {
-  if (useModel === undefined && !skipModel) return
-  throw new CommandError(
-    `${option} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
-  )
 }
 
 /** Rejects a model with the name of a class of resource-kit that the same handlers import. */

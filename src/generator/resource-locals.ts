@@ -131,7 +131,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
     keys,
     ownerKey: owner && `${owner.singular}_id`,
     hasVersion,
-    modelImports: modelImports(attributes, table.relations.length > 0, pairs.length > 0, hasVersion),
+    modelImports: modelImports(all, table.relations.length > 0, pairs.length > 0),
     imports: modelImportsOf(related, `src/models/${names.singular}`).filter(
       ({ model }) => model !== names.model,
     ),
@@ -239,22 +239,17 @@ function choicesOf(one: string, references: readonly ReferenceAttribute[]): Choi
   })
 }
 
-function modelImports(
-  attributes: readonly Attribute[],
-  hasKeys: boolean,
-  hasPairs: boolean,
-  hasVersion: boolean,
-) {
+function modelImports(attributes: readonly Attribute[], hasKeys: boolean, hasPairs: boolean) {
   const hasLists = attributes.some(({ isList }) => isList)
   const typeorm = [
-    (hasKeys || attributes.some(({ isList }) => !isList)) && 'Column',
+    (hasKeys || attributes.some(({ decorator }) => decorator.startsWith('@Column('))) && 'Column',
     'Entity',
     hasPairs && 'Index',
     hasKeys && 'JoinColumn',
     hasLists && 'JoinTable, ManyToMany',
     hasKeys && 'ManyToOne',
     (hasKeys || hasLists) && 'type Relation',
-    hasVersion && 'VersionColumn',
+    attributes.some(({ decorator }) => decorator === '@VersionColumn()') && 'VersionColumn',
   ]
   const kit = [
     'Model',

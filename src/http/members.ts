@@ -12,7 +12,7 @@ import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
 import { visitorCookies } from './private-responses.js'
 import { setPageHeaders } from './page-headers.js'
-import { isStale, isTagged } from './preconditions.js'
+import { compareVersion } from './preconditions.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
 import { listedFields, writableAttributes } from './writable.js'
 
@@ -91,18 +91,11 @@ export interface HttpMembers {
   unreadable(record: object): readonly UnreadableField[]
 
   /**
-   * Whether the request contains another version of a saved record than the current one.
+   * Compares the version of a saved record with the conditions of the request.
    *
    * @internal
    */
-  isStale(record: object, attempt: object, foundBy?: object): boolean
-
-  /**
-   * Whether the request names the version of a record in `If-Match`.
-   *
-   * @internal
-   */
-  isTagged(record: object, attempt: object): boolean
+  compareVersion(record: object, attempt: object, foundBy?: object): 'stale' | 'matched' | undefined
 
   /**
    * The columns that the path sets: the keys of the record's parents.
@@ -153,12 +146,8 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
       return visitorCookies(this)
     },
 
-    isStale(record, attempt, foundBy) {
-      return isStale(this, record, attempt, foundBy)
-    },
-
-    isTagged(record, attempt) {
-      return isTagged(this, record, attempt)
+    compareVersion(record, attempt, foundBy) {
+      return compareVersion(this, record, attempt, foundBy)
     },
 
     prefersHtml(errors) {

@@ -8,15 +8,15 @@ import { lastValue } from './body/form-fields.js'
 import { isAny, namesVersion } from './entity-tags.js'
 
 /**
- * The record that was compared with the conditions of a request (RFC 9110, section 13), by the transaction of the attempt: a
- * request that is repeated compares again.
+ * The transactions of the requests whose conditions (RFC 9110, section 13) were compared with a record. A request that is
+ * repeated compares again.
  */
-const compared = new WeakMap<object, object>()
+const compared = new WeakSet<object>()
 
 /** The field with the version of a saved record in bodies, `{ name: 'lock_version', value: '7' }`; undefined if there is none. */
 export function versionField(record: object): { name: string; value: string } | undefined {
   const [property, version] = [versionOf(record.constructor), versionIn(record)]
-  if (property === undefined || version === undefined || version === null) return undefined
+  if (property === undefined || version === undefined) return undefined
   return { name: exposedName(record.constructor, property), value: String(version) }
 }
 
@@ -25,15 +25,20 @@ export function versionField(record: object): { name: string; value: string } | 
  *
  * @param attempt the manager of the transaction
  * @param foundBy the conditions that have found the record, unless they contain its id
- * @returns whether the body contains another version
+ * @returns `stale` if the body contains another version, `matched` if `If-Match` contains this one
  * @throws PreconditionRequired (428) when the resource requires a condition and the request has none
  * @throws PreconditionFailed (412) when a header does not allow the version
  */
-export function isStale(ctx: Context, record: object, attempt: object, foundBy?: object): boolean {
+export function compareVersion(
+  ctx: Context,
+  record: object,
+  attempt: object,
+  foundBy?: object,
+): 'stale' | 'matched' | undefined {
   const property = versionOf(record.constructor)
-  if (property === undefined || SAFE_METHODS.includes(ctx.method)) return false
-  if (compared.has(attempt) || !isNamedByPath(ctx, record, foundBy)) return false
-  compared.set(attempt, record)
+  if (property === undefined || SAFE_METHODS.includes(ctx.method)) return undefined
+  if (compared.has(attempt) || !isNamedByPath(ctx, record, foundBy)) return undefined
+  compared.add(attempt)
   const name = exposedName(record.constructor, property)
   const version = String(versionIn(record))
   const sent = lastValue(Reflect.get(Object(ctx.request.body), name)) ?? undefined
@@ -44,13 +49,8 @@ export function isStale(ctx: Context, record: object, attempt: object, foundBy?:
     throw new PreconditionFailed(`The ${model} has changed since you have read it.`)
   if (ifNoneMatch !== undefined && namesVersion(ifNoneMatch, version))
     throw new PreconditionFailed(`The ${model} has a version that If-None-Match excludes.`)
-  return ifMatch === undefined && sent !== undefined && !isVersion(sent, version)
-}
-
-/** Whether the client has named the version of a record in `If-Match`, so that another version must not be changed. */
-export function isTagged({ req }: Context, record: object, attempt: object): boolean {
-  const header = req.headers['if-match']
-  return header !== undefined && !isAny(header) && compared.get(attempt) === record
+  if (ifMatch !== undefined) return isAny(ifMatch) ? undefined : 'matched'
+  return sent === undefined || isVersion(sent, version) ? undefined : 'stale'
 }
 
 /**

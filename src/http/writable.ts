@@ -56,11 +56,12 @@ export function listedFields(
  */
 export function checkVersions(routes: readonly ServingRoute[]): void {
   for (const { resource, handlerName } of routes) {
-    if (!resource?.requiresMatch || (resource.model && versionOf(resource.model) !== undefined)) continue
-    const missing = resource.model
-      ? `${resource.model.name} has no version. Add a property with @VersionColumn().`
-      : 'it has no model. Add the option "model".'
-    throw new DeclarationError(`${handlerName.split('.')[0]} has the option requireMatch, but ${missing}`)
+    const { model, requiresMatch } = resource ?? {}
+    if (!requiresMatch || (model && versionOf(model) !== undefined)) continue
+    throw new DeclarationError(
+      `${handlerName.split('.')[0]} has the option requireMatch, but ` +
+        (model ? `${model.name} has no property with @VersionColumn().` : 'no model.'),
+    )
   }
 }
 

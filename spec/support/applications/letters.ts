@@ -96,6 +96,16 @@ export class GuardedLetter extends Model {
   lock_version!: number
 }
 
+/** A model with a version that a row may lack. */
+@Entity('unversioned_letters')
+export class Unversioned extends Model {
+  @Column('varchar')
+  title!: string
+
+  @VersionColumn({ nullable: true })
+  lock_version!: number | null
+}
+
 @Entity('stamps')
 export class Stamp extends Model {
   @Column('varchar')
@@ -138,7 +148,7 @@ export class Postcard extends Model {
   title!: string
 }
 
-const models = [Letter, HeardLetter, GuardedLetter, Stamp, Parcel, Postcard]
+const models = [Letter, HeardLetter, Unversioned, GuardedLetter, Stamp, Parcel, Postcard]
 const none = '00000000-0000-0000-0000-000000000000'
 
 /** The handlers of a generated resource. */
@@ -236,6 +246,11 @@ class TitlesResource extends Handlers<Letter> {
   override find(ctx: Context) {
     return ctx.findOneBy(Letter, { slug: ctx.params['slug'] })
   }
+}
+
+@Resource('/unversioned', { model: Unversioned })
+class UnversionedResource extends Handlers<Unversioned> {
+  readonly model = Unversioned
 }
 
 @Resource('/parcels', { model: Parcel })
@@ -344,6 +359,7 @@ export function lettersApp(database: Database, options: AppOptions & Transaction
   app.use(transaction(database, options))
   const resources = [
     HeardResource,
+    UnversionedResource,
     GuardedResource,
     StrictResource,
     TitlesResource,

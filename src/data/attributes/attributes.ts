@@ -55,7 +55,7 @@ export const versionOf = memoizeByObject(
 export function versionIn(value: unknown): unknown {
   const model: unknown = typeof value === 'object' && value !== null ? value.constructor : undefined
   const property = typeof model === 'function' ? versionOf(model) : undefined
-  return property === undefined ? undefined : Reflect.get(Object(value), property)
+  return property === undefined ? undefined : (Reflect.get(Object(value), property) ?? undefined)
 }
 
 /** Whether a class, or a class that it extends, is marked with `@Entity`. */

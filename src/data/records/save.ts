@@ -111,10 +111,8 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   const metadata = tx.dataSource.getMetadata(record.constructor)
   try {
     if (await fastPath(tx, metadata)?.remove(tx, record)) return
-    await protectedWrite(tx, metadata, record, async (manager) => {
-      if (metadata.versionColumn) await lockVersion(manager, metadata, record)
-      await manager.remove(record)
-    })
+    if (metadata.versionColumn) await lockVersion(tx, metadata, record)
+    await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
   } catch (error) {
     rejectConflict(work, record, error)
     const explained = explainDatabaseError(error, metadata)
@@ -131,7 +129,7 @@ function touch(record: Model): void {
 
 /** @throws PreconditionFailed (412) after a conflict over a record whose version the client has named */
 function rejectConflict(work: RecordWork, record: Model, error: unknown): void {
-  if (error instanceof VersionConflict && work.isTagged?.(record))
+  if (error instanceof VersionConflict && work.isMatched)
     throw new PreconditionFailed(`The ${record.constructor.name} has changed since you have read it.`)
 }
 

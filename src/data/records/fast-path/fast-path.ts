@@ -3,6 +3,7 @@ import type { EntityManager, EntityMetadata, EntitySubscriberInterface } from 't
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { BoundedMap, memoizeByObject } from '../../../common/memoize.js'
+import { versionIn } from '../../attributes/attributes.js'
 import type { Model } from '../../model.js'
 import { engineOf } from '../../engines/engines.js'
 import { VersionConflict } from '../../../errors.js'
@@ -126,10 +127,10 @@ export class FastPath {
    */
   async remove(tx: EntityManager, record: Model): Promise<boolean> {
     if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
-    const { versionColumn } = this.metadata
-    if (!versionColumn) await write(tx, this.deletion, [record.id])
-    else if (valueOf(record, versionColumn) === undefined) return false
-    else await writeVersion(tx, this.deletion, [record.id, valueOf(record, versionColumn)])
+    const version = this.version && versionIn(record)
+    if (this.version && version === undefined) return false
+    if (version === undefined) await write(tx, this.deletion, [record.id])
+    else await writeVersion(tx, this.deletion, [record.id, version])
     return true
   }
 
@@ -154,8 +155,9 @@ export class FastPath {
   /** Returns false if the database does not have the record. */
   private async update(tx: EntityManager, record: Model): Promise<boolean> {
     const found = await this.find(tx, { id: record.id })
-    const version = this.version && this.versionOf(record, found)
-    if (!found) return false
+    if (this.version && hasOtherVersion(record, found)) throw new VersionConflict()
+    const version = this.version && versionIn(found)
+    if (!found || (this.version && version === undefined)) return false
     if (this.changesOf(record, found).length === 0) return true
 
     const stamped = stampsOf(record).stampUpdate()
@@ -178,14 +180,6 @@ export class FastPath {
   private condition(index: number): string {
     const condition = `${this.id} = ${this.place(index)}`
     return this.version ? `${condition} AND ${this.version} = ${this.place(index + 1)}` : condition
-  }
-
-  /** The version that a record was read with. The values of another version say nothing about what the handler has changed. */
-  private versionOf(record: object, found: object | undefined): unknown {
-    const { versionColumn } = this.metadata
-    const [read, present] = [record, found ?? {}].map((one) => versionColumn && valueOf(one, versionColumn))
-    if (!found || (read !== undefined && read !== present)) throw new VersionConflict()
-    return present
   }
 
   private setVersion(record: object, version: number): void {
@@ -252,6 +246,12 @@ function isHeard({ dataSource: { subscribers } }: EntityManager, events: Events)
   // The first subscriber is the framework's own.
   if (subscribers.length <= 1) return false
   return subscribers.slice(1).some((subscriber) => events.some((event) => subscriber[event] !== undefined))
+}
+
+/** Whether a record was read with another version. The values of that version do not show what the handler has changed. */
+function hasOtherVersion(record: object, found: object | undefined): boolean {
+  const read = versionIn(record)
+  return !found || (read !== undefined && read !== versionIn(found))
 }
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
