@@ -168,7 +168,9 @@ describe('Two processes with one database', () => {
   }
 
   it('save one record for each key, however often it is sent, and whatever fails on the way', async () => {
-    const [keys, kills] = process.env['KIT_REQUIRE_ALL'] ? [400, 5] : [60, 1]
+    // Another process takes as long as all other specs of this file.
+    const few = engine === 'sqlite' ? 1 : 0
+    const [keys, kills] = process.env['KIT_REQUIRE_ALL'] ? [200, 3] : [60, few]
     const answers = new Map<string, Set<string>>()
     let begun = 0
     let killed = 0
@@ -180,7 +182,7 @@ describe('Two processes with one database', () => {
         answers.set(key, ids)
         // The client gets one to three responses for each key.
         for (let left = 1 + Math.floor(Math.random() * 3); left > 0;) {
-          if (begun > ((killed + 1) * keys) / (kills + 1)) {
+          if (killed < kills && begun > ((killed + 1) * keys) / (kills + 1)) {
             killed += 1
             child.kill('SIGKILL')
             restart = startChild()
