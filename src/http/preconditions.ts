@@ -53,6 +53,11 @@ export function compareVersion(
   return sent === undefined || isVersion(sent, version) ? undefined : 'stale'
 }
 
+/** Notes that an earlier request has compared the conditions of a request, whose response is sent again. */
+export function markCompared(attempt: object): void {
+  compared.set(attempt, attempt)
+}
+
 /**
  * Rejects a successful request whose conditions were compared with nothing, before its transaction is committed.
  *

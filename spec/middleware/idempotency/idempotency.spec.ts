@@ -150,6 +150,23 @@ describe('idempotency(database)', () => {
       expect(runs).to.equal(11)
     }))
 
+  it('has compared the condition of a repetition before', () => {
+    const declare = (app: App) =>
+      void app.patch('/notes/{note_id}', async (ctx) => {
+        const note = ctx.bind(await ctx.find(Note, ctx.params['note_id']))
+        expect(await ctx.save(note)).to.equal(undefined)
+        return ctx.respond({ data: note })
+      })
+    return withKeyed({ declare }, async ({ site }) => {
+      const { location, headers } = await site.post('/notes', keyed('k1'))
+      const condition = { json: { title: 'b' }, headers: { 'If-Match': headers.get('etag') ?? '' } }
+      const send = async (key: string) => summary(await site.patch(location, keyed(key, condition)))
+      expect(await send('k2')).to.deep.equal([200, 'carried out'])
+      expect(await send('k2')).to.deep.equal([200, 'true'])
+      expect(await send('k3')).to.deep.equal([412, 'urn:resource-kit:precondition-failed'])
+    })
+  })
+
   describeOnce('recognizes the key of', () => {
     const twice = [carriedOut, carriedOut]
     const once = [carriedOut, replayed]
@@ -570,7 +587,7 @@ describe('idempotency(database)', () => {
         schema: { type: 'string' },
       })
       expect(post.responses).to.include.keys('201', '400', '409', '422')
-      expect(post.responses[201].headers).to.have.keys('Location', 'Idempotent-Replayed')
+      expect(post.responses[201].headers).to.include.keys('Location', 'Idempotent-Replayed')
       const { put, patch } = paths['/documented/{documented_id}']
       expect(patch.parameters.map((one: { name: string }) => one.name)).to.include('Idempotency-Key')
       expect(JSON.stringify(put)).to.not.contain('Idempoten')

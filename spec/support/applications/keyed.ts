@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { Column, Entity, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+import { Column, Entity, Table, VersionColumn, type MigrationInterface, type QueryRunner } from 'typeorm'
 import { pino, type Logger } from 'pino'
 import {
   App,
@@ -29,11 +29,19 @@ export class Note extends Model {
   @Present()
   @Column('varchar')
   title!: string
+
+  @VersionColumn()
+  lock_version!: number
 }
 
 class CreateNotes1795200000000 implements MigrationInterface {
   async up(runner: QueryRunner) {
-    const columns = [primaryKey(runner), column(runner, 'title', 'string'), ...timestamps(runner)]
+    const columns = [
+      primaryKey(runner),
+      column(runner, 'title', 'string'),
+      column(runner, 'lock_version', 'int', { default: '1' }),
+      ...timestamps(runner),
+    ]
     await runner.createTable(new Table({ name: 'notes', columns }))
     await runner.createTable(idempotencyKeysTable(runner))
   }

@@ -24,6 +24,7 @@ const staleHeaders = [
   'Content-Disposition',
   'Content-Range',
   'ETag',
+  'Idempotent-Replayed',
   'Last-Modified',
   'Link',
   'Location',
