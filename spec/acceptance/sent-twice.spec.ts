@@ -43,6 +43,13 @@ describe('A request that is sent twice at the same time', () => {
       expect(await keyed.titles()).to.deep.equal(['a'])
     }))
 
+  for (const isolation of ['REPEATABLE READ', 'SERIALIZABLE'] as const)
+    it(`is carried out once in ${isolation}`, () =>
+      withKeyed({ settings: long, isolation }, async (keyed) => {
+        expect(await sendAtOnce(keyed, 3)).to.deep.equal([201, 'replayed', 'replayed'])
+        expect(await keyed.titles()).to.deep.equal(['a'])
+      }))
+
   it('is carried out by one of the others if it fails', () =>
     withKeyed({ settings: long }, async (keyed) => {
       let runs = 0

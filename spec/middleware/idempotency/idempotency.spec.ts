@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import {
   App,
@@ -25,6 +27,7 @@ import { databaseWithTables, newDatabase } from '../../support/databases.js'
 import { describeOnce, itOnce } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
 import type { SpecRequest, SpecResponse } from '../../support/site.js'
+import { inFolder } from '../../support/temporary-folder.js'
 
 const json = { title: 'a' }
 
@@ -540,6 +543,33 @@ describe('idempotency(database)', () => {
           expect((await site.post('/notes', form('a'))).status).to.equal(303)
         }
         expect(await titles()).to.deep.equal(['a'])
+      }))
+
+    it('is in the forms of new records, where the middleware runs', () =>
+      inFolder(async (folder) => {
+        const template = `
+!= formFor(note, { action: '/new' }).hiddenFields()
+!= formFor(note, { action: '/new' }).hiddenFields()
+!= formFor(note, { action: '/put', method: 'PUT' }).hiddenFields()
+!= formFor(saved, { action: '/publish' }).hiddenFields()
+!= formFor({ email: '' }, { action: '/session' }).hiddenFields()
+!= hiddenFields()
+!= deleteButton('/delete')
+`
+        writeFileSync(join(folder, 'page.pug'), template)
+        const show = async (ctx: Context) => {
+          const saved = Object.assign(new Note(), { title: 'a' })
+          await ctx.save(saved)
+          ctx.render('page', { note: new Note(), saved })
+        }
+        const declare = (app: App) => void app.get('/with', show)
+        await withKeyed({ templates: folder, declare }, async ({ site }) => {
+          const { text, headers } = await site.get('/with')
+          const keys = [...text.matchAll(/<input type="hidden" name="idempotency_key" value="([\w-]{22})">/g)]
+          expect(new Set(keys.map(([, key]) => key)).size).to.equal(2)
+          expect(text.split('idempotency_key')).to.have.length(3)
+          expect(headers.get('cache-control')).to.equal('private, no-cache')
+        })
       }))
 
     it('is ignored by PUT, and rejected with 400 if it is malformed', () =>

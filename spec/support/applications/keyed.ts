@@ -19,6 +19,7 @@ import {
   type DatabaseSettings,
   type IdempotencyOptions,
   type Middleware,
+  type TransactionOptions,
 } from '../../../src/index.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { databaseWithTables } from '../databases.js'
@@ -74,6 +75,7 @@ export interface Keyed {
 export interface KeyedOptions extends AppOptions, IdempotencyOptions {
   url?: string
   settings?: Omit<DatabaseSettings, 'url'>
+  isolation?: TransactionOptions['isolation']
   /** Middleware between `transaction()` and `idempotency()`. */
   above?: Middleware[]
   /** Whether forms need the token of a page (no). */
@@ -83,14 +85,19 @@ export interface KeyedOptions extends AppOptions, IdempotencyOptions {
 
 /** Opens an application that recognizes keys. Its handlers save a note. */
 export async function openKeyed(options: KeyedOptions): Promise<Keyed> {
-  const { url, settings, above = [], by, needsToken = false, declare, ...others } = options
+  const { url, settings, above = [], by, isolation, needsToken = false, declare, ...others } = options
   const at = url ?? (await databaseWithTables('keyed', migrate))
   const database = new Database(config(at, settings), 'test')
   const log = captureLog()
   const app = new App({ env: 'test', logger: log.logger, ...others })
   let handler: (ctx: Context) => unknown = save
   if (needsToken) app.use(csrf())
-  app.use(transaction(database), setUser, ...above, idempotency(database, by ? { by } : {}))
+  app.use(
+    transaction(database, isolation && { isolation }),
+    setUser,
+    ...above,
+    idempotency(database, by ? { by } : {}),
+  )
   declare?.(app)
   for (const method of ['post', 'patch', 'put', 'delete'] as const)
     app[method]('/{*path}', (ctx) => handler(ctx))
