@@ -177,7 +177,7 @@ describe('Two processes with one database', () => {
   it('save one record for each key, however often it is sent, and whatever fails on the way', async () => {
     // Another process takes as long as all other specs of this file.
     const few = engine === 'sqlite' ? 1 : 0
-    const [keys, kills] = process.env['KIT_REQUIRE_ALL'] ? [200, 3] : [60, few]
+    const [keys, kills] = process.env['KIT_REQUIRE_ALL'] ? [200, 3] : [30, few]
     const answers = new Map<string, Set<string>>()
     let begun = 0
     let killed = 0

@@ -125,7 +125,7 @@ describe('idempotency(database)', () => {
       expect(await titles()).to.deep.equal(['a'])
     }))
 
-  it('takes a key again whose failed request a middleware has turned into a success', () => {
+  itOnce('takes a key again whose failed request a middleware has turned into a success', () => {
     const rescue: Middleware = async function rescue(ctx, next) {
       await Promise.resolve(next()).catch(() => (ctx.body = 'rescued'))
     }
@@ -141,19 +141,22 @@ describe('idempotency(database)', () => {
     })
   })
 
-  it('runs neither the handler, nor the middleware below, nor work after the commit for a repetition', () =>
-    withShared(async ({ site, handle }) => {
-      let runs = 0
-      handle((ctx) => {
-        runs += 1
-        ctx.afterCommit(() => void (runs += 10))
-        return save(ctx)
-      })
-      for (let sent = 0; sent < 3; sent++) await site.post('/notes', keyed('k1'))
-      expect(runs).to.equal(11)
-    }))
+  itOnce(
+    'runs neither the handler, nor the middleware below, nor work after the commit for a repetition',
+    () =>
+      withShared(async ({ site, handle }) => {
+        let runs = 0
+        handle((ctx) => {
+          runs += 1
+          ctx.afterCommit(() => void (runs += 10))
+          return save(ctx)
+        })
+        for (let sent = 0; sent < 3; sent++) await site.post('/notes', keyed('k1'))
+        expect(runs).to.equal(11)
+      }),
+  )
 
-  it('has compared the condition of a repetition before', () => {
+  itOnce('has compared the condition of a repetition before', () => {
     const declare = (app: App) =>
       void app.patch('/notes/{note_id}', async (ctx) => {
         const note = ctx.bind(await ctx.find(Note, ctx.params['note_id']))
@@ -399,7 +402,7 @@ describe('idempotency(database)', () => {
       }))
   })
 
-  it('writes no key, cookie or token into tables, the log and error pages', () =>
+  itOnce('writes no key, cookie or token into tables, the log and error pages', () =>
     withKeyed({ env: 'development', needsToken: true }, async ({ app, site, handle, keys, log }) => {
       // An error page shows the source of the spec, which must not contain them either.
       const [inHeader = '', inForm = '', inCookie = ''] = ['h', 'f', 'c'].map((it) => it.repeat(20))
@@ -425,7 +428,8 @@ describe('idempotency(database)', () => {
       const written = [JSON.stringify(await keys()), log.text(), ...texts].join('\n')
       for (const secret of [inHeader, inForm, inCookie, site.token ?? ''])
         expect(written).to.not.contain(secret)
-    }))
+    }),
+  )
 
   describeOnce('at the start', () => {
     /** Starts an application with routes, and returns the message with which it fails. */
