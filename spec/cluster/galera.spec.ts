@@ -62,6 +62,32 @@ describe('An application with a host on each of three Galera nodes', () => {
     })
   }
 
+  it('creates one record for each key that all hosts get at the same time', async () => {
+    const keys = Array.from({ length: requests(100) }, () => crypto.randomUUID())
+    const statuses: Statuses = new Map()
+    const created = new Map<string, Set<string | undefined>>()
+    await repeat({ times: keys.length, atOnce: 4 }, async (index) => {
+      const key = keys[index] ?? ''
+      const ids = hosts.map(async (host) => {
+        for (;;) {
+          const answer = await host.post('/posts', { title: key }, { 'idempotency-key': key })
+          note(statuses, answer)
+          if (answer.status < 500) return answer.json.id
+        }
+      })
+      created.set(key, new Set(await Promise.all(ids)))
+    })
+    console.log(`      ${JSON.stringify([...statuses])}`)
+    expect([...statuses.keys()].filter((status) => ![201, 503].includes(status))).to.deep.equal([])
+    const titles = keys.map((key) => `'${key}'`).join()
+    const sql = `SET STATEMENT wsrep_sync_wait = 1 FOR SELECT id, title FROM posts WHERE title IN (${titles})`
+    for (const node of nodes) {
+      const rows = await node.query<{ id: string; title: string }>(sql, 'blog')
+      expect(rows).to.have.length(keys.length)
+      for (const { id, title } of rows) expect([...(created.get(title) ?? [])], title).to.deep.equal([id])
+    }
+  })
+
   it('lets 10 of 90 requests pass whose limit is 10', async () => {
     const key = crypto.randomUUID()
     const statuses: Statuses = new Map()

@@ -6,6 +6,8 @@ import {
   column,
   Database,
   databaseSessions,
+  idempotency,
+  idempotencyKeysTable,
   Model,
   Present,
   primaryKey,
@@ -66,10 +68,12 @@ export class CreateStores1795000000001 implements MigrationInterface {
   async up(runner: QueryRunner) {
     await runner.createTable(sessionsTable(runner))
     await runner.createTable(rateLimitsTable(runner))
+    await runner.createTable(idempotencyKeysTable(runner))
     await runner.query("INSERT INTO counters (id, count) VALUES ('a', 0), ('b', 0)")
   }
 
   async down(runner: QueryRunner) {
+    await runner.dropTable('idempotency_keys')
     await runner.dropTable('rate_limits')
     await runner.dropTable('sessions')
   }
@@ -138,7 +142,7 @@ export function application(database: Database): App {
   const store = databaseLimits(database)
   limited.use(rateLimit({ to: 10, within: '10 minutes', by: (ctx) => ctx.get('key'), name: 'ten', store }))
   limited.get('/', (ctx) => ctx.respond({ json: {} }))
-  app.use(transaction(database))
+  app.use(transaction(database), idempotency(database))
   app.get('/sleep', async (ctx) => {
     await ctx.tx.query(`SELECT pg_sleep(${Number(ctx.query['seconds'])})`)
     return ctx.respond({ json: {} })
