@@ -49,6 +49,7 @@ describe('An application whose primary is replaced', () => {
   /** Writes to all hosts during a failover. Returns how they responded. */
   async function underLoad(fail: () => Promise<unknown>): Promise<{ statuses: Statuses; late: number }> {
     const statuses: Statuses = new Map()
+    const repeated: Statuses = new Map()
     const created: string[] = []
     const sent: string[] = []
     const doubtful: string[] = []
@@ -62,7 +63,14 @@ describe('An application whose primary is replaced', () => {
       const title = `post ${crypto.randomUUID()}`
       sent.push(title)
       const at = performance.now()
-      const answer = await hosts[number]?.post('/posts', { title })
+      const key = index % 3 === 0 ? { 'idempotency-key': crypto.randomUUID() } : undefined
+      let answer = await hosts[number]?.post('/posts', { title }, key)
+      // A request with a key may be sent again, also to another host, until it succeeds.
+      for (let other = number; key && answer?.status !== 201; other += 1) {
+        if (answer) note(repeated, answer)
+        await delay(20)
+        answer = await hosts[other % hosts.length]?.post('/posts', { title }, key)
+      }
       if (!answer) return
       note(statuses, answer)
       if (answer.status === 201) {
@@ -87,6 +95,11 @@ describe('An application whose primary is replaced', () => {
     const rows = await primary.query<{ title: string }>('SELECT title FROM posts', 'blog')
     const there = new Set(rows.map(({ title }) => title))
     const confirmed = new Set(created)
+    expect(rows).to.have.length(there.size)
+    expect(
+      [...repeated.keys()].filter((status) => status !== 503),
+      'with a key',
+    ).to.deep.equal([])
     expect(
       created.filter((title) => !there.has(title)),
       'lost',
