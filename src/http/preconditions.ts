@@ -55,7 +55,7 @@ export function compareVersion(
 
 /** Notes that an earlier request has compared the conditions of a request, whose response is sent again. */
 export function markCompared(attempt: object): void {
-  compared.set(attempt, attempt)
+  compared.add(attempt)
 }
 
 /**
