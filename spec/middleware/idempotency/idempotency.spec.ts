@@ -453,7 +453,7 @@ describe('idempotency(database)', () => {
       [
         'needs a transaction above it',
         (app, database) => app.use(idempotency(database), transaction(database)).post('/notes', save),
-        /^DeclarationError: idempotency\(\) of POST \/notes saves keys, so it needs transaction\(\) of the same database above it/,
+        /^DeclarationError: idempotency\(\) of POST \/notes needs transaction\(\) of the same database above it, to save keys\.$/,
       ],
       [
         'needs the transaction of its own database',
@@ -461,7 +461,7 @@ describe('idempotency(database)', () => {
           app
             .use(transaction(new Database(config('sqlite::memory:'), 'test')), idempotency(database))
             .post('/notes', save),
-        /it needs transaction\(\) of the same database above it/,
+        /needs transaction\(\) of the same database above it/,
       ],
       [
         'needs to be below authenticate',

@@ -1,4 +1,5 @@
 import type { Next } from 'koa'
+import { IDEMPOTENT_METHODS } from '../../common/methods.js'
 import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../data/database.js'
 import { DeclarationError, IdempotencyKeyReused } from '../../errors.js'
@@ -6,7 +7,7 @@ import type { MiddlewareDescription } from '../../resources/route-description.js
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { isRedirect, keptResponse, replay } from './kept-response.js'
 import { IdempotencyKeys } from './keys.js'
-import { digestOf, hashOf, keyOf, readKey, takesKeys } from './request-key.js'
+import { digestOf, hashOf, keyOf, readKey } from './request-key.js'
 
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
@@ -54,7 +55,8 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
 
   return Object.assign(idempotency, {
     recognizesKeys: true,
-    openapi: (_route: DeclaredRoute, method: string) => (takesKeys(method) ? description : {}),
+    openapi: (_route: DeclaredRoute, method: string) =>
+      IDEMPOTENT_METHODS.includes(method) ? {} : description,
     start: () => keys.start(),
     checkRoutes: async (routes: readonly DeclaredRoute[]) => routes.forEach(checkPlace),
     stop: () => database.close(),
@@ -64,9 +66,7 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
     const place = all.indexOf(idempotency)
     const here = `idempotency() of ${method} ${path}`
     if (!all.slice(0, place).some((one) => Reflect.get(one, 'database') === database))
-      throw new DeclarationError(
-        `${here} saves keys, so it needs transaction() of the same database above it.`,
-      )
+      throw new DeclarationError(`${here} needs transaction() of the same database above it, to save keys.`)
     const user = by ? undefined : all.slice(place).find(({ setsUser }) => setsUser)
     const advice = `Declare it below ${user?.name}(), or give it the "by" option.`
     if (user)

@@ -6,14 +6,9 @@ import { BadRequest } from '../../errors.js'
 import { bodyKindOf, hasForm } from '../../http/body/body-kind.js'
 import { lastValue } from '../../http/body/form-fields.js'
 
-/** Whether a method needs a key to be sent again. */
-export function takesKeys(method: string): boolean {
-  return method === 'POST' || method === 'PATCH'
-}
-
-/** The key of a request as it was sent: that of its header, or that of a form's field. */
+/** The key of a POST or PATCH request as it was sent: that of its header, or that of a form's field. */
 export function keyOf(ctx: Context): { sent: unknown; isOfForm: boolean } | undefined {
-  if (!takesKeys(ctx.method)) return undefined
+  if (IDEMPOTENT_METHODS.includes(ctx.method)) return undefined
   const header = ctx.req.headers['idempotency-key']
   if (header !== undefined) return { sent: header, isOfForm: false }
   const sent: unknown = hasForm(ctx) && lastValue(Reflect.get(Object(ctx.request.body), 'idempotency_key'))

@@ -38,16 +38,14 @@ export class Form extends Fields {
     this.#method = method
   }
 
-  /**
-   * Renders the hidden fields: `_method` if HTML cannot send the method, the CSRF token, the version of a saved record, and the key
-   * of a new record, where `idempotency()` recognizes it.
-   */
+  /** Renders the hidden fields: `_method`, the CSRF token, the version of a saved record, and the key of a new record. */
   hiddenFields(): Html {
     const version = this.context.versionField?.(this.record)
     const key = this.#method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
-    return html`${hiddenFields(this.context, this.#method)}${version && hiddenField(version.name, version.value)}${
-      key && hiddenField('idempotency_key', key)
-    }`
+    const own = version
+      ? hiddenField(version.name, version.value)
+      : key && hiddenField('idempotency_key', key)
+    return html`${hiddenFields(this.context, this.#method)}${own}`
   }
 
   /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */
