@@ -78,7 +78,7 @@ const rules: Record<string, Rule> = {
 }
 
 /** Folders that use the public API and `extension.ts` alone, as packages of others do. */
-const extensions = ['auth/', 'mail/', 'openapi/', 'telemetry/']
+const extensions = ['auth/', 'jobs/', 'mail/', 'openapi/', 'telemetry/']
 
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
 const assembling = ['application/', 'context', 'extension', 'index']

@@ -11,6 +11,7 @@ const late = [
   '@koa/cors',
   'better-sqlite3',
   'co-body',
+  'croner',
   'koa-body',
   'koa-session',
   'libphonenumber-js',

@@ -1,6 +1,7 @@
 import type { Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
 import type { MiddlewareDescription } from './resources/route-description.js'
+import type { Database } from './data/database.js'
 import type { PathParams } from './routing/path-types.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 
@@ -54,6 +55,70 @@ export interface ContextMembers {
   /** The id of this request. It is in the header `X-Request-Id` of the response, in the log and in problem documents. */
   readonly requestId: string
 }
+
+/** What a job, and the hook `aroundJob`, have of a context. Policies do not apply, because a job has no user. */
+export interface JobContext extends Pick<
+  Context,
+  | 'tx'
+  | 'find'
+  | 'findOneBy'
+  | 'load'
+  | 'save'
+  | 'destroy'
+  | 'afterCommit'
+  | 't'
+  | 'locale'
+  | 'renderToString'
+  | 'urlFor'
+  | 'log'
+> {
+  /** The id of the job, which is the same in each attempt: the idempotency key for other services. */
+  readonly id: string
+  /** The name of the job: `send_digest`. */
+  readonly name: string
+  /** The number of the attempt, from 1. */
+  readonly attempt: number
+  /** Aborts when the run must end: after its timeout, when another process has taken over, or at a shutdown. */
+  readonly signal: AbortSignal
+  /** The id of the request that has enqueued the job. */
+  readonly requestId: string | undefined
+}
+
+/** What an application offers to work without a request. */
+export interface Background {
+  readonly env: string
+  /** Returns the function that instantiates a class for a job. */
+  factory<T>(target: JobConstructor<T>): (job: JobContext, work: (instance: T) => unknown) => unknown
+  /**
+   * Makes the context of one attempt, and its transaction.
+   *
+   * @param fields the fields of each line of its log
+   */
+  begin(
+    database: Database,
+    job: Pick<JobContext, 'id' | 'name' | 'attempt' | 'signal' | 'requestId'>,
+    fields: object,
+  ): { job: JobContext; transaction: BackgroundTransaction }
+  /**
+   * Runs a job within the hooks `aroundJob`.
+   *
+   * @param fields receives fields for the job's line in the log
+   */
+  around(job: JobContext, fields: object, run: () => Promise<void>): Promise<void>
+}
+
+/** The transaction of a job. */
+export interface BackgroundTransaction {
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  /** The callbacks that run after the commit. */
+  readonly hooks: readonly (() => unknown)[]
+}
+
+/** A class that the application instantiates. */
+// tsyringe calls the constructor with the dependencies it resolves, of any type.
+// oxlint-disable-next-line no-explicit-any
+export type JobConstructor<T = object> = new (...dependencies: any[]) => T
 
 /** A file of a multipart form. It is deleted after the response. */
 export interface UploadedFile {
@@ -125,11 +190,19 @@ export interface Hooks {
    *
    * @param deadline the time at which the shutdown goes on without it
    */
-  drain?(deadline: Date): Promise<void>
+  drain?(deadline: Date): Promise<unknown>
   /** Runs when the application stops, to release resources. The middleware that was declared last stops first. */
   stop?(): Promise<void>
   /** Prepares the context of every request, including requests that no route matches. */
   begin?(ctx: Context): void
+  /** Receives what runs work without a request, before `start`. */
+  background?(background: Background): void
+  /** Runs around each run of a job, outside of its transaction. It calls `run` once. */
+  aroundJob?(job: JobContext, run: () => Promise<void>): Promise<void>
+  /** Classes besides resources that the application instantiates, so that their dependencies are checked and can be replaced. */
+  injects?: readonly JobConstructor[]
+  /** The function that made it, by which `app.uses` finds it. */
+  factory?: Function
 }
 
 /** A function that responds to a request. A returned Error is treated as thrown. */

@@ -17,7 +17,18 @@ export type { CorsOptions } from './http/security/cors.js'
 export type { TrustedProxies } from './http/security/forwarded.js'
 export type { BodyFormat } from './http/body/body-kind.js'
 export type { Responses } from './http/responder.js'
-export type { Context, Handler, Hooks, Middleware, State, UploadedFile } from './context.js'
+export type {
+  Background,
+  BackgroundTransaction,
+  Context,
+  Handler,
+  Hooks,
+  JobConstructor,
+  JobContext,
+  Middleware,
+  State,
+  UploadedFile,
+} from './context.js'
 export type { Next } from 'koa'
 
 // The members of the context. Each of these files adds its own to the type `Context`.

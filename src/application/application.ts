@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hooks, Middleware } from '../context.js'
 import { createKoa } from './koa.js'
+import { BackgroundWork } from './background.js'
 import type { AppOptions } from './options.js'
 import { requestSteps } from './request.js'
 import { addMembers, extendContext } from './context-members.js'
@@ -149,6 +150,28 @@ export class App extends Scope {
     return this.lifecycle.listen(port, host)
   }
 
+  /**
+   * Starts the middleware without listening, for work without requests. SIGTERM and SIGINT close the application and end the
+   * process.
+   *
+   * @internal
+   */
+  run(): Promise<void> {
+    // Jobs have the members of contexts, too.
+    this.callback()
+    return this.lifecycle.run()
+  }
+
+  /**
+   * Returns the middleware that a function has made: `app.uses(jobQueue)`.
+   *
+   * @internal
+   */
+  uses<Made extends Middleware>(factory: (...args: never[]) => Made): Made | undefined {
+    // Each factory makes middleware of one type.
+    return [...this.declarations.middleware].find((one) => one.factory === factory) as Made | undefined
+  }
+
   /** The configured address: `http://127.0.0.1:3000`. */
   get address(): string {
     return httpAddress(this.configuredHost, this.configuredPort)
@@ -165,6 +188,8 @@ export class App extends Scope {
     checkVersions(table.routes)
     // Not awaited: it may have many files to delete, and it never fails.
     void removeStaleUploads()
+    const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
+    for (const middleware of this.lifecycles) middleware.background?.(background)
     for (const middleware of this.lifecycles) await middleware.start?.(logger, this.env)
     for (const middleware of this.declarations.middleware) {
       const routes = table.routes.filter((route) => route.middleware.includes(middleware))

@@ -21,7 +21,7 @@ const writing = [saveRecord.name, destroyRecord.name]
 
 let isListening = false
 
-/** The queries of one request in development, for its line in the log, for warnings and for the `Server-Timing` header. */
+/** The queries of one request or job in development, for its line in the log, for warnings and for the `Server-Timing` header. */
 export class RequestQueries {
   private count = 0
   private ms = 0
@@ -36,9 +36,14 @@ export class RequestQueries {
       subscribe(name, (message) => requests.getStore()?.add(message as StatementMessage | RenderMessage))
   }
 
+  /** Runs work, and collects its queries. */
+  collect<T>(work: () => Promise<T>): Promise<T> {
+    return requests.run(this, work)
+  }
+
   /** Runs the request, and reports its times to the browser. */
   async run(started: number, next: () => Promise<unknown>): Promise<void> {
-    await requests.run(this, next)
+    await this.collect(next)
     if (this.ctx.headerSent) return
     const times = [
       this.count > 0 && `db;dur=${rounded(this.ms)};desc="${this.number}"`,
@@ -48,9 +53,14 @@ export class RequestQueries {
     this.ctx.append('Server-Timing', times.filter(Boolean).join(', '))
   }
 
+  /** The fields of the line of a request or job. */
+  get fields(): { queries: number; db_ms: number } {
+    return { queries: this.count, db_ms: rounded(this.ms) }
+  }
+
   /** Adds its fields to those of the request's line. Returns the end of the line: ` 12 ms (22 queries, 6.1 ms)`. */
   summary(ms: number, fields: object): string {
-    Object.assign(fields, { queries: this.count, db_ms: rounded(this.ms) })
+    Object.assign(fields, this.fields)
     return ` ${rounded(ms)} ms${this.count > 0 ? ` (${this.number}, ${rounded(this.ms)} ms)` : ''}`
   }
 

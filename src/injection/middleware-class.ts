@@ -41,6 +41,10 @@ export const hookNames = [
   'drain',
   'stop',
   'begin',
+  'aroundJob',
+  'background',
+  'injects',
+  'factory',
 ] as const satisfies readonly (keyof Hooks)[]
 
 /** A class whose instances are middleware. */

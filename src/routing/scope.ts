@@ -57,6 +57,8 @@ export class Scope {
     checkMiddleware('app.use', middleware)
     const added = middleware.map((one) => this.declarations.injector.toFunction(one))
     for (const one of added) this.declarations.middleware.add(one)
+    for (const target of added.flatMap(({ injects = [] }) => injects))
+      this.declarations.injector.factory(target)
     this.mount = this.mount.with({ middleware: [...this.mount.middleware, ...added] })
     return this
   }

@@ -70,6 +70,12 @@ export class Lifecycle {
     return address
   }
 
+  /** Starts the application without a server, until a signal. */
+  async run(): Promise<void> {
+    this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
+    await this.app.start()
+  }
+
   /** Stops accepting connections, waits for pending requests, and stops the application. */
   close(): Promise<void> {
     return (this.closing ??= this.drain().finally(() => (this.closing = undefined)))

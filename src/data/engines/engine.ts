@@ -141,6 +141,10 @@ export interface Engine {
   readonly hasReplicas?: true
   /** The time of the server's clock, in milliseconds since 1970, in SQL. It is the same within a statement. */
   readonly now: string
+  /** The end of a SELECT that locks its rows, and leaves out those that others have locked. Without it, a transaction locks the database. */
+  readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
+  /** The end of an INSERT that locks the row that has its unique value already, in SQL. */
+  lockDuplicate(column: string): string
   /** Whether a transaction that locks a row can still read it as it was at the transaction's first read. */
   readonly readsSnapshots?: true
 

@@ -80,6 +80,9 @@ export const postgres: Engine = {
   failureAborts: true,
   hasFastWrites: true,
   now: 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint',
+  skipLocked: 'FOR UPDATE SKIP LOCKED',
+
+  lockDuplicate: (column) => `ON CONFLICT (${column}) DO UPDATE SET ${column} = excluded.${column}`,
 
   options: (url, limits) => ({
     type: 'postgres',

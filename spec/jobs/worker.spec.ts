@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '../../src/index.js'
+import type { JobQueueOptions } from '../../src/jobs/index.js'
+import { captureLog, type CapturedLog } from '../../src/testing/index.js'
+import {
+  Anything,
+  behavior,
+  digests,
+  digestsDatabase,
+  digestsUrl,
+  Effect,
+  Once,
+} from '../support/applications/digests.js'
+import { Site } from '../support/site.js'
+
+describe('A worker', () => {
+  let url: string
+  let database: Database
+  let log: CapturedLog
+  const sites: Site[] = []
+
+  beforeEach(async () => {
+    url = await digestsUrl()
+    log = captureLog()
+    behavior.perform = () => undefined
+  })
+
+  afterEach(async () => {
+    for (const site of sites.splice(0)) await site.close()
+  })
+
+  /** An application that serves, and runs its jobs as `kit start` does. */
+  async function open(queue: Partial<JobQueueOptions> = {}, drainTimeout = 30_000) {
+    database = digestsDatabase(url)
+    const { app, jobs } = digests(database, { logger: log.logger, env: 'production', queue, drainTimeout })
+    const site = await Site.open(app)
+    sites.push(site)
+    return { site, jobs, app }
+  }
+
+  const rows = () => database.query('SELECT * FROM jobs') as Promise<Record<string, unknown>[]>
+  const lines = () => log.lines.filter((line) => 'job' in line)
+
+  async function until(isDone: () => unknown): Promise<void> {
+    while (!(await isDone())) await delay(10)
+  }
+
+  it('runs the job of a request at once', async () => {
+    const { site } = await open()
+    await delay(50)
+    const { status } = await site.post('/digests', { json: { text: 'a' } })
+    expect(status).to.equal(201)
+    await until(() => lines().length)
+    expect(lines()[0]).to.include({ msg: 'job finished' })
+    expect(Number(lines()[0]?.['late'])).to.be.lessThan(800)
+    expect(await rows()).to.deep.equal([])
+    expect(await database.manager.count(Effect)).to.equal(2)
+  })
+
+  it('hands a job back that outlasts the shutdown, without counting the attempt', async () => {
+    const { site, jobs } = await open({}, 400)
+    let reason: unknown
+    behavior.perform = async (_args, job) => {
+      job.signal.addEventListener('abort', () => (reason = job.signal.reason))
+      await job.save(Object.assign(new Effect(), { text: 'undone' }))
+      await delay(60_000, undefined, { ref: false })
+    }
+    await jobs.enqueue(database.manager, Anything, { text: 'a' })
+    await until(async () => (await rows())[0]?.['state'] === 'running')
+    await site.close()
+    database = digestsDatabase(url)
+    await database.open()
+    expect((await rows())[0]).to.include({ state: 'waiting', attempts: 0, worker: null })
+    expect(await database.manager.count(Effect)).to.equal(0)
+    expect(reason).to.have.property('name', 'ShuttingDown')
+    expect(lines().map(({ msg }) => msg)).to.deep.equal(['handed back'])
+    await database.close()
+  })
+
+  it('waits for a job that ends before the deadline of the shutdown', async () => {
+    const { site, jobs } = await open()
+    behavior.perform = async (_args, job) => {
+      await delay(300)
+      await job.save(Object.assign(new Effect(), { text: 'done' }))
+    }
+    await jobs.enqueue(database.manager, Anything, { text: 'a' })
+    await until(async () => (await rows())[0]?.['state'] === 'running')
+    await site.close()
+    expect(lines().map(({ msg }) => msg)).to.deep.equal(['job finished'])
+  })
+
+  it('makes a job with one attempt dead that outlasts the shutdown', async () => {
+    const { site, jobs } = await open({}, 200)
+    behavior.perform = () => delay(60_000, undefined, { ref: false })
+    await jobs.enqueue(database.manager, Once, { text: 'a' })
+    await until(async () => (await rows())[0]?.['state'] === 'running')
+    await site.close()
+    expect(lines().map(({ msg }) => msg)).to.deep.equal(['job is dead'])
+  })
+
+  it('takes over the job of a process that was killed, when its lease expires', async () => {
+    const { jobs } = await open({ lease: '1 second' })
+    await jobs.enqueue(database.manager, Anything, { text: 'a' }, { delay: '1 hour' })
+    await jobs.enqueue(database.manager, Once, { text: 'b' }, { delay: '1 hour' })
+    const now = Date.now()
+    await database.query(
+      `UPDATE jobs SET state = 'running', worker = 'killed', attempts = 1, due_at = ${now + 500}`,
+    )
+    await until(() => lines().length === 2)
+    expect(lines().find(({ name }) => name === 'anything')).to.include({ msg: 'job finished', attempt: 2 })
+    expect(lines().find(({ name }) => name === 'once')).to.include({ msg: 'job is dead', attempt: 1 })
+  })
+
+  it('extends the lease of a job that runs longer, and aborts one that it has lost', async () => {
+    const { jobs } = await open({ lease: '1 second' })
+    let aborted = 0
+    behavior.perform = async ({ text }, job) => {
+      job.signal.addEventListener('abort', () => (aborted += 1))
+      await delay(text === 'long' ? 1500 : 60_000, undefined, { signal: job.signal, ref: false })
+    }
+    await jobs.enqueue(database.manager, Anything, { text: 'long' })
+    await until(() => lines().length)
+    expect(lines()[0]).to.include({ msg: 'job finished', attempt: 1 })
+    await jobs.enqueue(database.manager, Anything, { text: 'discarded' })
+    await until(async () => (await rows())[0]?.['state'] === 'running')
+    await database.query('DELETE FROM jobs')
+    await until(() => lines().length === 2)
+    expect(lines()[1]).to.include({ msg: 'lost its lease' })
+    expect(aborted).to.equal(1)
+  })
+})

@@ -1,0 +1,87 @@
+import type Koa from 'koa'
+import type { Logger } from 'pino'
+import type { Background, Context, JobConstructor, JobContext } from '../context.js'
+import { channels } from '../common/channels.js'
+import type { Database } from '../data/database.js'
+import { watchWaits } from '../data/engines/own-waits.js'
+import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
+import { beginTransaction, transactionOf } from '../data/transactions/request-transaction.js'
+import { TransactionWatch } from '../data/transactions/transaction-watch.js'
+import { logFields, setRequestLogger } from '../logging/request-logger.js'
+import { currentPort } from '../server/port.js'
+import type { Declarations } from '../routing/scope.js'
+import { RequestQueries } from './request-queries.js'
+
+/** Runs work without a request, such as jobs, with the members of the context that need none. */
+export class BackgroundWork implements Background {
+  constructor(
+    private readonly context: Koa['context'],
+    private readonly logger: Logger,
+    private readonly declarations: Declarations,
+    readonly env: string,
+  ) {}
+
+  factory<T>(target: JobConstructor<T>): (job: JobContext, work: (instance: T) => unknown) => unknown {
+    const withInstance = this.declarations.injector.factory(target)
+    // `begin` has made the job from a context.
+    return (job, work) => withInstance(job as Context & JobContext, work)
+  }
+
+  begin(
+    database: Database,
+    job: Pick<JobContext, 'id' | 'name' | 'attempt' | 'signal' | 'requestId'>,
+    fields: object,
+  ): { job: JobContext; transaction: LazyTransaction } {
+    const { env, context } = this
+    const ctx: Context = Object.create(
+      context,
+      Object.getOwnPropertyDescriptors({ ...absent(), env, ...job }),
+    )
+    setRequestLogger(ctx, this.logger)
+    logFields(ctx, fields)
+    const transaction = new LazyTransaction(database, 'master', {
+      onLost: (error) => ctx.log.error(error, 'database work that the job did not await has failed'),
+      watch: channels.transaction.hasSubscribers ? new TransactionWatch(job.attempt - 1) : undefined,
+    })
+    beginTransaction(ctx, transaction)
+    return { job: ctx as Context & JobContext, transaction }
+  }
+
+  async around(job: JobContext, fields: object, run: () => Promise<void>): Promise<void> {
+    const hooks = [...this.declarations.middleware].flatMap((one) => one.aroundJob?.bind(one) ?? [])
+    const watched = (): Promise<void> => {
+      const transaction = transactionOf(job)
+      return this.env === 'production' || !transaction ? run() : watchWaits(transaction, run)
+    }
+    const all = hooks.reduceRight<() => Promise<void>>((next, hook) => () => hook(job, next), watched)
+    if (this.env !== 'development') return all()
+    const queries = new RequestQueries(job as Context & JobContext)
+    try {
+      await queries.collect(all)
+    } finally {
+      Object.assign(fields, queries.fields)
+      queries.warn(`the job ${job.name}`)
+    }
+  }
+}
+
+/** What a request has and a job lacks, as far as the members of the context use it. */
+function absent(): object {
+  return {
+    state: {},
+    params: {},
+    route: undefined,
+    method: 'JOB',
+    url: '/',
+    protocol: 'http',
+    host: `localhost:${process.env['KIT_DEV_PORT'] || currentPort()}`,
+    pathKeys: undefined,
+    set: () => undefined,
+    vary: () => undefined,
+    // Policies do not apply, and nothing is bound.
+    scopeFor: () => undefined,
+    noteWrite: () => Promise.resolve(),
+    unreadable: () => [],
+    bound: () => new Set(),
+  }
+}

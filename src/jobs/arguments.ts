@@ -1,0 +1,87 @@
+import { isPlainObject } from '../extension.js'
+import { DeclarationError, type Model } from '../index.js'
+
+/** The maximum size of a job's arguments, in bytes of JSON. */
+const maxBytes = 65_536
+
+/** What JSON can carry of a type. The rest, such as a date, a function or a record, is `never`, and does not compile. */
+export type Json<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends bigint | symbol | Date | Model | ((...args: never[]) => unknown)
+    ? never
+    : T extends object
+      ? { [Name in keyof T]: Json<T[Name]> }
+      : never
+
+/** The arguments of a job: the type of the first parameter of its `perform`. */
+export type ArgumentsOf<Class> = Class extends abstract new (...args: never[]) => {
+  perform(...args: infer Parameters): unknown
+}
+  ? Parameters extends [infer Args, ...unknown[]]
+    ? Json<Args>
+    : Record<string, never>
+  : never
+
+/**
+ * Returns the arguments of a job as JSON.
+ *
+ * @throws DeclarationError when JSON would change them, with the path of the value, or when they are too large
+ */
+export function toJson(args: unknown, job: string): string {
+  if (!isPlainObject(args)) throw rejected(job, 'arguments', args)
+  check(args, 'arguments', job, [])
+  const json = JSON.stringify(args)
+  const bytes = Buffer.byteLength(json)
+  if (bytes <= maxBytes) return json
+  throw new DeclarationError(
+    `The arguments of ${job} are ${bytes} bytes of JSON, and at most ${maxBytes} are allowed. Store the data in a record, ` +
+      'and pass its id.',
+  )
+}
+
+/** The JSON of arguments with sorted names: the same for equal arguments. */
+export function canonicalJson(json: string): string {
+  return JSON.stringify(JSON.parse(json), (_name, value: unknown) =>
+    isPlainObject(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value,
+  )
+}
+
+/** The names of arguments that the log would filter. */
+export function secretPaths(
+  args: unknown,
+  isSecret: (name: string) => boolean,
+  path = 'arguments',
+): string[] {
+  if (typeof args !== 'object' || args === null) return []
+  return Object.entries(args).flatMap(([name, value]) => {
+    const own = Array.isArray(args) ? path : `${path}.${name}`
+    return !Array.isArray(args) && isSecret(name) ? [own] : secretPaths(value, isSecret, own)
+  })
+}
+
+function check(value: unknown, path: string, job: string, above: readonly unknown[]): void {
+  if (value === null || ['string', 'boolean'].includes(typeof value) || Number.isFinite(value)) return
+  if (above.includes(value))
+    throw new DeclarationError(`${path} of ${job} contains itself. Pass ids instead of objects.`)
+  const inside = [...above, value]
+  if (Array.isArray(value)) value.forEach((item, index) => check(item, `${path}[${index}]`, job, inside))
+  else if (isPlainObject(value)) {
+    for (const [name, member] of Object.entries(value))
+      // As in JSON, a member that is undefined is left out.
+      if (member !== undefined) check(member, `${path}.${name}`, job, inside)
+  } else throw rejected(job, path, value)
+}
+
+function rejected(job: string, path: string, value: unknown): DeclarationError {
+  const what =
+    typeof value === 'object' && value !== null
+      ? `an object of the class ${value.constructor.name}`
+      : typeof value === 'function' || typeof value === 'symbol'
+        ? `a ${typeof value}`
+        : String(value)
+  const advice =
+    path === 'arguments'
+      ? 'Pass one object: { user_id: user.id }.'
+      : 'Pass text, numbers, booleans, null, and lists and objects of them: the id of a record, and a date as text.'
+  return new DeclarationError(`${path} of ${job} is ${what}, which JSON cannot carry. ${advice}`)
+}

@@ -1,0 +1,61 @@
+import type { Duration } from '../extension.js'
+
+/**
+ * Thrown by a job, it rolls back the run and runs the job again later. The run does not count as an attempt.
+ *
+ * @example throw new RetryLater('1 hour')
+ */
+export class RetryLater extends Error {
+  override name = 'RetryLater'
+
+  constructor(
+    readonly delay: Duration,
+    options?: ErrorOptions,
+  ) {
+    super(`The job asked to run again after ${typeof delay === 'number' ? `${delay} ms` : delay}.`, options)
+  }
+}
+
+/**
+ * Thrown by a job, it rolls back the run and ends the job without another attempt.
+ *
+ * @example throw new Discard('The account is closed.')
+ */
+export class Discard extends Error {
+  override name = 'Discard'
+}
+
+/** Thrown by a job, it rolls back the run, and the job is dead whatever the number of its attempts is. */
+export class Dead extends Error {
+  override name = 'Dead'
+}
+
+/** A run took longer than the `timeout` of its job. */
+export class JobTimeout extends Error {
+  override name = 'JobTimeout'
+
+  constructor(name: string, milliseconds: number) {
+    super(
+      `${name} did not end within ${milliseconds / 1000} s, so it was rolled back. Pass job.signal on to what takes long, or ` +
+        'set a longer timeout: @Job({ timeout: ... }).',
+    )
+  }
+}
+
+/** The process is shutting down, and the job must end. */
+export class ShuttingDown extends Error {
+  override name = 'ShuttingDown'
+
+  constructor() {
+    super('The process is shutting down, so the job runs again elsewhere.')
+  }
+}
+
+/** Another process has taken over the job, or it was discarded. Nothing of the run is saved. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost'
+
+  constructor() {
+    super('the job lost its lease')
+  }
+}

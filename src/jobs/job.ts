@@ -1,0 +1,105 @@
+import { injectable } from 'tsyringe'
+import { milliseconds, recordName, type Duration } from '../extension.js'
+import { DeclarationError, type JobConstructor, type JobContext } from '../index.js'
+import { declareSchedule, type Schedule as Declared, type ScheduleOptions } from './schedule.js'
+
+/** A job: a class with the method `perform`. Each run has an instance of its own. */
+export interface Performs<Args = never> {
+  perform(args: Args, job: JobContext): unknown
+}
+
+/** The class of a job. */
+export type JobClass<Args = never> = JobConstructor<Performs<Args>>
+
+/** The options of `@Job`. */
+export interface JobOptions {
+  /** Its name in the database: the name of the class in snake case. Keep it when you rename the class. */
+  name?: string
+  /** The queue (`default`). */
+  queue?: string
+  /** The number of runs after which a job that fails is dead (10). With 1, it never starts a second time. */
+  attempts?: number
+  /**
+   * The time from a failed attempt, which counts from 1, to the next one. By default 15 seconds, doubled for each attempt up to
+   * 6 hours, and up to 20 % more or less.
+   */
+  backoff?: (attempt: number) => Duration
+  /** The time after which a run is rolled back and counts as failed (15 minutes). */
+  timeout?: Duration
+}
+
+/** The declaration of a job. */
+export interface JobDefinition {
+  target: JobClass
+  name: string
+  queue: string
+  attempts: number
+  timeout: number
+  /** Milliseconds from a failed attempt to the next one. */
+  pauseAfter(attempt: number): number
+  schedules: readonly Declared[]
+}
+
+const options = new WeakMap<Function, JobOptions>()
+const schedules = new WeakMap<Function, Declared[]>()
+
+/**
+ * Declares a class as a job, whose dependencies tsyringe injects. Add it to the `jobs` of `jobQueue`.
+ *
+ * @example
+ * \@Job({ attempts: 5, timeout: '2 minutes' })
+ * export class SendDigest {
+ *   async perform({ user_id }: { user_id: string }, job: JobContext) {
+ *     // ...
+ *   }
+ * }
+ * @throws DeclarationError when an option is malformed
+ */
+export function Job(given: JobOptions = {}) {
+  return (target: JobClass): void => {
+    const { attempts = 10, timeout = '15 minutes' } = given
+    if (!Number.isInteger(attempts) || attempts < 1)
+      throw new DeclarationError(
+        `@Job of ${target.name} has ${String(attempts)} attempts. Use a whole number from 1.`,
+      )
+    milliseconds(timeout)
+    injectable()(target)
+    options.set(target, given)
+  }
+}
+
+/**
+ * Enqueues a job at each time that a cron expression describes: five fields, six with seconds, or `@daily` and the like. It can
+ * be repeated; a second one needs a name.
+ *
+ * @example \@Schedule('0 3 * * *', { timeZone: 'Europe/Berlin', arguments: { days: 365 } })
+ * @throws DeclarationError when the expression or the time zone is malformed, or when the expression never fires
+ */
+export function Schedule<Args extends object>(expression: string, given: ScheduleOptions<Args> = {}) {
+  return (target: JobClass<Args>): void => {
+    const known = schedules.get(target) ?? []
+    schedules.set(target, [declareSchedule(target.name, expression, given), ...known])
+  }
+}
+
+/** @throws DeclarationError when the class has no `@Job` */
+export function definitionOf(target: JobClass): JobDefinition {
+  const given = options.get(target)
+  if (!given) throw new DeclarationError(`${target.name} is not a job. Decorate the class with @Job().`)
+  const { name = recordName(target.name), queue = 'default', attempts = 10, backoff } = given
+  return {
+    target,
+    name,
+    queue,
+    attempts,
+    timeout: milliseconds(given.timeout ?? '15 minutes'),
+    pauseAfter: (attempt) => (backoff ? milliseconds(backoff(attempt)) : defaultPause(attempt)),
+    schedules: schedules.get(target) ?? [],
+  }
+}
+
+function defaultPause(attempt: number): number {
+  const pause = Math.min(15_000 * 2 ** (attempt - 1), 6 * 3_600_000)
+  // Jobs that fail together do not return together.
+  return Math.round(pause * (0.8 + 0.4 * Math.random()))
+}
