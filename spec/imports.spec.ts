@@ -68,6 +68,7 @@ const rules: Record<string, Rule> = {
       'generator/',
       'http/security/hosts',
       'index',
+      'jobs/',
       'logging/',
       'openapi/index',
       'server/',

@@ -153,6 +153,6 @@ export class DestroyFailed extends CommandError {
 }
 
 export class NothingToDestroy extends commandError(
-  (word: string, kind: 'resource' | 'model' = 'resource') =>
+  (word: string, kind: 'resource' | 'model' | 'job' = 'resource') =>
     `No ${kind} has the name "${word}": none of its files exist.`,
 ) {}

@@ -66,7 +66,8 @@ export { milliseconds, type Duration } from './common/duration.js'
 export { currentEnvironment } from './common/environment.js'
 export { isPlainObject } from './common/plain-object.js'
 export { backoffDelay } from './common/retry.js'
-export { workerNumber } from './server/workers/worker.js'
+export { reportToPrimary } from './server/workers/messages.js'
+export { onWake, workerNumber } from './server/workers/worker.js'
 
 // Errors
 export { explainDatabaseError } from './data/database-errors.js'

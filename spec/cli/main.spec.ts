@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { environment, kit, kitFile, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
-const COMMANDS = 'new dev generate destroy routes openapi locales db build start console run info'.split(' ')
+const COMMANDS =
+  'new dev generate destroy routes openapi locales db build start work jobs console run info'.split(' ')
 
 describe('kit', () => {
   let folder: string
@@ -47,8 +48,10 @@ describe('kit', () => {
   for (const page of [
     'generate resource',
     'generate migration',
+    'generate job',
     'generate locale',
     'destroy resource',
+    'destroy job',
     'destroy locale',
   ]) {
     it(`shows the help of ${page}, with an example`, async () => {
@@ -62,11 +65,11 @@ describe('kit', () => {
     [['xyzzyx'], 'There is no command "xyzzyx". `kit --help` lists the commands.'],
     [
       ['generate', 'post', 'title'],
-      'There is no command "generate post". Known commands: resource, model, auth, migration, locale, secret.',
+      'There is no command "generate post". Known commands: resource, model, auth, migration, job, locale, secret.',
     ],
     [
       ['destroy', 'post'],
-      'There is no command "destroy post". Known commands: resource, model, auth, locale.',
+      'There is no command "destroy post". Known commands: resource, model, auth, job, locale.',
     ],
     [['new'], "Missing required argument 'name'. Run the command with `--help` for its usage."],
     [
@@ -121,6 +124,8 @@ describe('kit', () => {
     ['db', 'migrate'],
     ['start'],
     ['dev'],
+    ['work'],
+    ['jobs'],
     ['console'],
     ['run', 'src/jobs/nightly.ts'],
     ['info'],

@@ -12,7 +12,7 @@ export interface Entry {
 export const COMMANDS: readonly Entry[] = [
   { name: 'new', summary: 'create an application' },
   { name: 'dev', summary: 'serve the application and restart it when its code changes' },
-  { name: 'generate', alias: 'g', summary: 'generate a resource, model, migration, locale or accounts' },
+  { name: 'generate', alias: 'g', summary: 'generate a resource, model, job, migration, locale or accounts' },
   { name: 'destroy', alias: 'd', summary: 'delete generated files' },
   { name: 'routes', summary: 'print the routing table' },
   { name: 'openapi', summary: 'print the OpenAPI document, write it or check it' },
@@ -20,6 +20,8 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'db', summary: 'migrate, roll back, create, drop or seed the database' },
   { name: 'build', summary: 'compile the application if it is out of date' },
   { name: 'start', summary: 'build the application if necessary, and serve it' },
+  { name: 'work', summary: 'run the background jobs without a server' },
+  { name: 'jobs', summary: 'list, retry and discard background jobs' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
   { name: 'run', summary: 'run a file of the application with its database open' },
   { name: 'info', summary: 'print versions, environment, database and number of routes' },

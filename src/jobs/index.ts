@@ -13,6 +13,7 @@ export {
   type JobQueue,
   type JobQueueOptions,
 } from './queue.js'
+export type { JobDetails, QueueCounts } from './administration.js'
 export type { EnqueueOptions } from './enqueue.js'
 export type { ScheduleOptions } from './schedule.js'
 export { jobTables, type JobTableOptions } from './table.js'

@@ -2,7 +2,16 @@ import { hostname } from 'node:os'
 import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager } from 'typeorm'
-import { inTransaction, milliseconds, newId, parameterFilter, type Duration } from '../extension.js'
+import {
+  inTransaction,
+  milliseconds,
+  newId,
+  onWake,
+  parameterFilter,
+  reportToPrimary,
+  workerNumber,
+  type Duration,
+} from '../extension.js'
 import {
   DeclarationError,
   type Background,
@@ -12,6 +21,7 @@ import {
   type JobContext,
   type Middleware,
 } from '../index.js'
+import { Administration, type QueueCounts } from './administration.js'
 import { secretPaths, type ArgumentsOf } from './arguments.js'
 import { enqueueJob, newJob, unknownQueue, type EnqueueOptions } from './enqueue.js'
 import { definitionOf, type JobClass, type JobDefinition } from './job.js'
@@ -104,6 +114,28 @@ export interface JobQueue extends Middleware {
    */
   drain(options?: DrainOptions): Promise<Drained>
   drain(deadline: Date): Promise<unknown>
+  /** The numbers of jobs of each queue, for a metric or a page of your own. */
+  counts(): Promise<QueueCounts[]>
+  /**
+   * Starts the worker of `kit work`.
+   *
+   * @throws DeclarationError when the tables are missing, or a queue is not declared
+   * @internal
+   */
+  work(options: WorkOptions): Promise<Worker>
+  /**
+   * What the commands of `kit jobs` do.
+   *
+   * @internal
+   */
+  readonly administration: Administration
+}
+
+/** The options of `kit work`. */
+export interface WorkOptions {
+  slots: number
+  untilEmpty?: boolean
+  queues?: readonly string[] | undefined
 }
 
 /** The number of jobs that run at a time in a process that serves requests. */
@@ -128,11 +160,15 @@ export function jobQueue(database: Database, options: JobQueueOptions): JobQueue
     enqueue: queue.enqueue.bind(queue),
     waiting: queue.waiting.bind(queue),
     drain: queue.drain.bind(queue),
+    counts: () => queue.administration.counts(),
+    work: queue.work.bind(queue),
+    administration: queue.administration,
   }) as unknown as JobQueue
 }
 
 class Queue {
   private readonly store: JobStore
+  readonly administration: Administration
   private readonly definitions = new Map<string, JobDefinition>()
   private readonly queues: readonly string[]
   private readonly settings: Pick<WorkerOptions, 'lease' | 'poll' | 'keepDead'>
@@ -156,6 +192,7 @@ class Queue {
       keepDead = '30 days',
     } = options
     this.store = new JobStore(database, options)
+    this.administration = new Administration(this.store, this.definitions, queues)
     this.queues = queues
     for (const job of jobs) this.declare(definitionOf(job))
     this.settings = { lease: milliseconds(lease), poll: milliseconds(poll), keepDead: milliseconds(keepDead) }
@@ -278,25 +315,37 @@ class Queue {
   }
 
   private wakeAfter(ctx: Context, { delay = 0, at }: NewJob): void {
-    if (this.worker && delay === 0 && at === undefined) ctx.afterCommit(() => this.worker?.wake())
+    if (delay > 0 || at !== undefined) return
+    if (this.worker) ctx.afterCommit(() => this.worker?.wake())
+    else if (workerNumber() !== undefined) ctx.afterCommit(() => reportToPrimary({ kit: 'wake' }))
   }
 
   private runEmbedded(): void {
     const slots = Number(process.env['JOBS'] ?? defaultSlots)
-    if (slots > 0) this.work({ slots })
+    if (workerNumber() !== undefined) reportToPrimary({ kit: 'jobs' })
+    else if (slots > 0) this.startWorker({ slots })
+  }
+
+  async work(options: WorkOptions): Promise<Worker> {
+    const unknown = options.queues?.find((name) => !this.queues.includes(name))
+    if (unknown !== undefined) throw new DeclarationError(unknownQueue('--queues', unknown, this.queues))
+    await this.administration.check()
+    const worker = this.startWorker(options)
+    this.logger?.info(
+      `running jobs of the queues ${(options.queues ?? this.queues).join(', ')}, ${options.slots} at a time`,
+    )
+    onWake(() => worker.wake())
+    return worker
   }
 
   /** Starts the worker of this process. */
-  private work(
-    options: Pick<WorkerOptions, 'slots' | 'untilEmpty'> & { queues?: readonly string[] },
-  ): Worker {
-    const { queues = this.queues } = options
+  private startWorker({ slots, untilEmpty = false, queues = this.queues }: WorkOptions): Worker {
     const { logger } = this
     if (!logger) throw new Error('A worker starts after the application.')
     const definitions = [...this.definitions.values()].filter(({ queue }) => queues.includes(queue))
     const ticks = new Ticks(this.store, schedulesOf(definitions))
     const env = { ...this.runEnvironment, definitions: this.definitions, logger, ticks }
-    return (this.worker = new Worker(env, { ...this.settings, ...options, queues }))
+    return (this.worker = new Worker(env, { ...this.settings, slots, untilEmpty, queues }))
   }
 
   private get runEnvironment() {

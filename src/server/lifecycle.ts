@@ -72,8 +72,10 @@ export class Lifecycle {
 
   /** Starts the application without a server, until a signal. */
   async run(): Promise<void> {
-    this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
-    await this.app.start()
+    const starting = this.app.start()
+    if (this.primary) this.connect(this.primary, starting)
+    else this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
+    await starting
   }
 
   /** Stops accepting connections, waits for pending requests, and stops the application. */
@@ -82,7 +84,7 @@ export class Lifecycle {
   }
 
   /** The primary process transfers connections, perhaps before `listen` has resolved. It also kills a worker that does not exit. */
-  private connect(primary: Primary, opening: Promise<string>): void {
+  private connect(primary: Primary, opening: Promise<unknown>): void {
     primary.reportShutdownTimeout(this.shutdownTimeout + exitDelay * 2)
     this.removeSignalHandlers = onStopSignal(
       (signal) =>

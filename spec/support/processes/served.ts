@@ -115,6 +115,8 @@ function builtApplication(main: string): string {
   const files = {
     'package.json': JSON.stringify({ type: 'module', dependencies: { 'resource-kit': '*' } }),
     'dist/src/main.js': `await import(${JSON.stringify(main)})`,
+    // For `kit work`: the module that exports the application.
+    'dist/src/app.js': `export * from ${JSON.stringify(main.replace('-main.js', '-app.js'))}`,
   }
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(join(folder, file, '..'), { recursive: true })

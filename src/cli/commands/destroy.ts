@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { NothingToDestroy } from '../../command-errors.js'
 import { destroy } from '../../generator/files/files.js'
 import { authDestruction } from '../../generator/auth-generator.js'
+import { jobDestruction } from '../../generator/job-generator.js'
 import { localeDestruction } from '../../generator/locale-generator.js'
 import type { Destruction, HasRun } from '../../generator/destruction.js'
 import { modelDestruction } from '../../generator/model-generator.js'
@@ -29,7 +30,7 @@ interface Flags {
 const ASKS =
   'Asks a question for each file before it deletes any. A script can send the answers to the standard input.'
 
-/** `kit destroy resource | model | auth | locale`. */
+/** `kit destroy resource | model | auth | job | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
   const { folder = enterApplication, input = process.stdin, hasRun = hasRunMigration } = settings
   const command = new Command('destroy')
@@ -68,6 +69,18 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     .addHelpText('after', '\nExample:\n  $ kit destroy auth')
     .action((name: string | undefined, flags: Flags) =>
       undo(authDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name ?? 'user', 'model')),
+    )
+  below('job')
+    .alias('j')
+    .summary('delete the files of a background job')
+    .description(
+      'Deletes the files of `kit generate job`, and its lines in src/jobs.ts. With the last job, also that file, the migration and ' +
+        'the line in src/app.ts. Asks for each of them before it deletes any; the answers can come from a pipe.',
+    )
+    .argument('<name>', 'name of the job: send_digest')
+    .addHelpText('after', '\nExample:\n  $ kit destroy job send_digest')
+    .action((name: string, flags: Flags) =>
+      undo(jobDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name, 'job')),
     )
   below('locale')
     .summary('delete the files of a language')

@@ -9,6 +9,7 @@ import { onStopSignal } from '../../server/signals.js'
 import { enterApplication } from '../support/application-folder.js'
 import { build, isStale } from '../support/compilation.js'
 import { ChildServer } from '../support/child-server.js'
+import { jobsOption, setJobCount } from '../support/job-count.js'
 import { hasRouteTypes, writeRouteTypes } from '../support/route-types.js'
 import { forward, showFailure } from '../support/forward.js'
 
@@ -26,11 +27,13 @@ export function devCommand(): Command {
       'Serves the application, and compiles and restarts it when its code changes. Requests wait during a restart. If ' +
         'the application does not compile or start, the terminal and the browser show the reason until the next change.',
     )
+    .option('--jobs <n>', jobsOption)
     .addHelpText('after', '\nExample:\n  $ kit dev\n  $ PORT=4000 kit dev')
     .action(dev)
 }
 
-async function dev(): Promise<void> {
+async function dev({ jobs }: { jobs?: string }): Promise<void> {
+  setJobCount(jobs)
   const root = enterApplication()
   const server = new DevelopmentServer(root)
   const host = process.env['HOST'] ?? '127.0.0.1'

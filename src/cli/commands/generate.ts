@@ -13,6 +13,7 @@ import {
 import { parseAttributes } from '../../generator/arguments/attributes.js'
 import { authActions, type AuthOptions } from '../../generator/auth-generator.js'
 import { generate, isCreate, type FileAction, type Print } from '../../generator/files/files.js'
+import { jobActions, withJobArguments, type JobFlags } from '../../generator/job-generator.js'
 import { localeActions } from '../../generator/locale-generator.js'
 import { modelActions } from '../../generator/model-generator.js'
 import { migrationActions, migrationAdvice } from '../../generator/migration-generator.js'
@@ -30,7 +31,7 @@ type ModelFlags = ResourceFlags & WriteFlags
 type AuthFlags = AuthOptions & WriteFlags
 
 /**
- * `kit generate resource | model | auth | migration | locale | secret`.
+ * `kit generate resource | model | auth | job | migration | locale | secret`.
  *
  * @param folder the application's folder
  */
@@ -46,7 +47,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
   const command = new Command('generate')
     .alias('g')
     .description(
-      'Generates code: a resource, a model, accounts, a migration or a locale. Also prints secrets.',
+      'Generates code: a resource, a model, accounts, a job, a migration or a locale. Also prints secrets.',
     )
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
   withResourceArguments(command.command('resource').alias('r'))
@@ -106,6 +107,28 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
       write(folder(), migrationActions(folder(), name, attributes), flags, print)
       advice.forEach(print)
     })
+  withJobArguments(command.command('job').alias('j'))
+    .summary('generate a background job')
+    .description(
+      'Generates a background job and its spec, and adds the job to src/jobs.ts. The first job also gets that file, the migration ' +
+        'for the tables of jobs, and a line in src/app.ts.',
+    )
+    .addOption(dryRunOption())
+    .option('--force', 'overwrite existing files')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ kit generate job send_digest user_id:uuid --queue urgent\n  $ kit generate job clean_up --schedule "0 3 * * *" --time-zone Europe/Berlin',
+    )
+    .action(
+      async (name: string, attributes: string[], { dryRun, force, ...options }: JobFlags & WriteFlags) => {
+        const { schedule, timeZone } = options
+        if (schedule !== undefined) {
+          const { declareSchedule } = await import('../../jobs/schedule.js')
+          declareSchedule(name, schedule, { ...(timeZone !== undefined && { timeZone }) })
+        }
+        write(folder(), jobActions(folder(), name, { ...options, attributes }), { dryRun, force }, print)
+      },
+    )
   command
     .command('locale')
     .summary('generate the files of a language')

@@ -10,9 +10,11 @@ import { runWorker, workerNumber } from '../../server/workers/worker.js'
 import { enterApplication } from '../support/application-folder.js'
 import { load, loadDatabase, loadMain } from '../support/application-modules.js'
 import { buildWhenStale } from '../support/compilation.js'
+import { jobsOption, setJobCount } from '../support/job-count.js'
 
 interface Options {
   workers?: string
+  jobs?: string
   migrate?: boolean
   fallbackEnv: string
 }
@@ -30,6 +32,7 @@ export function startCommand(): Command {
       'number of processes that serve on one port, or auto for the number of processors; a process that exits is ' +
         'replaced (default: WEB_CONCURRENCY, else 1)',
     )
+    .option('--jobs <n>', jobsOption)
     .option('--migrate', 'first run the pending migrations, once')
     .option('--fallback-env <name>', 'environment if neither GO_ENV nor NODE_ENV is set', 'production')
     .addHelpText(
@@ -49,8 +52,9 @@ async function start(options: Options): Promise<void> {
   // A restarted worker runs the same build as before.
   if (workerNumber()) return runWorker(() => loadMain('never'))
   const count = countOf(options)
+  const slots = setJobCount(options.jobs)
   if (options.migrate) await migrate()
-  await (count === 1 ? loadMain() : startWorkerPool(count))
+  await (count === 1 ? loadMain() : startWorkerPool(count, slots))
 }
 
 function countOf({ workers }: Options): number {
@@ -72,11 +76,11 @@ async function migrate(): Promise<void> {
 }
 
 /** Serves with several worker processes. The primary process loads nothing of the application. */
-async function startWorkerPool(count: number): Promise<void> {
+async function startWorkerPool(count: number, slots: number): Promise<void> {
   await buildWhenStale(enterApplication())
   const { WorkerPool } = await import('../../server/workers/worker-pool.js')
   const logger = createLogger(currentEnvironment())
-  const pool = new WorkerPool(count, logger)
+  const pool = new WorkerPool(count, logger, slots)
   onStopSignal(
     async (signal) => {
       logger.info(`${signal}: the workers are finishing the pending requests`)

@@ -15,6 +15,8 @@ const places = {
     const first = lines.findIndex((line) => /^\w+\.resource\(/.test(line))
     return first === -1 ? lines.findLastIndex((line) => /^\w+\.get\('\/', /.test(line)) + 1 : first
   },
+  'after the transaction': (lines: readonly string[]) =>
+    lines.findIndex((line) => /^\w+\.use\(transaction\(/.test(line)) + 1,
   'after the links': (lines: readonly string[]) =>
     lines.findIndex((line) => line.includes('collectionLinks()')) + 1,
 }

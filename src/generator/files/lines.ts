@@ -32,7 +32,7 @@ export function listOf(indent: number, name: string, items: readonly string[], i
 }
 
 function breakLine(line: string): string {
-  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*|it\(')/.test(line)) return line
+  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*|it\('|import \{ \w+ \} from)/.test(line)) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
   const [, arrow, body] = /^(\s*\w+: (?:async )?\(\) =>) (.*)$/.exec(line) ?? []
   if (arrow !== undefined && body !== undefined) return `${arrow}\n${breakLine(`${indent}  ${body}`)}`

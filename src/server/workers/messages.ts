@@ -5,6 +5,10 @@ export type WorkerMessage =
   | { kit: 'received'; key: string }
   /** The worker wants no more connections. */
   | { kit: 'withdraw'; key: string }
+  /** The application has background jobs, which a process of their own runs. */
+  | { kit: 'jobs' }
+  /** A background job was enqueued. */
+  | { kit: 'wake' }
   /** The worker has run `src/main.ts`. */
   | { kit: 'loaded' }
   /** Milliseconds that the worker's graceful shutdown takes at most. */
@@ -18,6 +22,8 @@ export type PrimaryMessage =
   | { kit: 'connection'; key: string }
   /** The worker gets no more connections. */
   | { kit: 'withdrawn'; key: string }
+  /** A background job was enqueued by another worker. */
+  | { kit: 'wake' }
 
 /** Reads a message of the framework; undefined for a message of the application itself. */
 export function readMessage<Message extends WorkerMessage | PrimaryMessage>(

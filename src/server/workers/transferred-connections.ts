@@ -43,7 +43,7 @@ export class TransferredConnections implements ConnectionSource {
 
   private readonly receive = (value: unknown, socket: Socket | undefined): void => {
     const message = readMessage<PrimaryMessage>(value)
-    if (message?.key !== this.key) return
+    if (!message || message.kit === 'wake' || message.key !== this.key) return
     if (message.kit !== 'connection') return this.resolve?.(message)
     // Sent before anything is read: the primary transfers an unconfirmed connection to another worker when this one dies.
     reportToPrimary({ kit: 'received', key: this.key })

@@ -25,13 +25,15 @@ export class WorkerPool {
   private readonly servingSince = new WeakMap<Worker, number>()
   private readonly stopping = new AbortController()
   private wereKilled = false
+  /** The process that runs the background jobs, if the application has any. */
+  private jobsWorker: Worker | undefined
 
+  /** @param slots the number of background jobs that run at a time; 0 for none */
   constructor(
     private readonly count: number,
     private readonly logger: Logger,
-  ) {
-    cluster.setupPrimary({ exec: join(import.meta.dirname, '../../cli/main.js'), args: ['start'] })
-  }
+    private readonly slots: number,
+  ) {}
 
   /**
    * Starts the first worker, and the others once it serves, so that an error at start is reported once.
@@ -91,7 +93,11 @@ export class WorkerPool {
   }
 
   private fork(number: number): Worker {
-    const worker = cluster.fork({ [numberVariable]: number })
+    const runsJobs = number > this.count
+    const args = runsJobs ? ['work'] : ['start']
+    cluster.setupPrimary({ exec: join(import.meta.dirname, '../../cli/main.js'), args })
+    const worker = cluster.fork({ [numberVariable]: number, JOBS: runsJobs ? this.slots : 0 })
+    if (runsJobs) this.jobsWorker = worker
     worker.on('message', (value: unknown) => {
       const message = readMessage<WorkerMessage>(value)
       if (message) this.handle(worker, message)
@@ -112,9 +118,22 @@ export class WorkerPool {
         return this.acceptors.get(message.key)?.confirm(worker)
       case 'withdraw':
         return this.withdraw(worker, message.key)
+      case 'jobs':
+        return this.startJobs()
+      case 'wake':
+        return void (
+          this.jobsWorker?.isConnected() && this.jobsWorker.send({ kit: 'wake' } satisfies PrimaryMessage)
+        )
       case 'shutdownTimeout':
         return void this.shutdownTimeouts.set(worker, message.milliseconds)
     }
+  }
+
+  /** Starts the process that runs the background jobs, once. */
+  private startJobs(): void {
+    if (this.jobsWorker || this.slots === 0 || this.stopping.signal.aborted) return
+    const number = this.count + 1
+    void this.supervise(number, this.fork(number))
   }
 
   private withdraw(worker: Worker, key: string): void {

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import { reportToPrimary } from './messages.js'
+import { readMessage, reportToPrimary, type PrimaryMessage } from './messages.js'
 
 /** The environment variable with the number of a worker process. */
 export const numberVariable = 'KIT_WORKER'
@@ -20,4 +20,14 @@ export async function runWorker(load: () => Promise<void>): Promise<void> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   await load()
   reportToPrimary({ kit: 'loaded' })
+}
+
+/** Calls a function when another worker has enqueued a background job. */
+export function onWake(wake: () => void): void {
+  if (workerNumber() === undefined) return
+  process.on('message', (value) => {
+    if (readMessage<PrimaryMessage>(value)?.kit === 'wake') wake()
+  })
+  // It must not keep a closed application alive.
+  process.channel?.unref()
 }

@@ -1,0 +1,60 @@
+import { expect } from 'chai'
+import { destroy, generate } from '../../src/generator/files/files.js'
+import { jobActions, jobDestruction, type JobGeneratorOptions } from '../../src/generator/job-generator.js'
+import { Application } from '../support/applications/generated.js'
+
+describe('kit generate job', () => {
+  let application: Application
+
+  beforeEach(() => {
+    application = Application.web()
+  })
+
+  afterEach(() => application.remove())
+
+  const add = (name: string, options: JobGeneratorOptions = {}) =>
+    generate(application.folder, jobActions(application.folder, name, options))
+
+  async function takeBack(name: string): Promise<void> {
+    const { actions } = jobDestruction(application.folder, name, async () => false)
+    await destroy(application.folder, actions, { confirm: () => Promise.resolve(true) })
+  }
+
+  it('writes formatted files whose specs pass, for several jobs', async () => {
+    add('send_digest', {
+      attributes: ['user_id:uuid', 'day:date', 'kind:enum:short,long', 'count:nulls.Int'],
+    })
+    add('CleanUp', {
+      queue: 'urgent',
+      schedule: '0 3 * * *',
+      timeZone: 'Europe/Berlin',
+      attributes: ['days:int'],
+    })
+    add('recount_everything_that_was_counted_before')
+    expect(await application.unformatted()).to.deep.equal([])
+    expect(application.read('src/jobs.ts')).to.contain("queues: ['urgent', 'default']")
+    expect(application.compile()).to.deep.equal({ status: 0, output: '' })
+    expect(application.reportSpecs('dist/spec/jobs/*.spec.js')).to.deep.equal({ passes: 3, failures: [] })
+  })
+
+  it('is taken back by kit destroy job, with its set-up if it was the last one', async () => {
+    const before = application.tree()
+    add('send_digest', { attributes: ['user_id:uuid'] })
+    const withFirst = application.tree()
+    add('clean_up', { schedule: '0 3 * * *' })
+    await takeBack('clean_up')
+    expect(application.tree()).to.deep.equal(withFirst)
+    await takeBack('send_digest')
+    expect(application.tree()).to.deep.equal(before)
+  })
+
+  it('names the tables differently beside a model Job', () => {
+    application.write('src/models/job.ts', 'export class Job {}\n')
+    add('send_digest')
+    expect(application.read('src/jobs.ts')).to.contain("prefix: 'background_'")
+    const [migration = ''] = Object.keys(application.tree()).filter((path) =>
+      path.endsWith('_create_background_jobs.ts'),
+    )
+    expect(application.read(migration)).to.contain("jobTables(runner, { prefix: 'background_' })")
+  })
+})

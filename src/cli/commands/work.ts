@@ -1,0 +1,51 @@
+import { Command } from 'commander'
+import { runWorker, workerNumber } from '../../server/workers/worker.js'
+import { jobsOption, setJobCount } from '../support/job-count.js'
+import { loadQueue } from '../support/queue.js'
+
+interface Options {
+  jobs?: string
+  queues?: string
+  untilEmpty?: boolean
+}
+
+/** `kit work`: runs background jobs. */
+export function workCommand(): Command {
+  return new Command('work')
+    .description(
+      'Runs the background jobs of the application, and no server. The environment is GO_ENV, else NODE_ENV (default: ' +
+        'production). On SIGTERM and SIGINT it finishes the running jobs and exits; a second signal makes it exit at once.',
+    )
+    .option('--jobs <n>', jobsOption)
+    .option('--queues <names>', 'only these queues, separated by commas, the most urgent first')
+    .option('--until-empty', 'exit when no job is due')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ kit work\n  $ kit work --jobs 1 --queues reports\n  $ kit work --until-empty',
+    )
+    .action(work)
+}
+
+async function work({ jobs, queues, untilEmpty = false }: Options): Promise<void> {
+  process.env['GO_ENV'] ||= process.env['NODE_ENV'] || 'production'
+  const slots = setJobCount(jobs)
+  const names = queues?.split(',').map((name) => name.trim())
+  // A process of `kit start --workers` runs the same build as the others.
+  if (workerNumber()) return runWorker(() => run('never', { slots, untilEmpty, queues: names }))
+  await run('required', { slots, untilEmpty, queues: names })
+}
+
+async function run(
+  build: 'required' | 'never',
+  options: { slots: number; untilEmpty: boolean; queues: string[] | undefined },
+): Promise<void> {
+  const { app, queue } = await loadQueue(build)
+  await app.run()
+  try {
+    const { ended } = await queue.work(options)
+    if (options.untilEmpty) void ended.then(() => app.close())
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+}

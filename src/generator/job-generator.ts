@@ -1,0 +1,213 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { camelize } from 'inflection'
+import { CommandError } from '../command-errors.js'
+import { modelFiles, readApplication } from './application.js'
+import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import { KINDS } from './arguments/kinds.js'
+import { isName, snakeCase } from './arguments/names.js'
+import { destructionOf, type Destruction, type HasRun } from './destruction.js'
+import type { EditFile, FileAction } from './files/files.js'
+import { addImport, editLines, importing, insertion } from './files/insertion.js'
+import { breakLongLines, quote } from './files/lines.js'
+import { migrationNames } from './migration-names.js'
+import { applicationName } from './files/registration.js'
+import { renderScaffolds } from './files/templates.js'
+
+/** The options of `kit generate job`. */
+export interface JobFlags {
+  queue?: string
+  schedule?: string
+  timeZone?: string
+}
+
+/** The arguments of `kit generate job`, except for the name. */
+export interface JobGeneratorOptions extends JobFlags {
+  attributes?: readonly string[]
+  /** The time of the migration. */
+  now?: Date
+}
+
+/** Adds the arguments and options of `kit generate job` to a command. */
+export function withJobArguments(command: Command): Command {
+  return command
+    .argument('<name>', 'name of the job: send_digest')
+    .argument('[arguments...]', 'name or name:type, the members of its argument')
+    .option('--queue <name>', 'queue of the job')
+    .option('--schedule <expression>', 'cron expression: "0 6 * * 1"')
+    .option('--time-zone <name>', 'time zone of the schedule: Europe/Berlin')
+}
+
+const list = 'src/jobs.ts'
+
+/**
+ * Returns the steps that generate a job: its class and its spec. The first job also gets src/jobs.ts and the migration.
+ *
+ * @throws CommandError
+ */
+export function jobActions(folder: string, word: string, options: JobGeneratorOptions = {}): FileAction[] {
+  const first = !existsSync(join(folder, list))
+  return actionsOf(folder, word, options, first)
+}
+
+/**
+ * Returns the steps of `kit generate job`, and of the set-up if it is the last job.
+ *
+ * @throws CommandError
+ */
+export function jobDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
+  const { job } = namesOf(word)
+  const jobs = existsSync(join(folder, list)) ? jobsIn(readFileSync(join(folder, list), 'utf8')) : []
+  const isLast = jobs.length === 1 && jobs[0] === job
+  return destructionOf(folder, actionsOf(folder, word, recordedOptions(folder, word), isLast), hasRun)
+}
+
+function actionsOf(
+  folder: string,
+  word: string,
+  options: JobGeneratorOptions,
+  isFirst: boolean,
+): FileAction[] {
+  const app = applicationName(readApplication(folder)) ?? 'app'
+  const { name, job } = namesOf(word)
+  const { queue, schedule, timeZone, attributes: words = [] } = options
+  if (timeZone !== undefined && schedule === undefined)
+    throw new CommandError('--time-zone is for a job with --schedule. Add --schedule, or remove --time-zone.')
+  const attributes = parseAttributes(words)
+  const prefix = modelFiles(folder).includes('job') ? 'background_' : ''
+  const { file: migration, className: migrationClass } = migrationNames(
+    folder,
+    `create_${prefix}jobs`,
+    options.now,
+  )
+  const sample = `{${attributes.map((it) => ` ${it.name}: ${it.samples.json}`).join(',')}${attributes.length > 0 ? ' ' : ''}}`
+  const given = [
+    timeZone && `timeZone: ${quote(timeZone)}`,
+    attributes.length > 0 && `arguments: ${sample}`,
+  ].filter(Boolean)
+  const locals = {
+    name,
+    job,
+    queue,
+    schedule,
+    prefix,
+    migrationClass,
+    members: attributes.map((attribute) => `${attribute.name}: ${typeOf(attribute)}`),
+    sample,
+    command: commandLine(name, words, options),
+    imports: [schedule ? 'Job, Schedule' : 'Job', 'type JobContext'].join(', '),
+    scheduleOptions: given.length > 0 ? `, { ${given.join(', ')} }` : '',
+    parameters: `${parameterOf(attributes, job)}, job: JobContext`,
+    queues: [queue, 'default'].flatMap((one) => (one ? [quote(one)] : [])).join(', '),
+    tableOptions: prefix && `, { prefix: ${quote(prefix)} }`,
+  }
+  const scaffolds = ['job/job', ...(isFirst ? ['job/first'] : [])]
+  const files = renderScaffolds(folder, scaffolds, { name, migration }, locals)
+  return [...files, ...(isFirst ? setUp(app) : [registration(name, job, queue)])]
+}
+
+/** The parameter of `perform`: `{ user_id }: { user_id: string }`. */
+function parameterOf([first, ...others]: readonly Attribute[], job: string): string {
+  if (!first) return '_args: object'
+  if (others.length > 0) return `args: ${job}Arguments`
+  return `{ ${first.name} }: { ${first.name}: ${typeOf(first)} }`
+}
+
+/** The type of an argument, which JSON can carry. */
+function typeOf({ kind, isNullable, isList, values }: Attribute): string {
+  const type = { ...KINDS[kind], ...(kind === 'datetime' && { type: 'string' }) }.type
+  const own = kind === 'enum' ? values.map(quote).join(' | ') : kind === 'json' ? 'object' : type
+  return isList ? `${own}[]` : isNullable ? `${own} | null` : own
+}
+
+function namesOf(word: string): { name: string; job: string } {
+  const name = snakeCase(word)
+  if (!isName(name))
+    throw new CommandError(`"${word}" isn't a valid name for a job. Use words, like send_digest.`)
+  return { name, job: camelize(name) }
+}
+
+/** The queue in src/app.ts. */
+function setUp(app: string): FileAction[] {
+  const lines = [
+    '',
+    '// Lets handlers enqueue background jobs, and runs them: ctx.enqueue.',
+    `${app}.use(jobs)`,
+  ]
+  return [
+    importing('src/app.ts', [['jobs', './jobs.js']]),
+    insertion('src/app.ts', 'the jobs', [{ lines, place: 'after the transaction' }]),
+  ]
+}
+
+/** The step that adds a further job, and its queue, to src/jobs.ts. */
+function registration(name: string, job: string, queue: string | undefined): EditFile {
+  const from = `./jobs/${name}.js`
+  const change = (text: string, edit: (names: string[]) => string[], queues: (names: string[]) => string[]) =>
+    breakLongLines(joined(withMembers(withMembers(text, 'jobs', edit), 'queues', queues)))
+  return {
+    path: list,
+    what: job,
+    insert: (text) =>
+      change(
+        editLines(text, (lines) => addImport(lines, job, from)),
+        (names) => (names.includes(job) ? names : [...names, job]),
+        (names) => (queue && !names.includes(quote(queue)) ? [quote(queue), ...names] : names),
+      ),
+    remove: (text) => {
+      if (!jobsIn(text).includes(job)) return text
+      const rest = editLines(text, (lines) => lines.filter((line) => !line.startsWith(`import { ${job} }`)))
+      return change(
+        rest,
+        (names) => names.filter((one) => one !== job),
+        (names) => names,
+      )
+    },
+    leftover: (text) =>
+      text.includes(from) ? `${list} still imports ${job}. Remove it yourself.` : undefined,
+  }
+}
+
+/** Changes the members of a list in the options of `jobQueue`. */
+function withMembers(text: string, option: string, edit: (names: string[]) => string[]): string {
+  return text.replace(new RegExp(`\\b${option}: \\[([^\\]]*)\\]`), (_list, members: string) => {
+    const names = members.split(',').flatMap((one) => one.trim() || [])
+    return `${option}: [${edit(names).join(', ')}]`
+  })
+}
+
+/** Writes the options of `jobQueue` on one line again, which is then broken where it is too long. */
+function joined(text: string): string {
+  return text.replace(/jobQueue\(database, \{[^}]*\}\)/, (options) =>
+    options.replaceAll(/\n\s*/g, ' ').replace(/, \}/, ' }'),
+  )
+}
+
+function jobsIn(text: string): string[] {
+  const [, members = ''] = /\bjobs: \[([^\]]*)\]/.exec(text) ?? []
+  return members.split(',').flatMap((one) => one.trim() || [])
+}
+
+/** Returns the command for a comment: `kit generate job send_digest user_id:uuid`. */
+function commandLine(
+  name: string,
+  attributes: readonly string[],
+  { queue, schedule, timeZone }: JobFlags,
+): string {
+  const flags = { '--queue': queue, '--schedule': schedule, '--time-zone': timeZone }
+  const given = Object.entries(flags).flatMap(([flag, value]) => (value ? [flag, value] : []))
+  const words = [name, ...attributes, ...given].map((word) => (/[ *]/.test(word) ? `'${word}'` : word))
+  return ['kit generate job', ...words].join(' ')
+}
+
+/** Reads the options that are recorded in the file of a job. */
+function recordedOptions(folder: string, word: string): JobGeneratorOptions {
+  const file = join(folder, `src/jobs/${namesOf(word).name}.ts`)
+  const [, line = word] =
+    /^\/\/ kit generate job (.+)$/m.exec(existsSync(file) ? readFileSync(file, 'utf8') : '') ?? []
+  const words = (line.match(/'[^']*'|\S+/g) ?? []).map((one) => one.replaceAll("'", ''))
+  const command = withJobArguments(new Command()).exitOverride()
+  command.configureOutput({ outputError: () => undefined }).parse(words, { from: 'user' })
+  return { ...command.opts<JobFlags>(), attributes: command.args.slice(1) }
+}
